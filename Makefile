@@ -14,6 +14,7 @@ Change the code
   make test-ui          all tests of the web UI, in a real browser
   make screenshots      make the pictures of the documentation (docs/images); ONLY="memory file" makes some
   make faults           memory while services, Postgres, lines, disks and clocks fail; at most 30 minutes
+  make test-clients     real coding agents (npm, PyPI) against a scripted model; part of make test-all
   make test-llm         the tests with a small real model (downloads 1.2 GB)
   make coverage         the tests, with the lines that did not run (takes twice as long)
   make structure        count modules, class names and circles of imports, and trace one call of each tool
@@ -37,7 +38,7 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui faults test-llm coverage structure docs
+.PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui test-clients faults test-llm coverage structure docs
 .PHONY: screenshots bench eval-remember eval-replay lock clean
 
 help:
@@ -70,6 +71,13 @@ test: $(STAMP)
 # Before a release: each test, on both servers where it can, and properties on a thousand inputs.
 test-all: $(STAMP)
 	$(PYTEST) -n 2 --dist loadfile --all --hypothesis-profile=thorough
+	$(MAKE) test-clients
+
+# Real coding agents against a scripted model; they come from npm and PyPI, and the test of a missing one is skipped.
+test-clients: $(STAMP)
+	@sh tests/clients/install.sh
+	$(PYTEST) --override-ini=addopts= --import-mode=importlib -p no:langsmith_plugin -p no:anyio \
+	  -p no:platformdirs -p no:schemathesis -rs tests/clients $(ARGS)
 
 # With Debian's Chromium, which is installed where that is possible; without one, the tests that need it are skipped.
 test-ui: $(STAMP)
@@ -153,7 +161,7 @@ eval-replay: $(STAMP)
 	$(BIN)/python -m memex.evals.mixed
 
 # Needs uv. No index address is written, so the lock works with any mirror.
-LOCKED := embedded evals vectors local-embeddings otel anthropic openai-agents langgraph llama-index google-adk
+LOCKED := embedded evals vectors local-embeddings multilingual-embeddings otel anthropic openai-agents langgraph llama-index google-adk
 lock:
 	uv pip compile pyproject.toml $(LOCKED:%=--extra %) --group dev --universal --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +12,9 @@ from memex.errors import MemexError
 from memex.evals.adapter import Placed, Recalled, Remembered, Source, Usage
 from memex.evals.fixtures.placement import PlacedState, place_state
 from memex.evals.recordings import current_playback, current_recording, is_stale
+from memex.service.conversations import putting
+from memex.service.conversations.putting import ConversationInput, SourceInput
+from memex.service.distil import distil as distilling
 from memex.service.evals.states import State
 from memex.service.log.operations import InnerResult
 from memex.service.log.replay.rerun import load_call
@@ -103,6 +106,35 @@ class MemexPlaced(Placed):
         """Run memory_write over whatever stands there."""
         arguments = {"path": path, "content": content, "overwrite": True}
         await self._service.execute(self._callers[user], "memory_write", arguments, now=now)
+
+    async def distil(
+        self,
+        user: str,
+        messages: Sequence[tuple[str, datetime]],
+        *,
+        project: str | None,
+        now: datetime,
+        is_again: bool,
+    ) -> None:
+        """Put what a user said into a conversation, as far as it is new, and distil it.
+
+        Args:
+            user: who said it.
+            messages: all that was said in the conversation, each with its time.
+            project: that the conversation is about.
+            now: the clock.
+            is_again: also read what was distilled before.
+        """
+        said = [
+            {"id": str(place), "role": "user", "text": text, "said_at": at}
+            for place, (text, at) in enumerate(messages)
+        ]
+        document = {"id": f"of-{project}", "title": "", "messages": said}
+        conversation = ConversationInput.model_validate(document, strict=False)
+        caller = self._callers[user]
+        done = await putting.put(self._service, caller, SourceInput(kind="eval"), [conversation])
+        given = {"conversation": done.conversations[0].id, "project": project}
+        await distilling.distil(self._service, caller, given | {"apply": True, "again": is_again}, now=now)
 
     async def _source(self, user: str, source: dict[str, Any]) -> Source:
         content = await self._text(user, source["path"], source["version"])

@@ -57,6 +57,7 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
         "MEMEX_SEARCH_MODE": "bm25",
         "MEMEX_LANGUAGE": options.language,
         "MEMEX_EMBEDDER": None,
+        "MEMEX_CONTEXT_INCLUDE": None,
         "MEMEX_MAX_CONNECTIONS": 2 * options.concurrency + 2,
     }
     with ExitStack() as stack:
@@ -75,5 +76,9 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
                 yield service
                 return
             yield Service(
-                service.database, max_files=settings.max_files, language=options.language, planning=planners
+                service.database,
+                max_files=settings.max_files,
+                language=options.language,
+                planning=planners,
+                min_confidence=settings.context_min_confidence,
             )

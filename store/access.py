@@ -88,6 +88,9 @@ class Access:
     `conversations` is where the user's imported conversations are, None before the first import. It is none of
     `scopes`, so calls about memory can read nothing of it; `for_conversations` opens it.
 
+    `documents` are where documents are: the user's, and those of each project. The mount of each says whose
+    documents it holds (`user`, `projects/<slug>`). There is none before the first push. `for_documents` opens them.
+
     Each transaction checks that none of these rights was taken away. One that `is_cached` was not made for this
     call, so each transaction also checks that none was added since.
     """
@@ -105,6 +108,7 @@ class Access:
     visitors_id: int | None = field(default=None, compare=False)
     secrets: TenantSecretPolicies = TenantSecretPolicies()
     conversations: Scope | None = None
+    documents: tuple[Scope, ...] = ()
 
     @property
     def is_visitor(self) -> bool:
@@ -159,6 +163,24 @@ class Access:
     def for_conversations(self) -> "Access":
         """Return an access to the user's conversations alone, and to the log."""
         return self.limited_to(() if self.conversations is None else (self.conversations,))
+
+    def documents_at(self, mount: str) -> Scope | None:
+        """Return where the documents of a mount are, `user` or `projects/<slug>`; None before the first push.
+
+        Raises:
+            ProjectNotFound, ValidationFailed: as `scope_at`.
+        """
+        self.scope_at(mount)
+        return next((scope for scope in self.documents if scope.mount == mount), None)
+
+    def documents_searched(self, project: str | None = None) -> tuple[Scope, ...]:
+        """Return the scopes of documents beside those that `searched` returns; raises the same error."""
+        mounts = {scope.mount for scope in self.searched(project)} | {"user"}
+        return tuple(scope for scope in self.documents if scope.mount in mounts)
+
+    def for_documents(self, scopes: tuple[Scope, ...]) -> "Access":
+        """Return an access to some scopes of documents alone, and to the log."""
+        return self.limited_to(scopes)
 
     def for_log(self) -> "Access":
         """Return an access to nothing but the log that holds the call."""

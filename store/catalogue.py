@@ -1,9 +1,11 @@
 """The catalogue: what there is, in one bounded block of text. Made by code from a list of files. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC
 
+from memex.store.markdown import tag_key
 from memex.store.records import FileSummary
 
 MAX_FILES = 10_000
@@ -11,6 +13,7 @@ MIN_CHARS = 100
 MAX_TITLE_CHARS = 80
 MAX_TAGS = 5
 MAX_TAG_CHARS = 40
+TAGS = "Tags:"
 
 # Control characters, line and paragraph separators, and what turns the direction of the text after it.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -26,6 +29,27 @@ def render(files: Sequence[FileSummary], *, max_chars: int) -> str:
         max_chars: the largest length of the whole text, at least `MIN_CHARS`.
     """
     return choose(files, max_chars=max_chars)[0]
+
+
+def render_with_tags(files: Sequence[FileSummary], *, max_chars: int) -> str:
+    """Return what `render` does, and a last line with the tags and how many files bear each, if there are any.
+
+    Tags are compared without case. The line takes at most a tenth of `max_chars`, with the tags of most files.
+    """
+    written = Counter(tag for file in files for tag in file.tags)
+    counts = Counter(key for file in files for key in {tag_key(tag) for tag in file.tags})
+    shown = {tag_key(tag): _clean(tag, MAX_TAG_CHARS) for tag, _ in reversed(written.most_common())}
+    line = ""
+    for key, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+        tag = shown[key]
+        longer = f"{line} #{tag} {count:,}" if not line else f"{line}, #{tag} {count:,}"
+        if len(TAGS) + len(longer) + 1 > max_chars // 10:
+            break
+        line = longer
+    if not line:
+        return render(files, max_chars=max_chars)
+    last = f"{TAGS}{line}\n"
+    return render(files, max_chars=max_chars - len(last)) + last
 
 
 def choose(files: Sequence[FileSummary], *, max_chars: int) -> tuple[str, list[FileSummary]]:

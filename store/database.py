@@ -420,14 +420,17 @@ async def tuples(connection: Connection, statement: str, /, **parameters: Any) -
     return await cursor.fetchall()
 
 
-async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
-    """Run several statements that return rows, in their order with one round trip, and return the rows of each."""
+async def batch(connection: Connection, *statements: Statement, binary: bool = False) -> list[Rows]:
+    """Run several statements that return rows, in their order with one round trip, and return the rows of each.
+
+    `binary` has Postgres send the rows in its binary format: for long `bytea`, which has twice the length as text.
+    """
     if not statements:
         return []
     # A pipeline inside another one would wait for what was sent before it.
     is_pipeline = connection.pgconn.pipeline_status != PipelineStatus.OFF
     async with nullcontext() if is_pipeline else connection.pipeline():
-        cursors = await _send(connection, statements)
+        cursors = await _send(connection, statements, binary=binary)
     return [await cursor.fetchall() for cursor in cursors]
 
 
@@ -440,14 +443,7 @@ async def row(connection: Connection, statement: str, /, **parameters: Any) -> d
 async def rows_as(
     shape: Callable[..., Shape], connection: Connection, statement: str, /, **parameters: Any
 ) -> list[Shape]:
-    """Run `queries/{statement}.sql` and return what `shape` makes of each row.
-
-    Args:
-        shape: a dataclass, or a function that makes one; its parameters have the names of the columns.
-        connection: in a transaction that may read the rows.
-        statement: the name of the query.
-        parameters: those of the query.
-    """
+    """Run `queries/{statement}.sql` and return what `shape` makes of each row: it takes columns by their names."""
     cursor = connection.cursor(row_factory=kwargs_row(shape))
     await cursor.execute(sql(statement), parameters)
     return await cursor.fetchall()
@@ -462,8 +458,10 @@ async def row_as(
     return await cursor.fetchone()
 
 
-async def _send(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:
-    return [await connection.execute(sql(name), parameters) for name, parameters in statements]
+async def _send(
+    connection: Connection, statements: Iterable[Statement], *, binary: bool = False
+) -> list[AsyncCursor[DictRow]]:
+    return [await connection.execute(sql(name), parameters, binary=binary) for name, parameters in statements]
 
 
 async def _note_epoch(access: Access, settled: AsyncCursor[DictRow]) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from memex.store import links
 from memex.store.access import Access, Scope
+from memex.store.citations.syntax import is_citation_key
 from memex.store.database import Connection, Statement, rows_as
 from memex.store.paths import parse
 from memex.store.records import Link, NearLink
@@ -273,6 +274,8 @@ class LinkGraph:
         def target_of(link: WrittenLink) -> LinkedFile | None:
             own = link.source.scope
             for key in link.target_keys:
+                if is_citation_key(key):
+                    return None
                 if key in by_key:
                     place = own.scope_id, key
                     if place not in meant:

@@ -4,6 +4,7 @@ Every offset counts code points of the original text, whatever its line endings.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -323,6 +324,11 @@ def file_name(path: str) -> str:
     """Return the last segment of `path` without `.md`; dots inside it are kept."""
     name = path.rpartition("/")[2]
     return name[:-3] if name.lower().endswith(".md") and len(name) > 3 else name
+
+
+def tag_key(tag: str) -> str:
+    """Return the form in which tags are compared: NFC without case, folded here so that every server agrees."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).casefold())
 
 
 def plain_title(markdown: str) -> str:

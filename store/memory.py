@@ -9,6 +9,7 @@ from typing import Any
 
 from memex.errors import FileNotFound, VersionNotFound
 from memex.store.access import Access, Scope
+from memex.store.citations.evidence import EvidenceReader
 from memex.store.database import Connection, Shape, Statement, row_as, rows_as
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import parse, parse_prefix
@@ -26,7 +27,7 @@ from memex.store.records import (
 from memex.store.search import find
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days, with_iso_days
-from memex.store.search.find import SearchOptions, SearchResult
+from memex.store.search.find import Ranking, SearchOptions, SearchResult
 from memex.store.snapshot.passages import PassageReader
 from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
@@ -65,10 +66,12 @@ class Memory:
         self._access = access
         self._vectors = vectors or {}
         self._now = now
+        self._ranked: tuple[object, Ranking | None] = (None, None)  # the last search by meaning
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
         self._spans = SpanReader(self._reader, access)
         self._passages = PassageReader(self._reader, access)
+        self.evidence = EvidenceReader(connection, access)
 
     @property
     def language(self) -> str:
@@ -84,12 +87,19 @@ class Memory:
         prefix: str | None = None,
         tags: Sequence[str] = (),
         passages: int = 0,
+        least_similarity: float | None = None,
     ) -> SearchResult:
-        """Return the files that answer a query best; see `find.search`."""
+        """Return the files that answer a query best; see `find.search`. What is asked again is not ranked again."""
         text, access, options = await self.search_of(query, project, prefix)
+        if least_similarity is not None:
+            options["least_similarity"] = least_similarity
+        vector, near = options.get("vector"), options.get("near")
+        searched = query, project, prefix, tuple(tags), least_similarity, vector, near
+        ranked = self._ranked[1] if searched == self._ranked[0] else None
         found = await find.search(
-            self.connection, access, text, limit=limit, tags=tags, passages=passages, **options
+            self.connection, access, text, limit=limit, tags=tags, passages=passages, ranked=ranked, **options
         )
+        self._ranked = searched, found.ranking
         self._spans.keep_passages(hit.file for hit in found.hits if hit.file is not None)
         return found
 
@@ -323,8 +333,7 @@ class Memory:
         if self._now is None:
             return None
         languages = dict.fromkeys(scope.language for scope in self._mounted(project))
-        found = (parse_days(query, self._now, language) for language in languages)
-        return next((days for days in found if days is not None), None)
+        return next(filter(None, (parse_days(query, self._now, one) for one in languages)), None)
 
     def _series_statement(self, names: Sequence[str], limit: int) -> Statement:
         return series_statement(self._access.searched(), names, limit)

@@ -88,44 +88,63 @@ class Match:
     """Why a file is a hit: what each list of the search contributed.
 
     Attributes:
-        mode: `bm25` (words), or `hybrid` when the search used vectors too.
+        mode: `bm25` (words), `hybrid` when the search used meaning too, or `vectors` when it used vectors alone.
         bm25_rank: the rank of the file by words, from 1; None when the file holds no word of the query.
         terms: the score of each lexeme of the query in the best passage of the file, the highest score first.
         score: the sum of `terms` and `borrowed`.
         vector_rank: the rank of the file by vectors, from 1; None when the file is not among the nearest.
         borrowed: the scores of lexemes that stand in the neighbours of the file in a series.
-        fused: the blended score of both lists, by which hits are ordered in hybrid mode.
+        fused: the value of all evidence, by which hits are ordered in hybrid mode.
+        share: `score` as a share of the most that the query could score; None without token states.
+        interaction: how similar the most similar passage is to the query, word piece by word piece, from -1 to 1;
+            None without token states.
     """
 
-    mode: Literal["bm25", "hybrid"]
+    mode: Literal["bm25", "hybrid", "vectors"]
     bm25_rank: int | None
     terms: dict[str, int]
     score: int
     vector_rank: int | None = None
     borrowed: dict[str, int] = field(default_factory=dict)
     fused: float | None = None
+    share: float | None = None
+    interaction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query embedding: `values` has the shape (d,); `model` is the name of the embedder."""
+    """A query embedding.
+
+    Attributes:
+        model: the name of the embedder.
+        values: (d,); empty where the database has no vectors, and texts are compared by token states alone.
+        states: (m, d) int16, the states of the word pieces, from `late_interaction.round_states`; None from an
+            embedder that gives none.
+    """
 
     model: str
     values: Sequence[float]
+    states: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class NearSpan:
-    """The place of a chunk that a vector search found, and the cosine distance of the chunk, from 0 to 2."""
+    """The place of a chunk that a search compared in meaning, with what it found.
+
+    `distance` is the cosine distance, from 0 to 2; None for a chunk that was found by words alone. `interaction` is
+    its MaxSim, from -1 to 1; None without token states.
+    """
 
     path: str
     span: Span
-    distance: float
+    distance: float | None
+    interaction: float | None = None
 
     @property
     def logged(self) -> list[Any]:
-        """The span in the form of the log: `[path, start, end, distance]`."""
-        return [self.path, *self.span, self.distance]
+        """The span in the form of the log: `[path, start, end, distance]`, and the MaxSim if there is one."""
+        found = [self.path, *self.span, self.distance]
+        return found if self.interaction is None else [*found, self.interaction]
 
 
 class Passage(NamedTuple):  # a call makes hundreds, and a dataclass takes three times as long
@@ -181,8 +200,11 @@ class Hit:
     score: int
     reason: str
     match: Match
+    tags: tuple[str, ...]
+    updated_at: datetime
     more_spans: tuple[Span, ...] = ()
     file: FilePassages | None = None  # the best passages with their texts, where they were asked for
+    confidence: float | None = None  # that the file answers, 0 to 1; None if it was found by vectors alone
 
 
 @dataclass(frozen=True, slots=True)

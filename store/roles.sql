@@ -93,8 +93,50 @@ begin
     grant select, insert, delete on conversation_file to memex_agent, memex_admin;
   end if;
 
+  if to_regclass('event') is not null then  -- as above, at migration 31
+    grant select, insert, delete on event to memex_agent, memex_admin;
+    grant update (messages) on event to memex_agent, memex_admin;  -- what stands in goes when the transcript has it
+  end if;
+
+  if to_regclass('conversation_import') is not null then  -- as above, at migration 25
+    grant select, insert, update, delete on conversation_import to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('observation') is not null then  -- as above, at migration 31
+    grant select, insert, delete on observation, work_derived, work_mark to memex_agent, memex_admin;
+    grant update on work_derived to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('work_answer') is not null then  -- as above, at migration 37
+    grant select, insert, update, delete on work_answer to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('citation') is not null then  -- as above, at migration 28
+    grant select, insert, update, delete on citation, distilled to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('work_link') is not null then  -- as above, at migration 32
+    grant select, insert, update, delete on work_link to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('project_reading') is not null then  -- as above, at migration 33
+    grant select, insert, delete on project_reading to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('document') is not null then  -- as above, at migration 33
+    grant select, insert, update, delete on document_root, document to memex_agent, memex_admin;
+    grant select, update on document_stat to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('token_state') is not null then  -- as above, at migration 36
+    grant select on token_state to memex_agent, memex_admin;
+  end if;
+  if to_regprocedure('states_later(bigint[])') is not null then  -- as above, at migration 37
+    grant execute on function states_later(bigint[]) to memex_agent, memex_admin;
+  end if;
+
   if to_regclass('my_messages') is not null then  -- as above, at migration 22
-    grant select on my_files, my_revisions, my_conversations, my_messages, my_calls to memex_agent;
+    grant select on my_files, my_revisions, my_conversations, my_messages, my_documents, my_calls to memex_agent;
   end if;
 
   if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs

@@ -39,11 +39,13 @@ create index api_key_tenant on api_key (tenant_id, key_id);
 
 -- Where files live: one user's, the tenant's shared ones, a project's. `admin` holds only the admins' log, and `visitor`
 -- only the log of calls for users who never wrote: what such a user reads of its own is this scope, which stays empty.
--- `conversations` holds no files, but what a user has imported of conversations.
+-- `conversations` holds no files, but what a user has imported of conversations. `documents` and `project_documents` hold
+-- what stands in folders of a user or a project.
 create table scope (
   scope_id    bigint generated always as identity primary key,
   tenant_id   bigint not null references tenant,
-  kind        text not null check (kind in ('user', 'shared', 'project', 'admin', 'visitor', 'conversations')),
+  kind        text not null check (kind in ('user', 'shared', 'project', 'admin', 'visitor', 'conversations',
+                                            'documents', 'project_documents')),
   key         text collate "C" not null,              -- the user id, the project's slug, or ''
   rev         bigint not null default 0,              -- counts the committed changes
   last_at     timestamptz not null default '-infinity', -- created_at of the newest revision
@@ -122,7 +124,8 @@ create table link (
 );
 create index link_target on link (scope_id, target_key);
 
--- The unit of search. lexemes and tfs run in parallel; length is the sum of tfs.
+-- The unit of search. lexemes and tfs run in parallel; length is the sum of tfs. Chunks of messages that are merged have
+-- none, as they are many: their texts say them again.
 create table chunk (
   scope_id      bigint not null,
   tenant_id     bigint not null,
@@ -150,7 +153,7 @@ create table chunk_removed (
   primary key (scope_id, chunk_id)
 );
 
--- The packed inverted index: up to 256 entries a row, chunk_id << 32 | length << 16 | tf, ascending.
+-- The packed inverted index: up to 240 entries a row, chunk_id << 32 | length << 16 | tf, ascending.
 create table posting (
   scope_id   bigint not null,
   tenant_id  bigint not null,
@@ -160,7 +163,7 @@ create table posting (
   entries    bigint[] not null,
   primary key (scope_id, lexeme, segment)
 ) with (fillfactor = 80);
--- Plain: 256 entries are just over the size at which Postgres would move them out of the row.
+-- Plain: a full row is just below the size at which Postgres would move its entries out of the row.
 alter table posting alter column entries set storage plain;
 
 -- One row a scope: the totals of BM25, the counters, and the lock that every writer of the scope takes.
@@ -286,7 +289,8 @@ create table conversation_stat (
   conversations  bigint not null default 0,
   messages       bigint not null default 0,
   text_bytes     bigint not null default 0,             -- of the texts of all messages, in UTF-8
-  next_id        bigint not null default 1              -- of sources and conversations
+  next_id        bigint not null default 1,             -- of sources and conversations
+  next_event     bigint not null default 1
 ) with (fillfactor = 50);
 
 -- Where conversations came from: an account with a provider, as its export names it, or a folder of transcripts.
@@ -321,11 +325,21 @@ create table conversation (
   sha256           bytea not null check (octet_length(sha256) = 32), -- of what was read, to know it again
   reader_version   integer not null,
   imported_at      timestamptz not null,
+  former_titles    text[] not null default '{}',        -- the last of them, under which older chunks were indexed
+  -- Between these lie the ids of all chunks, and the times of all messages that say one; null without any.
+  first_chunk_id   integer,
+  last_chunk_id    integer,
+  first_said_at    timestamptz,
+  last_said_at     timestamptz,
+  folder           text collate "C" not null default '', -- in which the session took place, as the transcript names it
+  branch           text collate "C" not null default '',
   primary key (scope_id, conversation_no)
 );
 create unique index conversation_named on conversation (scope_id, conversation_id);
 create index conversation_newest on conversation (scope_id, last_at desc nulls last, conversation_no desc);
 create index conversation_source on conversation (scope_id, source_id);
+create index conversation_said on conversation (scope_id, last_said_at)
+  include (tenant_id, first_said_at, first_chunk_id, last_chunk_id);
 
 -- What was said. A text never changes: another text is another message, and the older one leaves the path.
 create table message (
@@ -360,6 +374,7 @@ create table conversation_removed (
   tenant_id   bigint not null,
   sha256      bytea not null check (octet_length(sha256) = 32), -- of salt, source and provider's id
   removed_at  timestamptz not null,
+  kind        text not null default '', -- the format
   primary key (scope_id, sha256)
 );
 
@@ -377,6 +392,257 @@ create table conversation_file (
   primary key (scope_id, sha256)
 );
 create unique index conversation_file_lineage on conversation_file (scope_id, lineage);
+
+-- What coding agents report while they work: prompts, ends of turns, commands. A captured session is a conversation; an
+-- event says when something happened in it, and holds its words only as long as the transcript does not.
+create table event (
+  scope_id         bigint not null,
+  tenant_id        bigint not null,
+  event_no         bigint not null,                     -- the order of arrival; within a session the order of events
+  runtime          text collate "C" not null,           -- the reader of the program's transcripts, such as claude_code
+  session          text collate "C" not null,           -- the provider's id of the conversation
+  turn             text collate "C" not null default '',
+  name             text collate "C" not null,           -- names the event within its turn
+  conversation_id  text collate "C" not null,           -- of the session, whether or not its transcript was read
+  kind             text not null,                       -- session_start, prompt, stop, compact, session_end, tool, …
+  happened_at      timestamptz not null,
+  received_at      timestamptz not null,
+  project          text not null default '',            -- a label
+  cwd              text not null default '',
+  messages         jsonb,                               -- [{role, text}] that stand in until the transcript has them
+  tools            jsonb,                               -- [{name, command, ok, paths, duration_ms}]
+  metadata         jsonb not null default '{}',         -- texts by name, such as branch, remote, source
+  primary key (scope_id, event_no)
+);
+create unique index event_once on event (scope_id, runtime, session, turn, name);
+create index event_of_conversation on event (scope_id, conversation_id, event_no);
+create index event_of_runtime on event (scope_id, runtime, received_at);
+create index event_place on event (scope_id, conversation_id, event_no desc) where metadata ? 'label' and kind <> 'tool';
+create index event_label on event (scope_id, (metadata ->> 'label'))
+  where metadata ? 'label' and kind <> 'tool';
+
+-- Exports that people upload on a page, while they are read and afterwards: how far each is, for all workers of a
+-- service. Nothing of the file itself is kept here.
+create table conversation_import (
+  scope_id    bigint not null,
+  tenant_id   bigint not null,
+  import_id   text collate "C" not null check (import_id ~ '^[0-9a-z_]{4,40}$'),
+  name        text not null,                       -- of the file, as the browser gave it
+  is_dry_run  boolean not null,
+  state       text not null default 'receiving'
+              check (state in ('receiving', 'waiting', 'reading', 'done', 'stopped', 'cancelled', 'cut_off')),
+  size_bytes  bigint not null default 0,           -- that were received so far
+  report      jsonb not null default '{}',         -- what became of what was read so far
+  error       jsonb,                               -- why it stopped: code, message and hint
+  wants_end   boolean not null default false,      -- the person cancelled it
+  started_at  timestamptz not null default now(),
+  heard_at    timestamptz not null default now(),  -- when the process that reads it was last heard of
+  ended_at    timestamptz,
+  primary key (scope_id, import_id)
+);
+-- A user has one import under way.
+create unique index conversation_import_open on conversation_import (scope_id) where ended_at is null;
+
+-- Where work stands, as it is derived from conversations. An observation holds no words: it says what a span of a
+-- message is, and is made anew from the message at any time. All of it stands in the user's scope of conversations.
+create table observation (
+  scope_id         bigint not null,
+  tenant_id        bigint not null,
+  conversation_no  bigint not null,
+  number           integer not null,                    -- of the message
+  place            integer not null,                    -- its place among the observations of the message, from 0
+  kind             text collate "C" not null,           -- objective, decision, pending, done, blocker, …
+  start_char       integer not null,
+  end_char         integer not null check (end_char > start_char),
+  by_human         boolean not null,                    -- false: an agent said it, maybe from a page that it has read
+  is_firm          boolean not null,                    -- a label says the kind, and not a pattern
+  confidence       real not null,
+  by_model         boolean not null default false,      -- a chat model named the span, and not the rules
+  primary key (scope_id, conversation_no, number, place)
+);
+
+-- How far a conversation has been read for observations, and by which version of the rules.
+create table work_derived (
+  scope_id         bigint not null,
+  tenant_id        bigint not null,
+  conversation_no  bigint not null,
+  derived_to       integer not null,                    -- the number of the last message that was read
+  deriver_version  integer not null,
+  sha256           bytea not null,                      -- of the conversation as it was then
+  reader           text not null default '',            -- whose answers the observations hold, if a chat model's
+  primary key (scope_id, conversation_no)
+);
+
+-- What a chat model answered about messages that were read for work: the kinds of spans, and no words. An answer is known
+-- by the digest of the reader, the author and the text, so that no text is shown to the model twice.
+create table work_answer (
+  scope_id         bigint not null,
+  tenant_id        bigint not null,
+  conversation_no  bigint not null,
+  number           integer not null,                    -- of the message
+  reader           text not null,                       -- the version of the prompt, and the model
+  sha256           bytea not null check (octet_length(sha256) = 32), -- of reader, author and text
+  spans            jsonb,                               -- [kind, start, end] of each; null: no answer that can be used
+  tries            integer not null,                    -- how often the model gave no answer that can be used
+  answered_at      timestamptz not null,
+  is_derived       boolean not null,                    -- the observations of the conversation hold what it says
+  primary key (scope_id, conversation_no, number, reader)
+);
+create index work_answer_known on work_answer (scope_id, sha256);
+create index work_answer_new on work_answer (scope_id, conversation_no) where not is_derived;
+
+-- What a person decided by hand about an item of work, which its id names.
+create table work_mark (
+  scope_id         bigint not null,
+  tenant_id        bigint not null,
+  item_id          text collate "C" not null check (item_id ~ '^[0-9a-z]{10}$'),
+  marked_at        timestamptz not null,
+  action           text not null
+                   check (action in ('done', 'drop', 'keep', 'pin', 'unpin', 'archive', 'restore', 'leave_out', 'bring_in', 'end')),
+  tool_call_id     text not null,
+  conversation_id  text collate "C",                    -- that the item comes from; null: from memory
+  ends_on          date,                                -- of `end`: the last day; null: it does not end
+  primary key (scope_id, item_id, marked_at)
+);
+
+-- Which message of a conversation a statement was taken from. The link in the text of the file proves nothing, since
+-- anybody can type it; only what stands here counts.
+create table citation (
+  scope_id          bigint not null,                    -- of the file in which the statement stands
+  tenant_id         bigint not null,
+  user_id           text collate "C" not null,          -- whose conversation it is
+  conversation_id   text collate "C" not null check (conversation_id ~ '^[0-9a-z]{12}$'),
+  number            integer not null,                   -- of the message, when the statement was taken
+  statement_sha256  bytea not null check (octet_length(statement_sha256) = 32), -- of the statement in normal form
+  message_sha256    bytea not null check (octet_length(message_sha256) = 32),   -- of the text of the message
+  start_char        integer not null,                   -- where in the message the statement stands
+  end_char          integer not null,
+  said_at           timestamptz,
+  revision          text not null,                      -- path@version that held the citation first
+  tool_call_id      text not null,
+  cited_at          timestamptz not null,
+  primary key (scope_id, conversation_id, number, statement_sha256, user_id)
+);
+
+-- How far a user's conversations have been distilled; the scope is that of the user's files.
+create table distilled (
+  scope_id         bigint not null,
+  tenant_id        bigint not null,
+  conversation_id  text collate "C" not null check (conversation_id ~ '^[0-9a-z]{12}$'),
+  until_number     integer not null,                    -- of the last message that was read
+  planner          text not null,
+  tool_call_id     text not null,
+  distilled_at     timestamptz not null,
+  primary key (scope_id, conversation_id)
+);
+
+-- Which project of Memex the sessions of a label belong to, as a person said. A label is what identifies the place of a
+-- session: a git remote, or a folder of a machine.
+create table work_link (
+  scope_id   bigint not null,
+  tenant_id  bigint not null,
+  label      text collate "C" not null check (length(label) between 1 and 1000),
+  slug       text collate "C" not null,
+  linked_at  timestamptz not null,
+  primary key (scope_id, label)
+);
+
+-- Which projects a project reads from: what holds there is told beside its own work, to members of both alone.
+create table project_reading (
+  scope_id       bigint not null,                       -- of the project that reads
+  tenant_id      bigint not null,
+  read_scope_id  bigint not null check (read_scope_id <> scope_id),
+  added_at       timestamptz not null,
+  primary key (scope_id, read_scope_id)
+);
+
+-- Documents: files of a client's folder, mirrored as they stand.
+
+-- What a scope of documents holds.
+create table document_stat (
+  scope_id      bigint primary key,
+  tenant_id     bigint not null,
+  documents     bigint not null default 0,
+  text_bytes    bigint not null default 0,              -- of the texts, in UTF-8
+  next_root     integer not null default 1,
+  next_version  integer not null default 1,             -- of the next change: with a path, it names one text for ever
+  wanted_at     timestamptz                             -- when somebody last asked the watching clients for a sync
+) with (fillfactor = 50);
+
+-- A folder of a client, by a name: nothing says where it lies on the client's machine.
+create table document_root (
+  scope_id      bigint not null,
+  tenant_id     bigint not null,
+  root_no       integer not null,
+  name          text collate "C" not null check (name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'),
+  owner         text collate "C" not null,              -- the user who pushes it; '': an admin, or a user who was erased
+  state         text not null default 'syncing' check (state in ('syncing', 'complete', 'removing')),
+  sync          integer not null default 0,             -- the number of the newest sync
+  client        text not null default '',               -- that runs it, as it names itself
+  began_at      timestamptz,                            -- when the newest sync began, and was last heard of
+  heard_at      timestamptz,
+  completed_at  timestamptz,                            -- when a sync last came to its end
+  documents     integer not null default 0,
+  text_bytes    bigint not null default 0,
+  passages      integer not null default 0,
+  patterns      text[] not null default '{}',
+  left_out      jsonb not null default '{}',            -- how many files by reason, as the client reports
+  examples      jsonb not null default '[]',            -- some of them, with the reason
+  watched_until timestamptz,                            -- a client watches the folder, and says so again before
+  primary key (scope_id, root_no),
+  unique (scope_id, name)
+) with (fillfactor = 50);
+
+create table document (
+  scope_id     bigint not null,
+  tenant_id    bigint not null,
+  document_id  bigint not null,                         -- the chunks of the document have it as their file_id
+  root_no      integer not null,
+  owner        text collate "C" not null,               -- of the root
+  path         text collate "C" not null,               -- relative to the root
+  version      integer not null,
+  sha256       bytea not null check (octet_length(sha256) = 32), -- of the text in UTF-8
+  kind         text not null check (kind in ('markdown', 'text', 'json', 'yaml', 'toml', 'code')),
+  title        text not null,
+  tags         text[] not null,                         -- of the text and of the client
+  tag_keys     text[] collate "C" not null,             -- the tags without case
+  given_tags   text[] not null,                         -- those of the client
+  text         text not null,
+  size_bytes   integer not null,
+  passages     integer not null,
+  changed_at   timestamptz,                             -- the time of the file, as the client says
+  updated_at   timestamptz not null,                    -- when this text, or its path, came
+  missed_by    integer,                                 -- the sync whose manifest lacks it
+  primary key (scope_id, document_id)
+);
+create unique index document_path on document (scope_id, root_no, path);
+create index document_text on document (scope_id, root_no, sha256);
+create index document_missed on document (scope_id, root_no, document_id) where missed_by is not null;
+
+-- What a model says of each word piece of a text, kept as signs: search compares a question with a text piece by piece.
+-- The rows belong to texts, as vectors do, and need no extension. Rows are kept whole up to the size of a page.
+create table token_state (
+  scope_id     bigint not null,
+  tenant_id    bigint not null,
+  model        text collate "C" not null,               -- as embedding.model
+  text_sha256  bytea not null check (octet_length(text_sha256) = 32), -- as chunk.sha256: of the indexed text
+  dimensions   smallint not null check (dimensions > 0 and dimensions % 8 = 0),
+  signs        bytea not null check (octet_length(signs) % (dimensions / 8) = 0), -- a bit a dimension, a row a word piece
+  primary key (scope_id, model, text_sha256)
+) with (toast_tuple_target = 8160);
+alter table token_state alter column signs set storage external;
+
+-- How far the texts of a scope have token states of a model, where the server has no pgvector: where it has, vectors and
+-- states are made together, and embedding_progress tells.
+create table token_progress (
+  scope_id   bigint not null,
+  tenant_id  bigint not null,
+  model      text collate "C" not null,
+  rev        bigint not null,
+  error      text,                                      -- what the last run failed with: a class, a status, a code
+  at         timestamptz not null,
+  primary key (scope_id, model)
+);
 
 -- The web UI: who is signed in, and the links by which the terminal of the service signs a browser in.
 create table ui_session (
@@ -513,12 +779,18 @@ declare
     and (scope_id = any ((select readable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
   writes text := $p$tenant_id = (select acting_tenant())
     and (scope_id = any ((select writable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
+  owns text := $p$tenant_id = (select acting_tenant())
+    and (scope_id = any ((select writable_scopes())::bigint[]) and owner = (select acting_user())
+         or (select acting_as()) = 'admin')$p$;
 begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
     'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_rate', 'write_probe', 'ui_session',
     'ui_link', 'erasure', 'log_hour', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation',
-    'message', 'conversation_removed', 'conversation_file'] loop
+    'message', 'conversation_removed', 'conversation_file', 'conversation_import', 'event', 'observation',
+    'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
+    'work_link', 'project_reading', 'document_stat', 'document_root', 'document', 'token_state',
+    'token_progress'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -556,11 +828,36 @@ begin
     'with check (%s and parent_id is null and status in (''queued'', ''answered'', ''failed''))', writes, writes);
 
   foreach name in array array[
-    'conversation_stat', 'source', 'conversation', 'message', 'conversation_removed', 'conversation_file'] loop
+    'conversation_stat', 'source', 'conversation', 'message', 'conversation_removed', 'conversation_file',
+    'conversation_import', 'event', 'observation', 'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
+    'work_link'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
+  end loop;
+
+  execute format('create policy reads on project_reading for select using (%s or %s)',
+                 replace(reads, 'scope_id = any', 'read_scope_id = any ((select readable_scopes())::bigint[]) and scope_id = any'),
+                 is_owner);
+  execute format('create policy inserts on project_reading for insert with check (%s or %s)',
+                 replace(writes, 'scope_id = any', 'read_scope_id = any ((select readable_scopes())::bigint[]) and scope_id = any'),
+                 is_owner);
+  execute format('create policy deletes on project_reading for delete using (%s or %s)',
+                 replace(writes, 'scope_id = any', 'read_scope_id = any ((select readable_scopes())::bigint[]) and scope_id = any'),
+                 is_owner);
+
+  foreach name in array array['document_stat', 'document_root', 'document'] loop
+    execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
+  end loop;
+  execute format('create policy updates on document_stat for update using (%s or %s)', writes, is_owner);
+  execute format('create policy erases on document_stat for delete using (%s)', is_owner);
+  execute format('create policy begins on document_stat for insert with check (%s)', is_owner);
+  -- Members of a project read the documents of all its roots, and change those of their own.
+  foreach name in array array['document_root', 'document'] loop
+    execute format('create policy inserts on %I for insert with check (%s or %s)', name, owns, is_owner);
+    execute format('create policy updates on %I for update using (%s or %s)', name, owns, is_owner);
+    execute format('create policy deletes on %I for delete using (%s or %s)', name, owns, is_owner);
   end loop;
 
   foreach name in array array['tenant', 'project_member', 'eval_run'] loop
@@ -573,6 +870,9 @@ begin
   foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'log_hour', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
+  execute format('create policy reads on token_state for select using (%s or %s)', reads, is_owner);
+  execute format('create policy maintains on token_state using (%s)', is_owner);
+  execute format('create policy maintains on token_progress using (%s)', is_owner);
   execute format('create policy keeps on seal using (%s or current_user <> session_user)', is_owner);
   foreach name in array array['prompt', 'spend'] loop
     execute format('create policy keeps on %I using (tenant_id = (select acting_tenant()) or %s)', name, is_owner);
@@ -634,23 +934,32 @@ as $$
 begin
   perform set_config('memex.maintenance', 'on', true);
   return query
-    select s.scope_id, s.kind, s.key, s.kind in ('user', 'conversations') or caller_role = 'admin', s.language
+    select s.scope_id, s.kind, s.key, s.kind in ('user', 'conversations', 'documents') or caller_role = 'admin',
+           s.language
       from public.scope s
      where s.tenant_id = tenant
-       and (s.kind in ('user', 'conversations') and s.key = caller_user
+       and (s.kind in ('user', 'conversations', 'documents') and s.key = caller_user
             or s.kind = 'shared' and s.key = ''
             or s.kind = 'admin' and s.key = '' and caller_role = 'admin')
     union all
-    select s.scope_id, s.kind, s.key, true, s.language
+    select d.scope_id, d.kind, d.key, true, d.language
       from public.project_member m
       join public.scope s on s.scope_id = m.scope_id
+      join public.scope d
+        on d.tenant_id = tenant
+       and d.key = s.key
+       and d.kind in ('project', 'project_documents')
      where caller_role = 'agent'
        and m.tenant_id = tenant
        and m.user_id = caller_user
        and s.closed_at is null
     union all
-    select s.scope_id, s.kind, s.key, true, s.language
+    select d.scope_id, d.kind, d.key, true, d.language
       from public.scope s
+      join public.scope d
+        on d.tenant_id = tenant
+       and d.key = s.key
+       and d.kind in ('project', 'project_documents')
      where caller_role = 'admin'
        and s.tenant_id = tenant
        and s.kind = 'project'
@@ -658,7 +967,9 @@ begin
   perform set_config('memex.maintenance', '', true);
 end
 $$;
--- Make a scope that a first call needs, or leave it as it is. Projects are made by admins only.
+
+-- Make a scope that a first call needs, or leave it as it is. Projects are made by admins only, and only an open one gets
+-- documents.
 create function ensure_scope(tenant bigint, scope_kind text, scope_key text, scope_language text)
 returns void
 language plpgsql volatile security definer
@@ -667,18 +978,23 @@ as $$
 declare
   made bigint;
 begin
-  if scope_kind not in ('user', 'shared', 'admin', 'visitor', 'conversations') then
+  if scope_kind not in ('user', 'shared', 'admin', 'visitor', 'conversations', 'documents', 'project_documents') then
     raise exception 'ensure_scope makes no % scope', scope_kind;
   end if;
   perform set_config('memex.maintenance', 'on', true);
   insert into public.scope (tenant_id, kind, key, language)
-  values (tenant, scope_kind, scope_key, scope_language)
+  select tenant, scope_kind, scope_key, scope_language
+   where scope_kind <> 'project_documents'
+      or exists (select from public.scope s
+                  where s.tenant_id = tenant and s.kind = 'project' and s.key = scope_key and s.closed_at is null)
   on conflict (tenant_id, kind, key) do nothing
   returning scope_id into made;
   if made is not null then
     insert into public.scope_stat (scope_id, tenant_id) values (made, tenant);
     if scope_kind = 'conversations' then
       insert into public.conversation_stat (scope_id, tenant_id) values (made, tenant);
+    elsif scope_kind in ('documents', 'project_documents') then
+      insert into public.document_stat (scope_id, tenant_id) values (made, tenant);
     end if;
   end if;
   perform set_config('memex.maintenance', '', true);
@@ -846,6 +1162,19 @@ select conversation.conversation_id, message.number, message.position, message.p
     on conversation.scope_id = message.scope_id
    and conversation.conversation_no = message.conversation_no;
 
+-- The documents of folders: those of the user, and of the user's projects.
+create view my_documents with (security_invoker = true) as
+select 'documents/' || case scope.kind when 'documents' then 'user' else 'projects/' || scope.key end || '/' || root.name
+         || '/' || document.path as reference,
+       case scope.kind when 'project_documents' then scope.key end as project, root.name as root, document.path,
+       document.kind, document.title, document.tags, document.text, document.size_bytes,
+       encode(document.sha256, 'hex') as sha256, document.changed_at, document.updated_at
+  from document
+  join document_root as root
+    on root.scope_id = document.scope_id
+   and root.root_no = document.root_no
+  join scope on scope.scope_id = document.scope_id;
+
 -- The calls in the log, without the operations inside them.
 create view my_calls with (security_invoker = true) as
 select operation.tool_call_id, operation.kind as tool, operation.status, operation.started_at, operation.duration_ms,
@@ -918,7 +1247,7 @@ create trigger raise_access_epoch_on_insert after insert on erasure
 
 -- Every write updates its scope, so these look at no other column and at no other statement.
 create trigger raise_access_epoch_on_insert after insert on scope
-  for each row when (new.kind = 'project') execute function raise_access_epoch();
+  for each row when (new.kind in ('project', 'documents', 'project_documents')) execute function raise_access_epoch();
 create trigger raise_access_epoch_on_update after update of tenant_id, kind, key, language, closed_at on scope
   for each row
   when ((old.tenant_id, old.kind, old.key, old.language, old.closed_at)
@@ -1024,3 +1353,33 @@ begin
 end
 $$;
 revoke all on function count_write(jsonb) from public;
+
+-- Have the token states of these scopes' new texts made once this transaction is committed; as embed_later, which comes
+-- with pgvector. Needs the queue of jobs.
+create function states_later(scopes bigint[])
+returns void
+language plpgsql volatile security definer
+set search_path = procrastinate, pg_temp
+as $$
+declare
+  scope bigint;
+  lock_name text;
+begin
+  for scope in select distinct named from unnest(scopes) as named order by named loop
+    lock_name := 'embed_scope:' || scope;
+    loop
+      perform from procrastinate_jobs where queueing_lock = lock_name and status = 'todo' for share;
+      exit when found;
+      begin
+        perform procrastinate_defer_jobs_v1(array[
+          row('embedding', 'embed_scope', 0, lock_name, lock_name, jsonb_build_object('scope_id', scope), null)
+        ]::procrastinate_job_to_defer_v1[]);
+        exit;
+      exception
+        when unique_violation then null;  -- another transaction was first: its job is held on the next round
+      end;
+    end loop;
+  end loop;
+end
+$$;
+revoke all on function states_later(bigint[]) from public;

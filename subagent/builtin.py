@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
+from memex.store.search.confidence import NO_CONFIDENCE, Confidence
 from memex.store.search.snippet import window
 from memex.store.text_pool import offload
-from memex.subagent.context.assembly import WRAPPER_CHARS
+from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
 from memex.subagent.context.intents import intent_of
@@ -21,6 +22,7 @@ from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
 from memex.subagent.context.statement_selection import select_mixed
 from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
 from memex.subagent.context.themed import themed_statements
+from memex.subagent.judgement import ENGLISH, Judgement, judge
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
     BUILTIN,
@@ -69,12 +71,30 @@ class Candidates:
         pinned: the passages of pinned files, which come first, in their order.
         ranked: the best other passages, in any order.
         unread: passages that rank below all others and were not read, with their values.
+        confidence: that of the search.
+        is_of_days: whether the search was narrowed to days that the query names.
+        language: of memory.
     """
 
     query: Query
     pinned: Sequence[CandidatePassage]
     ranked: Sequence[CandidatePassage]
     unread: Sequence[tuple[Reference, int]]
+    confidence: Confidence = NO_CONFIDENCE
+    is_of_days: bool = False
+    language: str = ENGLISH
+
+    def judge(self, question: str, *, is_intent: bool = False, has_statements: bool = False) -> Judgement:
+        """Return how sure it is that memory says something about the question; see `judgement.judge`."""
+        return judge(
+            question,
+            self.query,
+            self.confidence,
+            is_of_days=self.is_of_days,
+            is_intent=is_intent,
+            has_statements=has_statements,
+            language=self.language,
+        )
 
 
 class BuiltinPlanner:
@@ -111,15 +131,21 @@ class BuiltinPlanner:
         elif asks_for_oneself(request.query):
             listed = await statements_about_user(request.query, query, tools)
             units = with_listed(units, listed, passages)
-        return select_mixed(
+        judgement = survey.judge(
+            request.query,
+            is_intent=intent is not None or asks_for_oneself(request.query) or asks_for_all(request.query),
+            has_statements=bool(themed or beside),
+        )
+        plan = select_mixed(
             survey.pinned,
             mark_rivals(units, query, tools.analyzer),
             passages,
             is_list=intent is not None or asks_for_all(request.query),
-            available=request.budget - WRAPPER_CHARS,
+            available=request.budget - _wrapper_chars(request, judgement),
             cut=self.cutter(survey.query),
             unread=survey.unread,
         )
+        return replace(plan, judgement=judgement)
 
     async def find_candidates(
         self, request: ContextRequest, tools: MemoryTools, *, least_chars: int = 0
@@ -140,17 +166,22 @@ class BuiltinPlanner:
             [worth.candidate(text) for worth in first if (text := next(texts)).strip()],
             [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
             [(worth.reference, worth.value) for worth in unread],
+            evidence.confidence,
+            evidence.is_of_days,
+            tools.language,
         )
 
     def choose(self, survey: Candidates, request: ContextRequest) -> ContextPlan:
         """Return the best of what was surveyed, within a budget."""
-        return select(
+        judgement = survey.judge(request.query)
+        plan = select(
             survey.pinned,
             survey.ranked,
-            available=request.budget - WRAPPER_CHARS,
+            available=request.budget - _wrapper_chars(request, judgement),
             cut=self.cutter(survey.query),
             unread=survey.unread,
         )
+        return replace(plan, judgement=judgement)
 
     def cutter(self, query: Query) -> Cut:
         """Return what gives the part of a text that says most to a query."""
@@ -170,7 +201,7 @@ class BuiltinPlanner:
         if document is not None:
             reading = document.reading
             kept_document = await kept_documents.keep(document, request.project, tools)
-        adds = await self._place(reading.statements, document, request, tools)
+        adds = await self.place(reading.statements, document, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
@@ -201,7 +232,7 @@ class BuiltinPlanner:
             own_names=await find_own_names(tools) if kept else frozenset(),
         )
 
-    async def _place(
+    async def place(
         self,
         statements: Sequence[Statement],
         document: Document | None,
@@ -258,6 +289,12 @@ async def _search_synonyms(
         if passage.text
     ]
     return with_synonyms(query, found.query), passages
+
+
+def _wrapper_chars(request: ContextRequest, judgement: Judgement) -> int:
+    """Return how many characters of a budget the wrapper of a context needs."""
+    is_weak = request.min_confidence is not None and judgement.band == "weak"
+    return wrapper_chars(WEAK_SENTENCE if is_weak else SENTENCE)
 
 
 def _links_to(document: KeptDocument | None, path: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from memex.errors import LimitExceeded, MemexError
 from memex.store import catalogue
 from memex.store.graph import Direction
 from memex.store.log.call import Call, InnerOperation
-from memex.store.log.operations import shorten
+from memex.store.log.operations import QUERY_CHARS, shorten
 from memex.store.memory import Memory
 from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
 from memex.store.search.analyzer import Analyzer, analyzer_of
@@ -55,6 +55,7 @@ class MemoryTools:
         max_operations: the limit of operations of one call.
         spending: the money that the call's tenant spends on models.
         prepare: prepares a query before memory is opened, such as by computing its embedding.
+        conceals_queries: the log keeps of a query its digest and length alone.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class MemoryTools:
         max_operations: int = MAX_OPERATIONS,
         spending: Spending | None = None,
         prepare: Callable[[str], Awaitable[None]] | None = None,
+        conceals_queries: bool = False,
     ) -> None:
+        self._logged_chars = 0 if conceals_queries else QUERY_CHARS
         self.spending = spending or UnlimitedSpending()
         self._prepare = prepare
         self._open_snapshot = open_snapshot
@@ -110,7 +113,7 @@ class MemoryTools:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
         if self._prepare is not None and query.strip() and len(query) <= MAX_QUERY_CHARS:
             await self._prepare(query)
-        request = {"query": shorten(query), "limit": limit}
+        request = {"query": shorten(query, max_chars=self._logged_chars), "limit": limit}
         async with self._operation("memory_find", request) as (memory, logged):
             self.language = memory.language
             found = await memory.find(query, limit=limit, passages=passages)
@@ -186,6 +189,14 @@ class MemoryTools:
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
             logged["count"] = len(files)
         return FileCatalogue(text, len(files), {file.path: file.updated_at for file in files})
+
+    async def removed_lines(self, paths: Sequence[str]) -> list[tuple[str, datetime | None]]:
+        """Return list items that went from files, and those that stand; see `Memory.removed_lines`."""
+        async with self._operation("memory_removed", {"paths": len(paths)}) as (memory, logged):
+            found = await memory.evidence.removed_lines(paths)
+            logged["removed"] = sum(removed_at is not None for _, removed_at in found)
+            logged["standing"] = len(found) - int(logged["removed"])
+        return found
 
     async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
         """Return the links from and to a file; see `Memory.links`."""

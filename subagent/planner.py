@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, NamedTuple, Protocol
 
+from memex.settings import Band
+from memex.store.citations.syntax import CitedPlace, message_reference
 from memex.store.records import Reference
+from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import series_order
 
-RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
-OmissionReason = Literal["budget", "relevance", "duplicate"]
+RecallReason = Literal[
+    "match", "link", "backlink", "neighbour", "pinned", "recent", "conversation", "document"
+]
+OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
 PLANNER_VERSION = 7  # a part of the engine that every call logs; see `memex.subagent.engine`
@@ -30,12 +35,15 @@ class ContextRequest:
         budget: characters that the whole context may have, wrapper included.
         max_hops: how far links are followed, 0 to 3.
         today: the day from which times such as `this week` are counted.
+        min_confidence: the band below which the context holds pinned files alone; None for a question that is not
+            judged, as none was before there were bands.
     """
 
     query: str
     budget: int
     max_hops: int
     today: date
+    min_confidence: Band | None = None
 
 
 class Choice(NamedTuple):  # as `Omitted`
@@ -68,7 +76,7 @@ class Choice(NamedTuple):  # as `Omitted`
 
 
 class Omitted(NamedTuple):  # a call makes hundreds
-    """A span that was left out of the context, and why: no room, too weak, or a duplicate text."""
+    """A span that was left out of the context, and why: no room, too weak, a duplicate text, or nothing fits."""
 
     reference: Reference
     reason: OmissionReason
@@ -79,13 +87,14 @@ class ContextPlan:
     """The spans to recall, in the order of the context, and the spans that were left out, the best first.
 
     `planner` names the planner that made the plan. If a model failed and the built-in planner answered instead,
-    `failure` says why, in words without memory text.
+    `failure` says why, in words without memory text. `judgement` says how sure it is that memory answers.
     """
 
     choices: tuple[Choice, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     planner: str = BUILTIN
     failure: str | None = None
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +115,30 @@ class RememberRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class SaidMessage:
+    """A message of a conversation from which statements are taken.
+
+    Attributes:
+        place: the conversation, and the number of the message.
+        day: the day on which it was written; `UNDATED` if nobody knows that.
+    """
+
+    place: CitedPlace
+    day: date
+
+    @property
+    def link(self) -> str:
+        """What `[[…]]` holds to cite it."""
+        return message_reference(*self.place)
+
+
+@dataclass(frozen=True, slots=True)
 class Addition:
     """A statement to add under a heading of a file, with links to the files that the statement names.
 
     `filing.page.revise` decides under the scope's lock whether the statement is new, known, or replaces an older
-    statement. `replaces` is the text of the statement to replace, if the file still holds that text.
+    statement. `replaces` is the text of the statement to replace, if the file still holds that text. `said` is the
+    message of a conversation that the statement was taken from; without one, the statement was said by the caller.
     """
 
     path: str
@@ -119,11 +147,12 @@ class Addition:
     statement: Statement
     links: tuple[str, ...] = ()
     replaces: str | None = None
+    said: SaidMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A statement to remove from a file: `removes` is its text.
+    """A statement to remove from a file: `removes` is its text; if it ends with citations, the bullet has these.
 
     `statement` is the part of the caller's text that says so; None if the caller named the statement by its handle.
     """

@@ -63,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Only this machine is called: a folder without certificates saves each client from reading them all.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+    os.environ["MEMEX_EMBEDDER"] = "none"  # but in tests that ask for one
     os.environ["MEMEX_WORKERS"] = "1"  # a second process only costs time, but in tests of workers
     gc.disable()  # collecting tests only adds objects
 

@@ -14,7 +14,7 @@ cd "$project"
 "$PYTHON" -m build --no-isolation --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 # The wheel is built from the sdist, so one listing shows that neither dropped the linked folders.
 "$PYTHON" -m zipfile -l "$work"/dist/*.whl >"$work/contents"
-for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/search/chunk_best.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/statements/languages/en.yaml store/search/languages/english.yaml store/search/calendars/english.yaml demo/questions.yaml evals/__init__.py setup/AGENTS.md setup/CONVERSATIONS.md ui/templates/base.html ui/static/memex.css ui/static/vendor/htmx.min.js; do
+for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/search/chunk_best.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/statements/languages/en.yaml store/search/languages/english.yaml store/search/calendars/english.yaml demo/questions.yaml evals/__init__.py setup/AGENTS.md setup/CONVERSATIONS.md setup/plugins/run_hook.mjs setup/plugins/openclaw/openclaw.plugin.json ui/templates/base.html ui/static/memex.css ui/static/vendor/htmx.min.js; do
   grep -q "memex/$file" "$work/contents" || { echo "the wheel lacks $file"; exit 1; }
 done
 
@@ -44,6 +44,9 @@ unset DATABASE_URL
 "$work/venv/bin/memex" find wheel --json | grep -q user/hello.md
 "$work/venv/bin/memex" setup agents-md --print | grep -q memory_remember
 "$work/venv/bin/memex" setup codex --print | grep -q '^\[mcp_servers.memex\]'
+# The hook of coding agents is installed, and says nothing and ends well whatever it is given.
+test -z "$(echo '{"hook_event_name":' | "$work/venv/bin/memex-hook" claude-code)"
+"$work/venv/bin/memex" setup codex --hooks --print | grep -q 'memex-hook codex'
 
 # An adapter whose library is missing says which extra brings it, and there is such an extra.
 "$work/venv/bin/python" - <<'CHECK'

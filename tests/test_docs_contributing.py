@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "contributing").glob("*.md"))]
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
@@ -35,6 +37,7 @@ def files_of_the_project() -> list[str]:
     return [f"/{path.relative_to(ROOT)}" for path in found]
 
 
+@pytest.mark.slow
 def test_every_command_for_contributors_selects_a_test() -> None:
     """Pytest returns another code than 0 when it selects none, or does not find the file."""
     collecting = ["--collect-only", "-q", "-p", "no:cacheprovider"]

@@ -34,6 +34,7 @@ def run(page: str, folder: Path, server_folder: Path, forked: Forks) -> str:
             **kept,
             "PATH": f"{programs}:{os.environ['PATH']}",
             "MEMEX_DATA_DIR": str(server_folder / f"docs-{page}"),
+            "MEMEX_EMBEDDER": "none",
         },
         capture_output=True,
         text=True,

@@ -24,6 +24,8 @@ from memex.subagent.statements.documents import find_document
 from memex.subagent.statements.extraction import Extraction, extract_statements
 from memex.subagent.statements.forgetting import MAX_REQUEST_CHARS, find_forget_request
 from memex.subagent.statements.subjects import JUDGED_CHARS
+from memex.subagent.work.forms import MAX_FORM_CHARS
+from memex.subagent.work.turns import SessionTurn, observe
 
 # Patterns that may take longer than linear time, and what bounds the texts that they look at.
 BOUNDED = {
@@ -42,6 +44,14 @@ BOUNDED = {
     ("subagent.statements.language", ""): f"the first {JUDGED_CHARS} characters of a sentence",
     ("subagent.statements.secrets.detection", "_LONE_VALUE"): "a sentence of at most 80 characters",
     ("subagent.statements.sentences", "_WORD_BEFORE"): "40 characters before the end of a sentence",
+    ("subagent.work.ending.evidence", ""): "a command of at most 2,000 characters",
+    ("subagent.work.forms", "_BEFORE"): f"the first {MAX_FORM_CHARS} characters of an item",
+    ("subagent.work.forms", "_REPLACED"): f"the first {MAX_FORM_CHARS} characters of an item",
+    (
+        "subagent.work.rules",
+        "",
+    ): f"the first {JUDGED_CHARS} characters of a clause, or four times as many of a sentence",
+    ("subagent.work.turns", "_QUESTION"): "the last 12 characters of a clause",
     ("subagent.statements.topics", "_TOKEN"): f"the first {JUDGED_CHARS} characters of a statement",
 }
 BOUNDED |= {
@@ -133,6 +143,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "find_document": lambda text: find_document(f"# A\n\nB\n\n# C\n\n{text}", Extraction((), ())),
     "find_forget_request": find_forget_request,
     "index": lambda text: index("user/notes.md", text, [], ENGLISH),
+    "observe": lambda text: observe(SessionTurn("user", text, human_authored=True)),
     "parse": parse,
     "parse_days": lambda text: parse_days(text, datetime(2027, 5, 1, tzinfo=UTC)),
     "snippet": lambda text: snippet(text, ["anna"], ENGLISH, max_chars=200),

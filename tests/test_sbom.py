@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow  # it reads the metadata of every installed package
+
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("embedded", "vectors", "otel")
 STATUS = """Package: libc6

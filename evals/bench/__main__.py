@@ -17,9 +17,16 @@ from pathlib import Path
 import structlog
 
 from memex.evals.bench.call_pages import CALLS, bench_call_pages
-from memex.evals.bench.conversations import bench_conversations
+from memex.evals.bench.conversations.files import bench_large_files
+from memex.evals.bench.conversations.nearness import bench_message_vectors
+from memex.evals.bench.conversations.section import bench_conversations
+from memex.evals.bench.distil import bench_distil
+from memex.evals.bench.documents.client import bench_client
+from memex.evals.bench.documents.service import bench_memory_beside, bench_pushing
 from memex.evals.bench.felt.load import CLIENTS, LoadShape, bench_load
+from memex.evals.bench.felt.meaning import bench_meaning
 from memex.evals.bench.felt.section import bench_felt, bench_floor
+from memex.evals.bench.hooks import bench_hooks
 from memex.evals.bench.log import bench_log
 from memex.evals.bench.model import bench_model
 from memex.evals.bench.pages import FILES, bench_pages
@@ -38,6 +45,7 @@ from memex.store.migrate import migrate
 
 SECTIONS = (
     "felt",
+    "meaning",
     "start",
     "growth",
     "writes",
@@ -46,6 +54,9 @@ SECTIONS = (
     "find",
     "hybrid",
     "conversations",
+    "documents",
+    "hooks",
+    "distil",
     "as-of",
     "context",
     "log",
@@ -66,7 +77,8 @@ async def _bench_database(arguments: argparse.Namespace, sections: Sections, fol
             async with database.connection() as connection:
                 pid = connection.info.backend_pid
             tenant_id = await tenants.ensure_tenant(database, "bench")
-            bench = Bench(Service(database, max_files=1_000_000), tenant_id, pid, RandomText())
+            service = Service(database, max_files=1_000_000)
+            bench = Bench(service, tenant_id, pid, RandomText(), conninfo=lease.conninfo)
             console.print(f"Postgres {lease.server_version}\n")
             await sections(bench, arguments)
         finally:
@@ -113,6 +125,18 @@ async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
 async def _bench_conversations(bench: Bench, arguments: argparse.Namespace) -> None:
     for messages in arguments.messages:
         await bench_conversations(bench, messages=messages, rounds=arguments.rounds)
+    if arguments.message_vectors:
+        await bench_message_vectors(bench, messages=arguments.message_vectors, rounds=arguments.rounds)
+    if arguments.large_files:
+        await bench_large_files(bench, scale=arguments.large_files)
+
+
+async def _bench_beside_documents(bench: Bench, arguments: argparse.Namespace) -> None:
+    await bench_memory_beside(bench, passages=arguments.document_passages, rounds=arguments.rounds)
+
+
+async def _bench_distil(bench: Bench, arguments: argparse.Namespace) -> None:
+    await bench_distil(bench, messages=arguments.distilled)
 
 
 async def _bench_felt(arguments: argparse.Namespace) -> None:
@@ -171,8 +195,30 @@ def main() -> None:
     parser.add_argument(
         "--messages", type=int, nargs="+", default=[10_000], help="of the section conversations (10000)"
     )
+    parser.add_argument("--distilled", type=int, default=1_000, help="messages of the section distil (1000)")
+    parser.add_argument(
+        "--documents", type=int, default=10_000, help="files of the section documents (10000)"
+    )
+    parser.add_argument(
+        "--document-passages", type=int, default=100_000, help="of documents beside memory (100000)"
+    )
+    parser.add_argument(
+        "--message-vectors",
+        type=int,
+        metavar="MESSAGES",
+        help="in conversations, search so many by hashed vectors, with and without an index (left out)",
+    )
+    parser.add_argument(
+        "--large-files",
+        type=float,
+        metavar="SCALE",
+        help="in conversations, import a transcript of 100 MB and a rollout of 2 GiB, times SCALE (left out)",
+    )
     parser.add_argument(
         "--notes", type=int, nargs="+", default=[1_000, 10_000], help="of the section felt (1000 10000)"
+    )
+    parser.add_argument(
+        "--meaning-notes", type=int, nargs="+", default=[1_000], help="of the section meaning (1000)"
     )
     parser.add_argument("--calls", type=int, default=40, help="of each operation in a round of felt (40)")
     parser.add_argument(
@@ -191,12 +237,35 @@ def main() -> None:
     console.print(f"[bold]{_machine()}[/]\n")
     if "felt" in arguments.only:
         asyncio.run(_bench_felt(arguments))
+    if "meaning" in arguments.only:
+        for notes in arguments.meaning_notes:
+            asyncio.run(bench_meaning(count=notes, rounds=arguments.rounds, calls=arguments.calls))
     if "start" in arguments.only:
         bench_start(rounds=arguments.rounds)
-    if set(arguments.only) - {"felt", "start", "bloat", "conversations"}:
+    if "hooks" in arguments.only:
+        bench_hooks(rounds=arguments.rounds)
+    if "documents" in arguments.only:
+        asyncio.run(bench_pushing(files=arguments.documents, rounds=arguments.rounds))
+        asyncio.run(bench_client(files=arguments.documents, rounds=arguments.rounds))
+    if set(arguments.only) - {
+        "felt",
+        "meaning",
+        "start",
+        "bloat",
+        "conversations",
+        "documents",
+        "hooks",
+        "distil",
+    }:
         with temporary_data_folder() as folder:
             asyncio.run(_bench_database(arguments, _bench_sections, folder))
-    for name, section in (("bloat", _bench_bloat), ("conversations", _bench_conversations)):
+    alone = {
+        "bloat": _bench_bloat,
+        "conversations": _bench_conversations,
+        "documents": _bench_beside_documents,
+        "distil": _bench_distil,
+    }
+    for name, section in alone.items():
         if name in arguments.only:  # in a database that holds nothing else
             with temporary_data_folder() as folder:
                 asyncio.run(_bench_database(arguments, section, folder))

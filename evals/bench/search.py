@@ -1,7 +1,7 @@
 """How fast a search is: by the size of the scope, beside much of others' data, and with vectors."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -138,7 +138,7 @@ def _bm25s(analyzer: Analyzer, sections: Sequence[str]) -> Callable[[str], objec
     return lambda query: index.retrieve([analyzer.lexemes(query)], k=10, show_progress=False, n_threads=0)
 
 
-def tantivy_search(analyzer: Analyzer, sections: Sequence[str]) -> Callable[[str], object]:
+def tantivy_search(analyzer: Analyzer, sections: Iterable[str]) -> Callable[[str], object]:
     """Return a search of tantivy over the lexemes of texts."""
     import tantivy  # noqa: PLC0415  # a reference that only this needs
 

@@ -1,5 +1,6 @@
 """What benchmarks work with: random text, a service with one connection, timings and tables."""
 
+import itertools
 import random
 import statistics
 import time
@@ -54,12 +55,12 @@ class RandomText:
             words.add("".join(self._random.choices(syllables, k=self._random.randint(2, 5))))
         self._words = sorted(words)
         self._random.shuffle(self._words)
-        self._weights = [1 / (rank + 12) for rank in range(VOCABULARY)]
+        self._weights = list(itertools.accumulate(1 / (rank + 12) for rank in range(VOCABULARY)))
         self._stop_words = STOP_WORDS.split()
 
     def words(self, count: int) -> list[str]:
         """Return words by their frequencies, two in five of them stop words as in English."""
-        known = self._random.choices(self._words, self._weights, k=count)
+        known = self._random.choices(self._words, cum_weights=self._weights, k=count)
         stop = self._random.choices(self._stop_words, k=count)
         return [s if self._random.random() < 0.4 else w for w, s in zip(known, stop, strict=True)]
 
@@ -93,6 +94,7 @@ class Bench:
     backend_pid: int
     text: RandomText
     analyzer: Analyzer = field(default_factory=Analyzer)
+    conninfo: str = ""  # of the database, for other processes
 
     async def caller(self, user_id: str) -> Caller:
         """Return an agent that acts for a user."""

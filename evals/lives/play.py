@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memex.evals.adapter import MemoryService, Placed
 from memex.evals.lives.candidates import CandidateWatch
 from memex.evals.lives.life import Life, LifeQuestion, LifeText, squash
+from memex.evals.memex_adapter import MemexPlaced
 from memex.service.evals.states import Manifest, State
 
 USER = "user"
@@ -17,6 +18,8 @@ LANGUAGES = {"en": "english", "de": "german", "fr": "french"}
 # What a context says of a statement that is no longer sure to be true; see `memex.subagent.context.assembly`.
 OUTDATED_MARK = "may be out of date"
 DONE_HEADING = "done"
+AGE = timedelta(days=21)  # of a conversation that is distilled
+AGAIN = 10  # texts after which all of a conversation is distilled again
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
@@ -87,8 +90,39 @@ def changing_texts(life: Life) -> set[str]:
     return {text.text for text in life.content.texts if any(fact.changes for fact in text.facts)}
 
 
-async def play(life: Life, service: MemoryService, watch: CandidateWatch | None = None) -> PlayedLife:
-    """Play a life to a service, from an empty memory."""
+@dataclass(slots=True)
+class OldChats:
+    """The texts of a life as conversations of three weeks ago, one for each project, which are distilled.
+
+    They tell memory nothing that it was not told since, so they should change nothing.
+    """
+
+    memory: MemexPlaced
+    said: dict[str | None, list[tuple[str, datetime]]] = field(default_factory=dict)
+
+    async def distil(self, text: LifeText) -> None:
+        """Distil a text that memory has just been told; each tenth time, all of its conversation again."""
+        now, said = moment(text.at), self.said.setdefault(text.project, [])
+        said.append((text.text, now - AGE))
+        is_again = len(said) % AGAIN == 0
+        await self.memory.distil(USER, said, project=text.project, now=now, is_again=is_again)
+
+
+async def play(
+    life: Life,
+    service: MemoryService,
+    watch: CandidateWatch | None = None,
+    *,
+    distils: bool = False,
+) -> PlayedLife:
+    """Play a life to a service, from an empty memory.
+
+    Args:
+        life: the life.
+        service: the service.
+        watch: looks at what search finds.
+        distils: also distil each text as one of an old conversation, of a service that can.
+    """
     manifest = Manifest(
         name="life",
         purpose="Nothing is known yet.",
@@ -99,16 +133,21 @@ async def play(life: Life, service: MemoryService, watch: CandidateWatch | None 
     )
     texts, questions = [], []
     async with service.place(State(Path(), manifest, {})) as memory:
+        chats = OldChats(memory) if distils and isinstance(memory, MemexPlaced) else None
         for event in life.events:
             if isinstance(event, LifeText):
-                texts.append(await _remember(memory, event, watch))
+                texts.append(await _remember(memory, event, watch, chats))
             else:
                 questions.append(await _ask(memory, event))
     return PlayedLife(life, texts, questions)
 
 
-async def _remember(memory: Placed, text: LifeText, watch: CandidateWatch | None) -> PlayedText:
+async def _remember(
+    memory: Placed, text: LifeText, watch: CandidateWatch | None, chats: OldChats | None
+) -> PlayedText:
     answer = await memory.remember(USER, text.text, project=text.project, now=moment(text.at))
+    if chats is not None:
+        await chats.distil(text)
     contents = await memory.files(USER) or {}
     units = [unit for path, content in contents.items() for unit in file_units(path, content)]
     candidates = watch.found(text.text) if watch is not None else None

@@ -43,13 +43,22 @@ class FeatureMatrix:
         return cls(names, sparse.csr_matrix((values, (rows, columns)), shape=(len(texts), len(names))))
 
 
-def fit(rows: sparse.csr_matrix, wanted: Floats, *, is_exclusive: bool) -> Floats:
+def fit(
+    rows: sparse.csr_matrix,
+    wanted: Floats,
+    *,
+    is_exclusive: bool,
+    penalty: float = PENALTY,
+    steps: int = STEPS,
+) -> Floats:
     """Return the weights of a logistic regression, a row for each feature and a column for each class.
 
     Args:
         rows: the features of the texts.
         wanted: 1 where a text is of a class, else 0; a row for each text.
         is_exclusive: a text is of one class; otherwise it may be of several.
+        penalty: on the squares of the weights.
+        steps: of the search, at most.
     """
     shape = (rows.shape[1], wanted.shape[1])
 
@@ -63,19 +72,25 @@ def fit(rows: sparse.csr_matrix, wanted: Floats, *, is_exclusive: bool) -> Float
         else:
             value = (np.logaddexp(0, scores) - scores * wanted).sum()
             expected = 1 / (1 + np.exp(-scores))
-        gradient = rows.T @ (expected - wanted) + PENALTY * weights
-        return float(value + PENALTY / 2 * (weights**2).sum()), np.asarray(gradient).ravel()
+        gradient = rows.T @ (expected - wanted) + penalty * weights
+        return float(value + penalty / 2 * (weights**2).sum()), np.asarray(gradient).ravel()
 
     start = np.zeros(shape).ravel()
-    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
     return np.asarray(found.x).reshape(shape)
 
 
-def rounded(weights: Floats) -> Floats:
-    """Return the weights as a table holds them: in tenths, without the small ones."""
-    tenths = np.round(weights * SCALE)
-    tenths[np.abs(tenths) < LEAST_WEIGHT] = 0
-    return np.asarray(tenths / SCALE)
+def rounded(weights: Floats, *, scale: int = SCALE, least: int = LEAST_WEIGHT) -> Floats:
+    """Return the weights as a table holds them: in tenths, without the small ones.
+
+    Args:
+        weights: as `fit` returns them.
+        scale: what a weight of 1 is in the table, if not in tenths.
+        least: a smaller one in the table is left out.
+    """
+    cells = np.round(weights * scale)
+    cells[np.abs(cells) < least] = 0
+    return np.asarray(cells / scale)
 
 
 def write_table(name: str, weights: Floats, names: Sequence[str]) -> None:
@@ -86,14 +101,25 @@ def write_table(name: str, weights: Floats, names: Sequence[str]) -> None:
         weights: as `rounded` returns them.
         names: of the features.
     """
-    lines = [
-        f"{feature}\t{_cells(row)}"
-        for feature, row in zip(names, weights, strict=True)
-        if row.any() or feature == BIAS
-    ]
+    lines = [f"{feature}\t{cells}" for feature, cells in table_lines(weights, names).items()]
     path = Path(str(files("memex.subagent.statements.classifier"))) / f"{name}.tsv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _cells(row: Floats) -> str:
-    return "".join(f"{LETTERS[place]}{round(weight * SCALE)}" for place, weight in enumerate(row) if weight)
+def table_lines(weights: Floats, names: Sequence[str], *, scale: int = SCALE) -> dict[str, str]:
+    """Return the cells of a table by feature; features without weight are left out, but for the bias.
+
+    Args:
+        weights: as `rounded` returns them.
+        names: of the features.
+        scale: the one that they were rounded with.
+    """
+    return {
+        feature: _cells(row, scale)
+        for feature, row in zip(names, weights, strict=True)
+        if row.any() or feature == BIAS
+    }
+
+
+def _cells(row: Floats, scale: int) -> str:
+    return "".join(f"{LETTERS[place]}{round(weight * scale)}" for place, weight in enumerate(row) if weight)

@@ -65,6 +65,23 @@ class PublishedConversation:
 
 
 @dataclass(frozen=True, slots=True)
+class Cue:
+    """An exchange of LoCoMo-Plus, and a later remark that only makes sense with it but shares few words with it.
+
+    Attributes:
+        id: the number as published.
+        relation: how the remark depends on the exchange: causal, state, goal or value.
+        said: the lines of the exchange, each with its speaker in front, who is A or B.
+        trigger: the remark.
+    """
+
+    id: str
+    relation: str
+    said: tuple[str, ...]
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """A message of a chat. `batch` is the number of its session, `day` the day of the session's first message."""
 
@@ -120,6 +137,19 @@ def find_data_folder() -> Path:
 def load_conversations(root: Path) -> list[PublishedConversation]:
     """Return the conversations of LoCoMo, without the questions that have no answer or no evidence."""
     return [_to_conversation(published) for published in _read_json(root / "locomo" / "locomo5.json.gz")]
+
+
+def load_cues(root: Path) -> list[Cue]:
+    """Return the cues of LoCoMo-Plus."""
+    return [
+        Cue(
+            str(published["n"]),
+            published["relation_type"],
+            tuple(filter(None, map(str.strip, published["cue_dialogue"].splitlines()))),
+            published["trigger_query"],
+        )
+        for published in _read_json(root / "locomo_plus" / "locomo_plus.json.gz")
+    ]
 
 
 def load_chats(root: Path, size: str) -> list[Chat]:

@@ -48,7 +48,7 @@ def render(
         contents=f'{contents}<a href="#guard">leak guard</a>',
         overview=render_table(tables.overview(run, comparison)),
         parts="\n".join(_part(part, run, comparison, earlier.get(part.name)) for part in run.parts),
-        guards=render_table(tables.guards(run)),
+        guards="".join(render_table(table) for table in (tables.foreign(run), tables.guards(run)) if table),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date
 
-from memex.evals.retrieval.datasets import ChatMessage, ConversationSession, CorpusDocument, Turn
+from memex.evals.retrieval.datasets import ChatMessage, ConversationSession, CorpusDocument, Cue, Turn
 
 Span = tuple[int, int]
 
@@ -38,6 +38,12 @@ def line(said: Turn) -> str:
     """Return a turn as one line: the speaker, the words, and what a picture shows."""
     shown = f" [shares an image: {said.caption}]" if said.caption else ""
     return f"**{said.speaker}**: {said.text}{shown}"
+
+
+def cue(held: Cue) -> RenderedFile:
+    """Return a cue as a file: a paragraph for each line that was said."""
+    content = "\n\n".join(held.said)
+    return RenderedFile(f"{content}\n", {held.id: (0, len(content))})
 
 
 def message(sent: ChatMessage) -> RenderedFile:

@@ -84,6 +84,51 @@ class PartRun(RunDocument):
     outcomes: tuple[QuestionOutcome, ...]
 
 
+class ForeignOutcome(RunDocument):
+    """The evidence of a question's best hit, and whether a context claimed something.
+
+    `share` is of the most that the question could score by words, `interaction` the highest MaxSim; 0 without.
+    `score`, `band` and `lifted_by` are the confidence of the context; runs of older versions have none.
+    """
+
+    id: str
+    is_foreign: bool
+    share: float
+    interaction: float
+    claims: bool
+    score: float = 0.0
+    band: str = ""
+    lifted_by: str | None = None
+
+
+class ForeignRun(RunDocument):
+    """How well evidence tells the questions that a memory can answer from those of another memory.
+
+    Attributes:
+        name: the part.
+        own: the number of questions that it can answer.
+        foreign: the number of those of another.
+        auc: how often an own question has more evidence than a foreign one.
+        low: the lower end of the 95 % interval of `auc`.
+        high: its upper end.
+        own_claims: the share of own questions whose context claims something.
+        foreign_claims: that of foreign questions.
+        curve: by the share of own questions that may be refused, the share of foreign ones that then are.
+        outcomes: each question.
+    """
+
+    name: str
+    own: int
+    foreign: int
+    auc: float
+    low: float
+    high: float
+    own_claims: float
+    foreign_claims: float
+    curve: dict[float, float]
+    outcomes: tuple[ForeignOutcome, ...]
+
+
 class RetrievalConfig(RunDocument):
     """How a run was made."""
 
@@ -104,10 +149,13 @@ class RetrievalRun(RunFile):
     engine: str
     revision: str | None
     parts: tuple[PartRun, ...]
+    foreign: tuple[ForeignRun, ...] = ()
 
     @property
     def tool(self) -> str:
-        """The tool that searched: that of files, whose contexts have budgets, or that of conversations."""
+        """The tool that searched: that of files, whose contexts have budgets, of documents, or of conversations."""
+        if self.suite.endswith("-documents"):
+            return "document_find"
         return "memory_find" if self.config.budgets else "conversation_find"
 
     @property

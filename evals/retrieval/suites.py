@@ -51,11 +51,17 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class SuitePart:
-    """One setting of a suite, reported by itself. `has_names` says that the paths are part of the content."""
+    """One setting of a suite, reported by itself.
+
+    `has_names` says that the paths are part of the content, `is_foreign` that questions of other memories are asked
+    too. `language` is the language of the files, as MEMEX_LANGUAGE names it.
+    """
 
     name: str
     collections: tuple[Collection, ...]
     has_names: bool = False
+    is_foreign: bool = False
+    language: str = "english"
 
     @property
     def files(self) -> int:
@@ -76,6 +82,19 @@ def locomo_sessions(root: Path) -> SuitePart:
 def locomo_turns(root: Path) -> SuitePart:
     """LoCoMo, one file for each turn."""
     return SuitePart("locomo-turns", tuple(map(_turn_collection, datasets.load_conversations(root))))
+
+
+def locomo_plus(root: Path) -> SuitePart:
+    """LoCoMo-Plus: its cues beside the turns of one conversation of LoCoMo; the questions are the later remarks."""
+    held = _turn_collection(datasets.load_conversations(root)[0])
+    contents, places, asked = dict(held.files), {}, []
+    for cue in datasets.load_cues(root):
+        path = f"user/conversations/{opaque_name('locomo-plus', cue.id)}/0001.md"
+        rendered = render.cue(cue)
+        contents[path] = rendered.content
+        places[cue.id] = ExpectedEvidence(path, rendered.spans[cue.id])
+        asked.append(DatasetQuestion(cue.trigger, (cue.relation,), (cue.id,)))
+    return SuitePart("locomo-plus", (_to_collection("locomo-plus", "all", contents, asked, places),))
 
 
 def beam_user(root: Path, size: str = "100K") -> SuitePart:
@@ -120,13 +139,14 @@ Reader = Callable[[Path], SuitePart]
 
 SUITES: dict[str, tuple[Reader, ...]] = {
     "locomo": (locomo_sessions, locomo_turns),
+    "locomo-plus": (locomo_plus,),
     "beam": (beam_user, beam_all),
     "beam-500k": (partial(beam_user, size="500K"), partial(beam_all, size="500K")),
     "scifact": (partial(abstracts, which="scifact"),),
     "cranfield": (partial(abstracts, which="cranfield"),),
     "vaults": (vaults, vaults_linked),
 }
-ALL = ("locomo", "beam", "scifact", "cranfield", "vaults")  # 500K chats have too few questions
+ALL = ("locomo", "locomo-plus", "beam", "scifact", "cranfield", "vaults")  # 500K chats have too few questions
 
 
 def readers_of(suite: str) -> tuple[Reader, ...]:

@@ -107,6 +107,26 @@ def changes(part: PartRun, comparison: RetrievalComparison, budgets: Sequence[in
     return Table(title if rows else f"{title}: no figure has moved", columns, tuple(rows))
 
 
+def foreign(run: RetrievalRun) -> Table | None:
+    """Return the table of what tells own questions from foreign ones; None if the run asked no foreign ones."""
+    if not run.foreign:
+        return None
+    rows = [
+        (
+            part.name,
+            f"{part.own:,} / {part.foreign:,}",
+            f"{part.auc:.3f}",
+            f"{part.low:.3f} … {part.high:.3f}",
+            f"{100 * part.own_claims:.1f} / {100 * part.foreign_claims:.1f}",
+            *(f"{100 * refused:.1f}" for refused in part.curve.values()),
+        )
+        for part in run.foreign
+    ]
+    lost = [f"refused at {100 * one:g} % own" for one in run.foreign[0].curve]
+    columns = ("foreign questions", "own / foreign", "AUC", "95 %", "contexts that claim", *lost)
+    return Table("", columns, tuple(rows))
+
+
 def guards(run: RetrievalRun) -> Table:
     """Return the table of what paths alone find in each part."""
     rows = []

@@ -1,14 +1,15 @@
 """Memex: memory for AI agents, kept as Markdown files in Postgres with full revisions."""
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading `typing` would make `memex-hook` slower by a third
+    from typing import Any
 
-if TYPE_CHECKING:
     from memex.api.memex import Memex
 
 __all__ = ["Memex"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load the Python API when it is asked for, and not for every command."""
     if name == "Memex":
         from memex.api.memex import Memex  # noqa: PLC0415  # see above

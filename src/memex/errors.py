@@ -15,12 +15,19 @@
     │   │   ├── ProjectNotFound       PROJECT_NOT_FOUND
     │   │   ├── OperationNotFound     OPERATION_NOT_FOUND
     │   │   ├── ConversationNotFound  CONVERSATION_NOT_FOUND
+    │   │   │   └── MessagesErased    MESSAGES_ERASED
+    │   │   ├── DocumentNotFound      DOCUMENT_NOT_FOUND
+    │   │   ├── WorkItemNotFound      WORK_ITEM_NOT_FOUND
     │   │   └── UnknownTool           UNKNOWN_TOOL
     │   ├── Conflict
     │   │   ├── VersionConflict       VERSION_CONFLICT
     │   │   ├── FileExists            FILE_EXISTS
     │   │   ├── ToolCallConflict      TOOL_CALL_CONFLICT
     │   │   ├── ToolCallInProgress    TOOL_CALL_IN_PROGRESS
+    │   │   ├── ImportInProgress      IMPORT_IN_PROGRESS
+    │   │   ├── SyncInProgress        SYNC_IN_PROGRESS
+    │   │   ├── SyncSuperseded        SYNC_SUPERSEDED
+    │   │   ├── MostlyGone            MOSTLY_GONE
     │   │   ├── ScopeBusy             SCOPE_BUSY
     │   │   └── UserErased            USER_ERASED
     │   ├── FileTooLarge              FILE_TOO_LARGE
@@ -157,6 +164,27 @@ class ConversationNotFound(NotFound):
     default_hint = "See the conversations with GET /v1/conversations or `memex timeline`."
 
 
+class DocumentNotFound(NotFound):
+    """There is no such document, or root of documents, or the caller may not see it."""
+
+    code = "DOCUMENT_NOT_FOUND"
+    default_hint = "List documents with GET /v1/documents, and their roots with GET /v1/documents/roots."
+
+
+class WorkItemNotFound(NotFound):
+    """The user has no item of work with this id, or the item is over."""
+
+    code = "WORK_ITEM_NOT_FOUND"
+    default_hint = "See the ids with GET /v1/projects/{slug}/work or `memex work open`."
+
+
+class MessagesErased(ConversationNotFound):
+    """The messages that a call has read are erased, or are others now."""
+
+    code = "MESSAGES_ERASED"
+    default_hint = "What the call wrote is in the history of its files; what it read is gone."
+
+
 class UnknownTool(NotFound):
     """There is no tool with this name."""
 
@@ -203,6 +231,34 @@ class ToolCallInProgress(Conflict):
 
     code = "TOOL_CALL_IN_PROGRESS"
     default_hint = "Send the same request again in a moment."
+
+
+class ImportInProgress(Conflict):
+    """Another import of this user is under way; a user has one at a time."""
+
+    code = "IMPORT_IN_PROGRESS"
+    default_hint = "Wait until it has ended, or cancel it. Then send the file again."
+
+
+class SyncInProgress(Conflict):
+    """Another client is syncing the same root of documents; `details` holds `retry_after_s`."""
+
+    code = "SYNC_IN_PROGRESS"
+    default_hint = "Try again later, or let one client alone push this folder. A root has one sync at a time."
+
+
+class SyncSuperseded(Conflict):
+    """A later sync of the root of documents has begun, or the root is being removed."""
+
+    code = "SYNC_SUPERSEDED"
+    default_hint = "Begin a new sync: send the manifest without a number of a sync."
+
+
+class MostlyGone(Conflict):
+    """More than half of the documents of a root would be removed; `details` holds `gone` and `stored`."""
+
+    code = "MOSTLY_GONE"
+    default_hint = "Is the folder really as it should be? If so, say that it is meant: `prune`, or `--prune`."
 
 
 class ScopeBusy(Conflict):

@@ -150,11 +150,12 @@ class Remote(HttpClient):
         *,
         budget: int | None = None,
         project: str | None = None,
+        profile: str | None = None,
         tool_call_id: str | None = None,
     ) -> dict[str, Any]:
         """Return the text for a system prompt."""
         context = _identified(context.under(tool_call_id))
-        return await self._get(context, "/prompt-block", budget=budget, project=project)
+        return await self._get(context, "/prompt-block", budget=budget, project=project, profile=profile)
 
     async def browse(self, context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return mounts, the folders below a prefix, and the files that pass filters."""
@@ -167,6 +168,12 @@ class Remote(HttpClient):
         moment = until.isoformat() if isinstance(until, datetime) else until
         return await self._get(context, "/changes", limit=limit, until=moment)
 
+    async def topics(
+        self, context: CallContext, *, project: str | None = None, limit: int = 100
+    ) -> dict[str, Any]:
+        """Return the tags of a project, or of all files, with how many files bear each."""
+        return await self._get(context, "/topics", project=project, limit=limit)
+
     async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return why a search with these arguments shows the file at `path`, or does not."""
         body = {name: value for name, value in arguments.items() if value is not None}
@@ -178,7 +185,13 @@ class Remote(HttpClient):
         return await self._get(context, "/blame", path=path, version=version)
 
     async def calls_that_saw(
-        self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
+        self,
+        context: CallContext,
+        path: str,
+        version: int | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> dict[str, Any]:
         """Return the calls that saw a version of a file."""
         return await self._get(context, "/seen/calls", path=path, version=version, limit=limit, cursor=cursor)
@@ -303,6 +316,11 @@ class Remote(HttpClient):
         """Set all limits of a user or a project."""
         params = {"kind": kind, "name": name}
         return await self._administer(context, "PUT", "/quotas", params=params, body=dict(limits))
+
+    async def init_project(self, context: CallContext, slug: str) -> dict[str, Any]:
+        """Make a project of which the user is a member, where agents may."""
+        headers = context_headers(_identified(context))
+        return await self.json("POST", "/projects", headers=headers, body={"slug": slug})
 
     async def list_projects(self, context: CallContext) -> dict[str, Any]:
         """Return the open projects."""

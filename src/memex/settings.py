@@ -1,7 +1,8 @@
 """Every setting of Memex, in one frozen class. Settings are environment variables, read once at start."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -9,7 +10,30 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from memex.errors import ValidationFailed
 
 SearchMode = Literal["bm25", "hybrid", "auto"]
+FindMode = Literal["bm25", "hybrid", "auto", "vectors"]  # of one search
 ModelMode = Literal["auto", "tools", "single"]
+IncludedName = Literal["conversations", "documents"]  # what a context can hold beside memory
+Band = Literal["none", "weak", "fair", "strong"]  # how sure it is that memory answers
+INCLUDED_NAMES: tuple[IncludedName, ...] = get_args(IncludedName)
+Include = Sequence[IncludedName] | None  # what a host includes; None for what the settings say
+
+
+def parse_included(text: str, source: str) -> tuple[IncludedName, ...]:
+    """Return the kinds that a text names, separated by commas, each once.
+
+    Args:
+        text: such as `conversations`; an empty text names none.
+        source: where the text comes from, for the message of an error.
+
+    Raises:
+        ValidationFailed: the text names a kind that there is not.
+    """
+    named = dict.fromkeys(name for part in text.split(",") if (name := part.strip()))
+    if unknown := [name for name in named if name not in INCLUDED_NAMES]:
+        raise ValidationFailed(
+            f"{source}: there is no {unknown[0][:100]!r}.", hint=f"There are: {', '.join(INCLUDED_NAMES)}."
+        )
+    return tuple(name for name in INCLUDED_NAMES if name in named)
 
 
 class Settings(BaseSettings):
@@ -202,6 +226,19 @@ class Settings(BaseSettings):
         le=100_000_000,
         description="The largest number of messages that the imported conversations of one user may have together.",
     )
+    max_documents: int = Field(
+        200_000,
+        validation_alias="MEMEX_MAX_DOCUMENTS",
+        ge=1,
+        le=100_000_000,
+        description="The largest number of documents that one user, or one project, may have.",
+    )
+    max_document_bytes: int = Field(
+        2_000_000_000,
+        validation_alias="MEMEX_MAX_DOCUMENT_BYTES",
+        ge=1,
+        description="The largest size of the texts of all documents of one user, or of one project.",
+    )
     conversation_days: int | None = Field(
         None,
         validation_alias="MEMEX_CONVERSATION_DAYS",
@@ -209,6 +246,20 @@ class Settings(BaseSettings):
         le=36_500,
         description="`memex serve` deletes imported conversations that ended more than this number of days ago, "
         "as `memex conversations delete` does. By default Memex keeps them.",
+    )
+    max_upload_bytes: int = Field(
+        2 << 30,
+        validation_alias="MEMEX_MAX_UPLOAD_BYTES",
+        ge=1 << 10,
+        le=2 << 30,
+        description="The largest export of conversations, in bytes, that a person may upload in the web UI. "
+        "`memex ingest` reads larger ones.",
+    )
+    upload_dir: Path | None = Field(
+        None,
+        validation_alias="MEMEX_UPLOAD_DIR",
+        description="The folder in which uploaded exports lie until they are read. The default is a folder below "
+        "TMPDIR, or below /var/tmp.",
     )
     language: str = Field(
         "english",
@@ -226,10 +277,11 @@ class Settings(BaseSettings):
         "configured).",
     )
     embedder: str | None = Field(
-        None,
+        "auto",
         validation_alias="MEMEX_EMBEDDER",
-        description="The embedding model that turns texts into vectors: openai:MODEL, openai:MODEL@DIMENSIONS, "
-        "local, or hash for tests. A #label may follow the name of a model. By default Memex computes no vectors.",
+        description="The model that makes vectors: auto (local where the extra `local-embeddings` is installed), "
+        "none, local, local-multilingual, openai:MODEL, openai:MODEL@DIMENSIONS, or hash for tests; a #label may "
+        "follow its name.",
     )
     embed_conversations: bool = Field(
         default=False,
@@ -259,6 +311,11 @@ class Settings(BaseSettings):
         None,
         validation_alias="MEMEX_REMEMBER_MODEL",
         description="The planner for memory_remember, if it differs from MEMEX_MODEL.",
+    )
+    work_model: str | None = Field(
+        None,
+        validation_alias="MEMEX_WORK_MODEL",
+        description="The chat model that reads sessions in the background, such as openai:MODEL. By default none.",
     )
     model_api: Literal["chat", "responses"] = Field(
         "chat",
@@ -335,8 +392,8 @@ class Settings(BaseSettings):
     prompts_dir: Path | None = Field(
         None,
         validation_alias="MEMEX_PROMPTS_DIR",
-        description="A folder with your own context.md, remember.md or block.md. Each file replaces the prompt of "
-        "the same name.",
+        description="A folder with your own context.md, remember.md, distil.md, work.md or block.md. Each file "
+        "replaces the prompt of the same name.",
     )
     eval_runs: Path = Field(
         Path("eval-runs"),
@@ -357,6 +414,25 @@ class Settings(BaseSettings):
         description="How contexts show images whose address is on another host: alt (the words of the image) or "
         "keep (the image as it is stored). An application that displays a remote image tells its host whatever the "
         "address holds.",
+    )
+    agent_projects: bool = Field(
+        False,
+        validation_alias="MEMEX_AGENT_PROJECTS",
+        description="Whether the key of an agent may make projects, with POST /v1/projects and the tool "
+        "init_project. Without it administrators make them.",
+    )
+    context_include: str | None = Field(
+        None,
+        validation_alias="MEMEX_CONTEXT_INCLUDE",
+        description="What contexts and memory_find hold beside memory if the caller does not say: conversations, "
+        "documents, or both separated by a comma. By default they hold memory alone.",
+    )
+    context_min_confidence: Band = Field(
+        "weak",
+        validation_alias="MEMEX_CONTEXT_MIN_CONFIDENCE",
+        description="The lowest confidence at which a context holds what was found, if the caller does not say: "
+        "none, weak, fair or strong. Below it the context says that nothing is remembered about the question, and "
+        "holds pinned files alone.",
     )
     trace_content: bool = Field(
         False,
@@ -405,8 +481,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info",
         validation_alias="MEMEX_LOG_LEVEL",
-        description="The lowest severity of the lines that Memex writes to the process log. Memex has no lines of "
-        "the level debug at present, so debug writes no more than info.",
+        description="The lowest severity of lines in the process log; debug writes no more than info at present.",
     )
 
 

@@ -19,6 +19,9 @@ AGENT_ARGUMENTS = {
     "memory_context": ("query", "budget", "project"),
 }
 NOTHING_KNOWN = "Nothing is known about that."
+NO_WORK = "No earlier session says anything about this work."
+MAX_LANE_BRANCHES = 3
+LANE_PARTS = ("label", "folder", "branches", "last_at")
 MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
 MAX_THREAD_CHARS = 20_000
 MORE_MESSAGES = "There is more: name a message as ID#number to read around it."
@@ -84,6 +87,14 @@ def parse_arguments(
     return {name: value for name, value in given.items() if value is not None}
 
 
+def including(tool: str, arguments: Mapping[str, Any], include: Sequence[str] | None) -> dict[str, Any]:
+    """Return the arguments of a call with what the host includes beside memory, where the call does not say."""
+    given = dict(arguments)
+    if tool in ("memory_context", "memory_find") and include is not None and given.get("include") is None:
+        given["include"] = list(include)
+    return given
+
+
 def result_text(tool: str, result: Mapping[str, Any]) -> str:
     """Return a result in the few words that a model needs; of the tools on files the whole, as JSON."""
     if tool == "memory_context":
@@ -94,6 +105,8 @@ def result_text(tool: str, result: Mapping[str, Any]) -> str:
         return _messages_text(result)
     if tool == "conversation_read":
         return _thread_text(result)
+    if tool == "work_context":
+        return _pack_text(result)
     return json.dumps(dict(result), ensure_ascii=False)
 
 
@@ -115,6 +128,23 @@ def _thread_text(result: Mapping[str, Any]) -> str:
     if len(text) <= MAX_THREAD_CHARS:
         return text if result["next_cursor"] is None else f"{text}\n\n{MORE_MESSAGES}"
     return f"{text[:MAX_THREAD_CHARS]}…\n\n{MORE_MESSAGES}"
+
+
+def _pack_text(result: Mapping[str, Any]) -> str:
+    """Return a pack, or which lanes there are and what to do next."""
+    if result["not_modified"]:
+        return "Nothing has changed since."
+    parts = [result["text"]] if result["text"] else []
+    if result["text"] and result["captured_until"]:
+        parts.append(f"What was said after {result['captured_until']} is not in it.")
+    parts += [text for text in (result["warning"], result["next"]) if text]
+    parts += ["lane " + json.dumps(_lane_parts(lane), ensure_ascii=False) for lane in result["candidates"]]
+    return "\n".join(parts) or NO_WORK
+
+
+def _lane_parts(lane: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model needs to tell a lane from others."""
+    return {name: lane[name] for name in LANE_PARTS} | {"branches": lane["branches"][:MAX_LANE_BRANCHES]}
 
 
 def _speaker(message: Mapping[str, Any]) -> str:

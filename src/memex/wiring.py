@@ -1,13 +1,14 @@
 """Open a running service from settings, and close everything that it opened."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -20,20 +21,26 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
-from memex.settings import Settings
+from memex.settings import SearchMode, Settings, parse_included
 from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
+from memex.store.documents.records import DocumentLimits
 from memex.store.embedded.space import Space
 from memex.store.search.analyzer import LANGUAGES, Analyzer
 from memex.store.waiting.time_limits import TimeLimits
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.rendering import Rendering
-from memex.subagent.embedders.choose import choose_embedder
-from memex.subagent.embedders.interface import Embedder
+from memex.subagent.embedders.choose import choose_embedder, resolve_name
+from memex.subagent.embedders.interface import Embedder, TokenEmbedder
+from memex.subagent.embedders.names import AUTO, LOCAL_MODELS, parse_name
+from memex.subagent.embedders.shared_model import SharedModel, open_model
 from memex.subagent.limits import Limits
 from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model, list_price
 from memex.subagent.planner import BUILTIN, Planner
+
+if TYPE_CHECKING:
+    from memex.subagent.model.observing.reader import WorkReader
 
 _log = structlog.get_logger("memex")
 
@@ -47,6 +54,8 @@ async def running_service(
     counts: SharedCounts | None = None,
     call_locks: CallLocks | None = None,
     buckets: Buckets | None = None,
+    wrap_embedder: Callable[[Embedder], Embedder] | None = None,
+    shared_model: SharedModel | None = None,
 ) -> AsyncIterator[Service]:
     """Open a service over `DATABASE_URL` or the embedded Postgres, with its schema up to date.
 
@@ -58,28 +67,42 @@ async def running_service(
         counts: holds the numbers of `/metrics`, if several processes share them.
         call_locks: make equal calls run one after the other, if several processes share them.
         buckets: hold what rate limits count, if several processes share them.
+        wrap_embedder: puts something before the embedder, such as a cache.
+        shared_model: holds the local model, if several processes share it. With a worker, the service has one of
+            its own otherwise; without, the model is loaded in this process.
 
     Raises:
         StoreUnavailable, SchemaTooNew: the database cannot be used; the hint says what to do.
-        ValidationFailed: MEMEX_LANGUAGE names no language, or MEMEX_EMBEDDER names no installed embedder.
+        ValidationFailed: MEMEX_LANGUAGE names no language, MEMEX_CONTEXT_INCLUDE nothing to include, or
+            MEMEX_EMBEDDER no installed embedder.
     """
     if settings.language not in LANGUAGES:
         raise ValidationFailed(
             f"MEMEX_LANGUAGE: there is no {settings.language!r}.", hint=f"There are: {', '.join(LANGUAGES)}."
         )
+    include = parse_included(settings.context_include or "", "MEMEX_CONTEXT_INCLUDE")
     metrics = new_metrics(counts)
     limits = rate_limits(settings, buckets, metrics)
-    embedder = embedder_of(settings)
-    if embedder is not None:
-        embedder = metrics.counting(embedder)
+    with_model = with_worker or counts is not None  # a process that serves
+    embedder_of(settings)  # what is wrong with it is said before anything is opened
     chats = chat_models(settings)
+    work_chat = work_model(settings)
     with (
+        open_model(
+            shared_model_name(settings) if with_worker and shared_model is None else None
+        ) as own_model,
         telemetry.export_spans(settings) as tracing,
         closing(
             await asyncio.wrap_future(started or postgres.start_in_background(settings)),
         ) as ready,
     ):
-        planning = planners_of(settings, chats, capabilities=tracing.capabilities() if any(chats) else ())
+        embedder = embedder_of(settings, shared_model=shared_model or own_model)
+        if embedder is not None:
+            embedder = metrics.counting(wrap_embedder(embedder) if wrap_embedder else embedder)
+        capabilities = tracing.capabilities() if any((*chats, work_chat)) else ()
+        planning = planners_of(settings, chats, capabilities=capabilities)
+        if work_chat is not None:
+            planning = replace(planning, work=work_reader_of(settings, work_chat, capabilities))
         async with AsyncExitStack() as held:
             space = Space(ready.lease.data_dir if ready.lease else None, settings.max_database_bytes)
             database = await Database.open(
@@ -99,20 +122,22 @@ async def running_service(
             if space.is_measured:
                 measuring = asyncio.create_task(space.keep_measured(database.size_bytes))
                 held.callback(measuring.cancel)
-            for chat in chats:
+            for chat in (*chats, work_chat):
                 if chat is not None:
                     held.push_async_callback(chat.close)
             if embedder is not None:
                 held.push_async_callback(embedder.close)
-                if not database.has_vectors:
-                    _log.warning("database_without_vectors", embedder=embedder.name)
+                if not database.has_vectors and (with_model or settings.embedder != AUTO):
+                    has_states = isinstance(embedder, TokenEmbedder)
+                    _log.warning("database_without_vectors", embedder=embedder.name, token_states=has_states)
             service = Service(
                 database,
                 max_files=settings.max_files,
                 max_messages=settings.max_messages,
+                document_limits=DocumentLimits(settings.max_documents, settings.max_document_bytes),
                 language=settings.language,
                 embedder=embedder,
-                search_mode=settings.search_mode,
+                search_mode=search_mode_of(settings, with_model=with_model),
                 planning=planning,
                 metrics=metrics,
                 tracing=tracing,
@@ -123,7 +148,10 @@ async def running_service(
                 secret_policies=SecretPolicies(settings.secrets_remember, settings.secrets_files),
                 run_folder=RunFolder(settings.eval_runs),
                 case_folder=settings.eval_cases,
+                include=include,
+                min_confidence=settings.context_min_confidence,
             )
+            service.identities.agents_make_projects = settings.agent_projects
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_running_workers(ready.conninfo, service, settings))
             yield service
@@ -138,6 +166,9 @@ def load_modules(settings: Settings) -> None:
     import_module("memex.jobs.worker")
     if {settings.model, settings.context_model, settings.remember_model} - {BUILTIN, None}:
         import_module("memex.subagent.model.planner")
+    if settings.work_model not in (None, BUILTIN):
+        import_module("memex.jobs.work_queue")
+        import_module("memex.subagent.model.observing.reader")
 
 
 def _running_workers(
@@ -145,7 +176,8 @@ def _running_workers(
 ) -> AbstractAsyncContextManager[None]:
     """Run the workers for queued calls and for sums of the log.
 
-    With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS, the one that deletes.
+    With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS, the one that deletes; with
+    MEMEX_WORK_MODEL, the one that has a model read sessions.
     """
     from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
@@ -159,6 +191,10 @@ def _running_workers(
         from memex.jobs.conversation_days import conversation_queue  # noqa: PLC0415  # needed only with a worker
 
         queues.append(conversation_queue(service, days=settings.conversation_days))
+    if service.planners.work is not None:
+        from memex.jobs.work_queue import work_queue  # noqa: PLC0415  # needed only with a worker
+
+        queues.append(work_queue(service))
     if service.embedder is not None:
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 
@@ -174,19 +210,45 @@ def _running_workers(
     return running_workers(conninfo, *queues, pooler_setting=settings.pooler)
 
 
-def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:
-    """Return the embedder of this name, by default the one of MEMEX_EMBEDDER, or None if neither is given.
+def embedder_of(
+    settings: Settings, name: str | None = None, *, shared_model: SharedModel | None = None
+) -> Embedder | None:
+    """Return the embedder of this name, by default the one of MEMEX_EMBEDDER, or None if that means none.
+
+    Args:
+        settings: the settings with the access to providers.
+        name: of an embedder.
+        shared_model: holds the local model; None loads it in this process when it is first used.
 
     Raises:
         ValidationFailed: no embedder has this name, or a package that it needs is not installed.
     """
-    name = name or settings.embedder
+    name = resolve_name(name or settings.embedder)
     if name is None:
         return None
     key = settings.openai_api_key
     return choose_embedder(
-        name, api_key=key.get_secret_value() if key else None, base_url=settings.openai_base_url
+        name,
+        api_key=key.get_secret_value() if key else None,
+        base_url=settings.openai_base_url,
+        shared_model=shared_model,
     )
+
+
+def shared_model_name(settings: Settings) -> str | None:
+    """Return the name of the local model that the settings mean, if they mean one."""
+    name = resolve_name(settings.embedder)
+    return None if name is None else LOCAL_MODELS.get(parse_name(name).get("provider", ""))
+
+
+def search_mode_of(settings: Settings, *, with_model: bool) -> SearchMode:
+    """Return the search mode of calls that name none.
+
+    A process that answers one call and ends does not load a model for a second, unless a setting or the call asks
+    for it: where MEMEX_EMBEDDER is `auto`, it searches by words.
+    """
+    is_brief = not with_model and settings.embedder == AUTO
+    return "bm25" if is_brief and settings.search_mode == "auto" else settings.search_mode
 
 
 def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:
@@ -199,6 +261,25 @@ def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]
     wanted = settings.context_model or settings.model, settings.remember_model or settings.model
     made = {name: _chat_model(name, settings) for name in dict.fromkeys(wanted) if name != BUILTIN}
     return made.get(wanted[0]), made.get(wanted[1])
+
+
+def work_model(settings: Settings) -> ChatModel | None:
+    """Return the chat model that reads sessions for work; None without one. Raises as `chat_models`."""
+    if settings.work_model in (None, BUILTIN):
+        return None
+    return _chat_model(settings.work_model, settings, "MEMEX_WORK_MODEL")
+
+
+def work_reader_of(settings: Settings, chat: ChatModel, capabilities: Sequence[Any] = ()) -> "WorkReader":
+    """Return what has a chat model read sessions, given capabilities of its agents.
+
+    Raises:
+        ValidationFailed: the prompt `work` in MEMEX_PROMPTS_DIR is malformed.
+    """
+    from memex.subagent.model.observing.reader import WorkReader  # noqa: PLC0415  # a second of loading
+
+    load = partial(prompts.load, directory=settings.prompts_dir)
+    return WorkReader(chat, limits=_limits(settings), load=load, capabilities=capabilities)
 
 
 @asynccontextmanager
@@ -251,7 +332,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _chat_model(name: str, settings: Settings) -> ChatModel:
+def _chat_model(name: str, settings: Settings, variable: str = "MEMEX_MODEL") -> ChatModel:
     key = settings.openai_api_key
     access = ModelAccess(
         key.get_secret_value() if key else None, settings.openai_base_url, api=settings.model_api
@@ -259,7 +340,7 @@ def _chat_model(name: str, settings: Settings) -> ChatModel:
     try:
         chat = chat_model(name, access, price=settings.model_price)
     except ValidationFailed as error:
-        raise ValidationFailed(f"MEMEX_MODEL: {error.message}", hint=error.hint) from None
+        raise ValidationFailed(f"{variable}: {error.message}", hint=error.hint) from None
     is_limited = settings.model_usd is not None or settings.daily_usd is not None
     if is_limited and chat.price is None and list_price(name, 1, 1) is None:
         raise ValidationFailed(
@@ -276,8 +357,9 @@ def planners_of(
     capabilities: Sequence[Any] = (),
 ) -> Planners:
     """Return the planners for the two tools, given the chat model of each and capabilities of their agents."""
+    daily_usd = None if settings.daily_usd is None else Decimal(str(settings.daily_usd))
     if chats == (None, None):
-        return builtin_planners()
+        return builtin_planners(daily_usd)
     from memex.subagent.model.planner import ModelPlanner  # noqa: PLC0415  # a second of loading
 
     limits = _limits(settings)
@@ -295,5 +377,4 @@ def planners_of(
         )
         for chat in chats
     ]
-    daily_usd = None if settings.daily_usd is None else Decimal(str(settings.daily_usd))
     return Planners(planners[0], planners[1], daily_usd, tuple(chat for chat in chats if chat is not None))

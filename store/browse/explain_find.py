@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memex.store.database import Connection
+from memex.store.markdown import tag_key
 from memex.store.memory import Memory
 from memex.store.records import Hit, NearSpan, Revision
 from memex.store.search import find, lexical
-from memex.store.search.find import RankedFile, Ranking, SearchOptions, is_within
-from memex.store.search.index import tag_key
+from memex.store.search.find import Ranking, SearchOptions, is_within
+from memex.store.search.hybrid.fusion import RankedFile
 from memex.store.search.lexical import Filters, ScopeView, Shown
 
 MAX_RANKED_FILES = 10_000  # a file of a lower rank by words has no rank here

@@ -8,9 +8,9 @@ from typing import Any
 
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows, rows_as
+from memex.store.markdown import tag_key
 from memex.store.paths import Prefix, parse, parse_prefix
 from memex.store.search.find import is_within
-from memex.store.search.index import tag_key
 
 MAX_FOLDERS = 1_000
 

@@ -18,7 +18,7 @@ from memex.store.waiting.time_limits import TimeLimits
 
 MAX_ROWS = 10_000
 LIMITS = TimeLimits(lock_s=5, statement_s=30)
-VIEWS = ("my_files", "my_revisions", "my_conversations", "my_messages", "my_calls")
+VIEWS = ("my_files", "my_revisions", "my_conversations", "my_messages", "my_documents", "my_calls")
 
 # What Postgres says of the statement, and not of its own state, although the driver calls it operational.
 _OF_THE_STATEMENT = (
@@ -53,7 +53,7 @@ async def run_statement(database: Database, access: Access, statement: str) -> R
 
     Args:
         database: the database; its login must be able to act as the role of agents.
-        access: the scopes that the statement may read, with those of conversations.
+        access: the scopes that the statement may read, with those of conversations and of documents.
         statement: one statement of SQL.
 
     Raises:
@@ -66,7 +66,7 @@ async def run_statement(database: Database, access: Access, statement: str) -> R
         )
     if _SETTING.search(statement):
         raise ValidationFailed("The statement names set_config, which says who acts.")
-    scopes = (*access.scopes, *((access.conversations,) if access.conversations else ()))
+    scopes = (*access.scopes, *((access.conversations,) if access.conversations else ()), *access.documents)
     try:
         async with database.transaction(access.limited_to(scopes), limits=LIMITS) as connection:
             await connection.execute("set transaction read only")

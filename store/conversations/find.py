@@ -11,12 +11,13 @@ from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.records import Conversation, Message, MessageHit, SourceName
 from memex.store.conversations.vectors import NEAR_CHUNKS, NearMessage, nearest_messages
-from memex.store.database import Connection, row, rows, tuples
+from memex.store.database import Connection, Statement, row, rows, tuples
 from memex.store.records import QueryVector
 from memex.store.search import lexical, series
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import Query, named_tfs, term_scores
+from memex.store.search.bm25 import Query, term_scores
 from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
+from memex.store.search.lexical import ScopeView
 from memex.store.search.postings import ScoredChunks, to_chunk_ids
 from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
 from memex.store.search.snippet import snippet
@@ -49,7 +50,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class RankedMessage:
     """A message that scored, by its best chunk."""
 
     score: int
@@ -100,12 +101,29 @@ async def find_messages(
     Raises:
         ValidationFailed: an empty or too long query.
     """
+    view, ranked = await rank_messages(
+        connection, scope, text, filters, limit=limit, vector=vector, weight=weight
+    )
+    return await _hits(connection, view, ranked)
+
+
+async def rank_messages(
+    connection: Connection,
+    scope: Scope,
+    text: str,
+    filters: MessageFilters,
+    *,
+    limit: int,
+    vector: QueryVector | None = None,
+    weight: float = VECTOR_WEIGHT,
+) -> tuple[ScopeView, list[RankedMessage]]:
+    """Return the conversations as a query sees them, and where its best messages stand; see `find_messages`."""
     if not text.strip():
         raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
     if len(text) > MAX_QUERY_CHARS:
         raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
     limit = min(limit, MAX_HITS)
-    query, [view] = await lexical.open_views(connection, [scope], text)
+    _, [view] = await lexical.open_views(connection, [scope], text, ranges=_ranges(scope, filters))
     scored = view.scored
     if filters.conversation_id is not None:
         of_it = await row(
@@ -116,14 +134,14 @@ async def find_messages(
         )
         scored = scored.among(to_chunk_ids(of_it["chunk_ids"] if of_it else b""))
     best = await _best(connection, scope, scored, filters, limit)
-    rescored = await _with_neighbours(connection, scope, query, best[:MAX_RESCORED], filters)
+    rescored = await _with_neighbours(connection, view, best[:MAX_RESCORED], filters)
     by_id = {one.message_id: one for one in best} | {one.message_id: one for one in rescored}
     if vector is not None:
         near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
         ordered = _blend(by_id, near, weight)
     else:
         ordered = sorted(by_id.values(), key=lambda one: one.order)
-    return await _hits(connection, scope, query, ordered[:limit])
+    return view, ordered[:limit]
 
 
 async def find_near_messages(
@@ -147,12 +165,12 @@ async def find_near_messages(
         vector: of the query.
         min_similarity: leave out messages of a smaller cosine similarity.
     """
-    query, _ = await lexical.open_views(connection, [scope], text)
+    _, [view] = await lexical.open_views(connection, [scope], text)
     near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
     found = [_near(one) for one in near]
     least = -1.0 if min_similarity is None else min_similarity
     kept = [one for one in found if one.similarity is not None and one.similarity >= least]
-    return await _hits(connection, scope, query, kept[:limit])
+    return await _hits(connection, view, kept[:limit])
 
 
 async def describe_search(
@@ -179,7 +197,17 @@ async def describe_search(
     )
 
 
-def _blend(by_words: Mapping[int, _Found], near: Sequence[NearMessage], weight: float) -> list[_Found]:
+def _ranges(scope: Scope, filters: MessageFilters) -> Statement | None:
+    """Return the statement for the chunks of the time that is looked at; None where no time is said."""
+    if filters.since is None and filters.until is None:
+        return None
+    bounds = {"scope_id": scope.scope_id, "since": filters.since, "until": filters.until}
+    return "conversations/chunk_range", bounds
+
+
+def _blend(
+    by_words: Mapping[int, RankedMessage], near: Sequence[NearMessage], weight: float
+) -> list[RankedMessage]:
     """Return the messages of both lists, best first, ties in the order of import."""
     by_vectors = {one.message_id: one for one in near}
     nearness = to_nearness({one.message_id: one.distance for one in near})
@@ -194,8 +222,8 @@ def _blend(by_words: Mapping[int, _Found], near: Sequence[NearMessage], weight: 
     return ordered
 
 
-def _near(one: NearMessage) -> _Found:
-    return _Found(
+def _near(one: NearMessage) -> RankedMessage:
+    return RankedMessage(
         score=0,
         chunk_id=one.chunk_id,
         start=one.start,
@@ -212,10 +240,10 @@ def _near(one: NearMessage) -> _Found:
 
 async def _best(
     connection: Connection, scope: Scope, scored: ScoredChunks, filters: MessageFilters, limit: int
-) -> list[_Found]:
+) -> list[RankedMessage]:
     """Return the best messages that pass the filters, at least `limit` if there are so many, best first."""
     wanted, some_more, looked_at = limit + MAX_RESCORED, max(MIN_LOOKED_AT, 3 * limit), 0
-    found: list[_Found] = []
+    found: list[RankedMessage] = []
     while len(scored):
         some = scored.best(some_more)
         scored = scored.below(int(some.scores.min()))
@@ -228,8 +256,8 @@ async def _best(
             scores=some.scores.tolist(),
             **filters.parameters(),
         )
-        found += sorted((_Found(*columns) for columns in passing), key=lambda one: one.order)
-        best: dict[int, _Found] = {}
+        found += sorted((RankedMessage(*columns) for columns in passing), key=lambda one: one.order)
+        best: dict[int, RankedMessage] = {}
         for one in found:
             best.setdefault(one.message_id, one)
         if len(best) >= wanted or not len(scored):
@@ -240,8 +268,8 @@ async def _best(
 
 
 async def _with_neighbours(
-    connection: Connection, scope: Scope, query: Query, best: Sequence[_Found], filters: MessageFilters
-) -> list[_Found]:
+    connection: Connection, view: ScopeView, best: Sequence[RankedMessage], filters: MessageFilters
+) -> list[RankedMessage]:
     """Return the short ones of the best messages, and of those beside them, with the words that they borrow."""
     reach = max(series.SHARE_BY_DISTANCE)
     short = [one for one in best if one.length < series.MAX_SHORT_LEXEMES and one.on_path]
@@ -250,40 +278,41 @@ async def _with_neighbours(
     read = await rows(
         connection,
         "conversations/message_near",
-        scope_id=scope.scope_id,
+        scope_id=view.scope.scope_id,
         message_ids=[one.message_id for one in short],
         conversation_nos=[one.conversation_no for one in short],
         positions=[one.position for one in short],
         reach=2 * reach,
-        lexemes=list(query.lexemes),
     )
+    tfs = view.postings.tfs(record["chunk_id"] for record in read)
     windows: dict[int, dict[int, list[dict[str, Any]]]] = {}
     for record in read:
-        windows.setdefault(record["centre_id"], {}).setdefault(record["distance"], []).append(record)
-    rescored: dict[int, _Found] = {}
+        counted = record | {"tfs": tfs[record["chunk_id"]]}
+        windows.setdefault(record["centre_id"], {}).setdefault(record["distance"], []).append(counted)
+    rescored: dict[int, RankedMessage] = {}
     for chunks in windows.values():
         window = {distance: found[0] for distance, found in chunks.items() if len(found) == 1}
         for distance in range(-reach, reach + 1):
             if distance not in window or not filters.allows(window[distance]):
                 continue
-            if (one := _rescored(query, window, distance)) is not None:
+            if (one := _rescored(view.query, window, distance)) is not None:
                 rescored[one.message_id] = one
     return list(rescored.values())
 
 
-def _rescored(query: Query, window: Mapping[int, Mapping[str, Any]], place: int) -> _Found | None:
+def _rescored(query: Query, window: Mapping[int, Mapping[str, Any]], place: int) -> RankedMessage | None:
     """Return a message of a window with what it borrows from those beside it; None if it has no word of its own."""
     record = window[place]
-    own = term_scores(query, named_tfs(query, record["tfs"]), record["length"])
+    own = term_scores(query, record["tfs"], record["length"])
     if not own:
         return None
     around = [
-        (distance, term_scores(query, named_tfs(query, beside["tfs"]), beside["length"]))
+        (distance, term_scores(query, beside["tfs"], beside["length"]))
         for distance in NEAR_PLACES
         if (beside := window.get(place + distance)) and beside["length"] < series.MAX_SHORT_LEXEMES
     ]
     borrowed = series.borrow_scores(own, record["length"], around)
-    return _Found(
+    return RankedMessage(
         score=sum(own.values()) + sum(borrowed.values()),
         chunk_id=record["chunk_id"],
         start=record["start_char"],
@@ -298,31 +327,29 @@ def _rescored(query: Query, window: Mapping[int, Mapping[str, Any]], place: int)
     )
 
 
-async def _hits(
-    connection: Connection, scope: Scope, query: Query, found: Sequence[_Found]
-) -> list[MessageHit]:
+async def _hits(connection: Connection, view: ScopeView, found: Sequence[RankedMessage]) -> list[MessageHit]:
     if not found:
         return []
     read = await rows(
         connection,
         "conversations/message_show",
-        scope_id=scope.scope_id,
+        scope_id=view.scope.scope_id,
         message_ids=[one.message_id for one in found],
         chunk_ids=[one.chunk_id for one in found],
-        lexemes=list(query.lexemes),
     )
+    tfs = view.postings.tfs(one.chunk_id for one in found)
     shown = {record["message_id"]: record for record in read}
-    analyzer = analyzer_of(scope.language)
+    analyzer = analyzer_of(view.scope.language)
     hits = []
     for one in found:
         record = shown[one.message_id]
-        terms = term_scores(query, named_tfs(query, record["tfs"]), record["length"])
+        terms = term_scores(view.query, tfs[one.chunk_id], record["length"])
         hits.append(
             MessageHit(
                 conversation=conversation_of(record),
                 message=message_of(record),
                 span=(one.start, one.end),
-                snippet=snippet(record["text"][one.start : one.end], query.lexemes, analyzer),
+                snippet=snippet(record["text"][one.start : one.end], view.query.lexemes, analyzer),
                 score=one.score,
                 terms=dict(sorted(terms.items(), key=lambda term: (-term[1], term[0]))),
                 borrowed=dict(one.borrowed),
@@ -358,6 +385,10 @@ def conversation_of(record: Mapping[str, Any]) -> Conversation:
         is_complete=record["is_complete"],
         messages=record.get("messages", 0),
         first_words=record.get("first_words", ""),
+        sha256=bytes(record.get("sha256") or b"").hex() if "reader_version" in record else "",
+        reader_version=record.get("reader_version", 0),
+        folder=record.get("folder", ""),
+        branch=record.get("branch", ""),
     )
 
 

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from memex.store.conversations.records import NewMessage
 from memex.store.search import chunks
@@ -48,6 +49,22 @@ def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIn
         added=tuple(added),
         links=(),
     )
+
+
+def chunk_frequencies(chunks: Sequence[Mapping[str, Any]], language: str) -> dict[int, Mapping[str, int]]:
+    """Return how often each lexeme stands in stored chunks, by their ids; rows of `conversations/chunk_text`.
+
+    A chunk is left out that was indexed under a title which is not known any more.
+    """
+    analyzer = analyzer_of(language)
+    found: dict[int, Mapping[str, int]] = {}
+    for one in chunks:
+        for title in (one["title"], *one["former_titles"]):
+            text = indexed_text(title, one["role"], one["said_at"], one["text"])
+            if hashlib.sha256(text.encode()).digest() == bytes(one["sha256"]):
+                found[one["chunk_id"]] = dict(Counter(analyzer.passage_lexemes(text)))
+                break
+    return found
 
 
 def indexed_text(title: str, role: str, said_at: datetime | None, passage: str) -> str:

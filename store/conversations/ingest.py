@@ -27,13 +27,19 @@ from memex.store.writes import pending
 from memex.store.writes.commit import DerivedRows, write_derived
 
 MAX_MESSAGES = 2_000  # of one transaction; a longer conversation is put in several parts
+_WAITING = (
+    1 << 30
+)  # messages that wait for a further part of their conversation stand so far behind the others
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 @dataclass(slots=True)
 class _Known:
-    """A conversation as it is stored, and its messages by the provider's id and the digest of the text."""
+    """A conversation as it is stored, and its messages by the provider's id and the digest of the text.
+
+    The last four say which chunks were added, and of which time their messages are.
+    """
 
     conversation_no: int
     next_number: int
@@ -43,6 +49,12 @@ class _Known:
     sha256: bytes
     is_complete: bool
     messages: dict[tuple[str, bytes], dict[str, Any]] = field(default_factory=dict)
+    first_chunk_id: int | None = None
+    last_chunk_id: int | None = None
+    first_said_at: datetime | None = None
+    last_said_at: datetime | None = None
+    folder: str = ""
+    branch: str = ""
 
 
 @dataclass(slots=True)
@@ -135,6 +147,7 @@ async def put_conversations(
         source_id = read[2][0]["source_id"] if read[2] else stat["next_id"]
         next_id = stat["next_id"] + (not read[2])
         change, derived, stored = _Rows(), DerivedRows(), []
+        first_chunk_id = counter.next_chunk_id
         for one, conversation_id, removal in zip(conversations, ids, removals, strict=True):
             if removal in gone:
                 stored.append(StoredConversation(conversation_id, "removed"))
@@ -144,16 +157,19 @@ async def put_conversations(
             if mine is None:
                 mine = known[conversation_id] = _Known(next_id, 1, 1, None, None, b"", False)
                 next_id += 1
-            already = len(change.added), len(change.moved)
+            already, began = (len(change.added), len(change.moved)), counter.next_chunk_id
             for message_id, index in _merge(change, counter, mine, one, digests, indexed, analyzer):
                 derived.add(index, counter, message_id, is_known=False)
-            is_same = (len(change.added), len(change.moved)) == already and (one.sha256, one.is_complete) == (
-                mine.sha256,
-                mine.is_complete,
+            is_same = (len(change.added), len(change.moved)) == already and (
+                (one.sha256, one.is_complete, one.folder or mine.folder, one.branch or mine.branch)
+                == (mine.sha256, mine.is_complete, mine.folder, mine.branch)
             )
             if is_same and not is_new:
                 stored.append(StoredConversation(conversation_id, "unchanged"))
                 continue
+            if counter.next_chunk_id > began:
+                mine.first_chunk_id = mine.first_chunk_id or began
+                mine.last_chunk_id = counter.next_chunk_id - 1
             change.written.append(_row(conversation_id, mine, one))
             mine.sha256, mine.is_complete = one.sha256, one.is_complete
             added = len(change.added) - already[0]
@@ -189,10 +205,15 @@ async def put_conversations(
                 "added": _encode(change.added),
             },
         )
-        await write_derived(connection, access.tenant_id, derived, [counter])
-        if counter.unmerged > pending.BOUND:
-            await pending.merge(connection, counter)
+        is_full, first_pending = counter.unmerged > pending.BOUND, counter.merged_chunk_id + 1
+        await write_derived(connection, access.tenant_id, derived, [counter], keeps_lexemes=not is_full)
+        if is_full:
+            await pending.merge(connection, counter, derived.postings())
             await pending.put(connection, [counter])
+            merged = {"first_chunk_id": first_pending, "end_chunk_id": first_chunk_id}
+            await connection.execute(sql("conversations/lexemes_drop"), place | merged)
+        if change.added:  # what coding agents reported of the words that stand in the transcript now
+            await connection.execute(sql("conversations/event_settle"), place | {"conversation_ids": ids})
         await connection.execute(
             sql("conversations/scope_analyzed"), place | {"analyzer": index_version(analyzer)}
         )
@@ -213,6 +234,8 @@ def _known(conversations: Rows, messages: Rows) -> dict[str, _Known]:
             record["last_at"],
             bytes(record["sha256"]),
             record["is_complete"],
+            folder=record["folder"],
+            branch=record["branch"],
         )
         for record in conversations
     }
@@ -235,14 +258,16 @@ def _merge(
     numbers = {
         provider_id: record["number"]
         for (provider_id, _), record in known.messages.items()
-        if record["on_path"]
+        if record["on_path"] and not _is_waiting(record["position"])
     }
     position = known.next_position if read.is_continued else 1
     seen: set[int] = set()
     made = []
+    kept = _Numbers(known, read)
     for message in read.messages:
         digest = digests[id(message)]
         parent = numbers.get(message.parent) if message.parent is not None else None
+        parent = kept.parent(message, parent)
         stands = {"position": position, "parent": parent, "on_path": message.on_path}
         record = known.messages.get((message.provider_id, digest))
         if record is not None:
@@ -250,37 +275,80 @@ def _merge(
             if record["message_id"] in seen:
                 continue
             seen.add(record["message_id"])
-            if read.is_continued:  # its place was given when the part before was put
-                continue
+            is_back = message.on_path and not record["on_path"]  # as a file that was cut and has grown again
+            if read.is_continued and not (is_back or _is_waiting(record["position"])):
+                continue  # its place was given when the part before was put
             if any(record[name] != value for name, value in stands.items()):
                 change.moved.append({"message_id": record["message_id"]} | stands)
                 record |= stands
             position += 1
             continue
-        number, message_id = known.next_number, counter.take_file_id()
-        known.next_number += 1
+        number, message_id = kept.take(message), counter.take_file_id()
         position += 1
         numbers[message.provider_id] = number
         seen.add(message_id)
         known.messages[message.provider_id, digest] = stands | {"message_id": message_id, "number": number}
         change.added.append(_message_row(message, digest, known.conversation_no, message_id, number) | stands)
         change.text_bytes += len(message.text.encode())
+        known.first_said_at = min(filter(None, (known.first_said_at, message.said_at)), default=None)
+        known.last_said_at = max(filter(None, (known.last_said_at, message.said_at)), default=None)
         # A message that was removed since it was looked for has no chunks yet.
         made.append((message_id, indexed.get(id(message)) or index_message(read.title, message, analyzer)))
-    if not read.is_continued:
-        for record in known.messages.values():
-            if record["message_id"] not in seen and record["on_path"]:
-                change.moved.append(
-                    {
-                        "message_id": record["message_id"],
-                        "position": record["position"],
-                        "parent": record["parent"],
-                        "on_path": False,
-                    }
-                )
-                record["on_path"] = False
-    known.next_position = max(position, known.next_position)
+    _leave_path(change, known, read, seen)
+    is_first = not read.is_continued and not read.is_complete
+    known.next_position = position if is_first else max(position, known.next_position)
     return made
+
+
+def _leave_path(change: _Rows, known: _Known, read: NewConversation, seen: set[int]) -> None:
+    """Take the messages off the path that are no longer there.
+
+    When the first part of a long conversation is put, nobody knows what the others hold: all other messages wait
+    behind it, read and found as before, until the part comes that has them, or the last one.
+    """
+    is_last = read.is_complete
+    for record in known.messages.values():
+        is_waiting = _is_waiting(record["position"])
+        if record["message_id"] in seen or (read.is_continued and not (is_last and is_waiting)):
+            continue
+        place = abs(record["position"]) % _WAITING
+        position, on_path = (place, False) if is_last else (_WAITING + place, record["on_path"])
+        if (on_path, position) != (record["on_path"], record["position"]):
+            record |= {"position": position, "on_path": on_path}
+            names = ("message_id", "position", "parent", "on_path")
+            change.moved.append({name: record[name] for name in names})
+
+
+def _is_waiting(position: int) -> bool:
+    """Return whether a message waits for a further part; an earlier version gave such messages negative places."""
+    return position < 0 or position >= _WAITING
+
+
+class _Numbers:
+    """The numbers of new messages: each in turn, or for a message that has had one, that one where it is free."""
+
+    def __init__(self, known: _Known, read: NewConversation) -> None:
+        self._known = known
+        self._taken = {record["number"] for record in known.messages.values()}
+        asked = [one.number for one in read.messages if one.number is not None]
+        self._is_free = len({*asked}) == len(asked) and self._taken.isdisjoint(asked)
+        self._there = self._taken.union(asked)
+
+    def take(self, message: NewMessage) -> int:
+        """Return the number of a new message."""
+        if message.number is not None and self._is_free:
+            number = message.number
+        else:
+            number = self._known.next_number
+            while self._is_free and number in self._there:
+                number += 1
+        self._known.next_number = max(self._known.next_number, number + 1)
+        return number
+
+    def parent(self, message: NewMessage, by_id: int | None) -> int | None:
+        """Return the number of the message that a message answers; `by_id` is what its id says."""
+        wanted = message.parent_number
+        return wanted if self._is_free and wanted is not None and wanted in self._there else by_id
 
 
 def _message_row(
@@ -295,7 +363,7 @@ def _message_row(
         "author": message.author,
         "text": message.text,
         "sha256": digest.hex(),
-        "said_at": message.said_at.isoformat() if message.said_at else None,
+        "said_at": _iso(message.said_at),
         "model": message.model,
         "human_authored": message.human_authored,
         "origin": message.origin,
@@ -312,13 +380,23 @@ def _row(conversation_id: str, known: _Known, read: NewConversation) -> dict[str
         "provider_id": read.provider_id,
         "title": read.title,
         "project": read.project,
-        "started_at": known.started_at.isoformat() if known.started_at else None,
-        "last_at": known.last_at.isoformat() if known.last_at else None,
+        "folder": read.folder,
+        "branch": read.branch,
+        "started_at": _iso(known.started_at),
+        "last_at": _iso(known.last_at),
         "is_complete": read.is_complete,
         "next_number": known.next_number,
         "next_position": known.next_position,
         "sha256": read.sha256.hex(),
+        "first_chunk_id": known.first_chunk_id,
+        "last_chunk_id": known.last_chunk_id,
+        "first_said_at": _iso(known.first_said_at),
+        "last_said_at": _iso(known.last_said_at),
     }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def removal_digest(salt: bytes, source: SourceName, provider_id: str) -> bytes:

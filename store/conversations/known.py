@@ -61,6 +61,15 @@ async def known_files(database: Database, access: Access, files: Sequence[ReadFi
         )
 
 
+async def count_removed(database: Database, access: Access) -> dict[str, int]:
+    """Return how many conversations of the user were removed and stay out, by their format."""
+    if access.conversations is None:
+        return {}
+    async with database.transaction(access.for_conversations()) as connection:
+        found = await rows(connection, "conversations/removed_count", scope_id=access.conversations.scope_id)
+    return {one["kind"]: one["removed"] for one in found}
+
+
 async def note_files(database: Database, access: Access, files: Sequence[ReadFile], *, now: datetime) -> None:
     """Note files that were read to their end."""
     if access.conversations is None or not files:

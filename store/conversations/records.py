@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from memex.store.citations.syntax import message_reference
 from memex.store.records import Span
 
 Role = Literal["user", "assistant", "system", "tool", "reasoning", "summary"]
@@ -34,11 +35,6 @@ def parse_reference(text: str) -> tuple[str, int | None] | None:
     return found["id"], int(found["number"]) if found["number"] else None
 
 
-def message_reference(conversation_id: str, number: int) -> str:
-    """Return `conversations/ID#number`, which names the text of a message for ever."""
-    return f"conversations/{conversation_id}#{number}"
-
-
 @dataclass(frozen=True, slots=True)
 class SourceName:
     """Where conversations come from.
@@ -63,6 +59,8 @@ class NewMessage:
         parent: the provider's id of the message that this one answers.
         on_path: false on a branch that was given up.
         origin: the file of the export and the place in it, for people.
+        number: what the message was named by before it was removed; kept where it is free.
+        parent_number: the same of the message that this one answers; goes before `parent`.
     """
 
     provider_id: str
@@ -76,6 +74,8 @@ class NewMessage:
     human_authored: bool = False
     on_path: bool = True
     origin: str = ""
+    number: int | None = None
+    parent_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ class NewConversation:
     messages: Sequence[NewMessage]
     sha256: bytes
     project: str = ""
+    folder: str = ""
+    branch: str = ""
     started_at: datetime | None = None
     last_at: datetime | None = None
     is_continued: bool = False
@@ -123,6 +125,10 @@ class Conversation:
     is_complete: bool
     messages: int  # on the path
     first_words: str = ""  # of the first message that a person wrote
+    sha256: str = ""  # of what was read of it
+    reader_version: int = 0  # by which it was read
+    folder: str = ""  # in which the session took place
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,22 @@
 """Remove conversations with everything that is derived of them, one transaction each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memex.store.access import Access
+from memex.store.access import Access, Scope
+from memex.store.conversations.indexing import chunk_frequencies
 from memex.store.conversations.ingest import removal_digest
 from memex.store.conversations.records import SourceName
 from memex.store.database import Database, rows
-from memex.store.search.index import FileIndex, StoredChunk
+from memex.store.search.analyzer import analyzer_of
+from memex.store.search.index import FileIndex, StoredChunk, index_version
 from memex.store.sql import sql
+from memex.store.text_pool import offload
 from memex.store.writes import pending
 from memex.store.writes.commit import DerivedRows, write_derived
+
+MAX_ANALYSED = 5_000  # chunks of a conversation whose lexemes are made again to remove them
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,12 @@ async def ended_before(database: Database, scope: EndedScope, before: datetime, 
     return [one["conversation_id"] for one in found]
 
 
+async def remove_events_before(database: Database, before: datetime) -> None:
+    """Remove the events of all users that came before a time; they are evidence of conversations."""
+    async with database.maintenance() as connection:
+        await connection.execute(sql("conversations/event_remove_before"), {"before": before})
+
+
 async def remove_conversation(
     database: Database, access: Access, named: RemovableConversation, *, now: datetime
 ) -> RemovedConversation | None:
@@ -116,15 +127,26 @@ async def remove_conversation(
     if scope is None:
         return None
     place = {"scope_id": scope.scope_id, "conversation_id": named.conversation_id}
+    known = await _lexemes(database, access, scope, named.conversation_id)
     statements = (
         ("writes/scope_lock", {"scope_ids": [scope.scope_id]}),
         ("conversations/stat_lock", {"scope_id": scope.scope_id}),
         ("conversations/chunk_removable", place),
+        ("upkeep/reindex_scope", {"scope_id": scope.scope_id}),
     )
     narrowed = access.for_conversations()
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
         counter = pending.counter_of(read[0], scope.scope_id)
-        chunks = [StoredChunk(one["chunk_id"], 0, 0, (), b"", one["length"]) for one in read[2]]
+        made_by = read[3][0]
+        if made_by["language"] != scope.language or made_by["analyzer"] != index_version(
+            analyzer_of(scope.language)
+        ):
+            known = {}  # another version made the index, of other lexemes
+        unknown = [one["chunk_id"] for one in read[2] if not (one["has_lexemes"] or one["chunk_id"] in known)]
+        chunks = [
+            StoredChunk(one["chunk_id"], 0, 0, (), b"", one["length"], known.get(one["chunk_id"]))
+            for one in read[2]
+        ]
         derived = DerivedRows()
         derived.add(_without(chunks), counter, 0, is_known=False)
         cursor = await connection.execute(
@@ -134,6 +156,7 @@ async def remove_conversation(
                 "tenant_id": access.tenant_id,
                 "sha256": removal_digest(read[1][0]["salt"], named.source, named.provider_id),
                 "removed_at": now,
+                "kind": named.source.kind,
             },
         )
         removed = await cursor.fetchone()
@@ -145,11 +168,36 @@ async def remove_conversation(
             await connection.execute(
                 sql("conversations/vector_remove"), {"scope_id": scope.scope_id, "sha256s": sha256s}
             )
+        if unknown:
+            await connection.execute(
+                sql("conversations/posting_take"), {"scope_id": scope.scope_id, "chunk_ids": unknown}
+            )
         # At once, and not when enough has come together: the words of the conversation are to stand nowhere.
         await pending.merge(connection, counter)
         await pending.put(connection, [counter])
         await connection.execute(sql("conversations/source_remove_empty"), {"scope_id": scope.scope_id})
     return RemovedConversation(named.conversation_id, removed["messages"], len(chunks), removed["text_bytes"])
+
+
+async def _lexemes(
+    database: Database, access: Access, scope: Scope, conversation_id: str
+) -> dict[int, Mapping[str, int]]:
+    """Return how often each lexeme stands in the chunks of a conversation whose rows do not say it, by chunk.
+
+    Nothing for a very long conversation: its chunks stand in so many postings that all may as well be read.
+    """
+    async with database.transaction(access.for_conversations()) as connection:
+        read = await rows(
+            connection,
+            "conversations/chunk_text",
+            scope_id=scope.scope_id,
+            conversation_id=conversation_id,
+            limit=MAX_ANALYSED + 1,
+        )
+    if len(read) > MAX_ANALYSED:
+        return {}
+    chars = sum(len(one["text"]) for one in read)
+    return await offload.run(chars, chunk_frequencies, read, scope.language)
 
 
 def _without(chunks: Sequence[StoredChunk]) -> FileIndex:

@@ -1,13 +1,14 @@
 """Vectors of messages: which texts have none yet, which lie nearest to a query, and how many there are."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memex.store.access import Scope
+from memex.store.citations.syntax import message_reference
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.indexing import indexed_text
-from memex.store.conversations.records import message_reference
 from memex.store.database import Connection, row, rows
 from memex.store.records import QueryVector
 from memex.store.search import vectors
@@ -96,6 +97,21 @@ async def coverage(connection: Connection, scope: Scope, model: str) -> VectorCo
     """Return how much of a user's conversations a model has embedded."""
     found = await row(connection, "conversations/vector_coverage", scope_id=scope.scope_id, model=model)
     return VectorCoverage(model, **found) if found else VectorCoverage(model, 0, 0)
+
+
+async def stored_vector(
+    connection: Connection, scope: Scope, model: str, conversation_id: str, number: int
+) -> QueryVector | None:
+    """Return the vector of the first passage of a message; None if it was not embedded by the model."""
+    found = await row(
+        connection,
+        "conversations/vector_of_message",
+        scope_id=scope.scope_id,
+        model=model,
+        conversation_id=conversation_id,
+        number=number,
+    )
+    return QueryVector(model, json.loads(found["vector"])) if found else None
 
 
 async def nearest_messages(

@@ -26,6 +26,7 @@ from memex.store.paths import check_id, check_slug
 from memex.store.waiting.failures import KEY_REFUSED
 
 KEY_PREFIX = "mx_"
+DOCUMENTS = ("documents", "project_documents")  # the kinds of scopes that hold documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,14 @@ class _ResolvedScope:
     @property
     def mount(self) -> str:
         """The mount by which the caller names the scope."""
+        if self.kind == "documents":
+            return "user"
         return self.kind if self.kind in ("user", "shared", "conversations") else f"projects/{self.key}"
+
+    @property
+    def scope(self) -> Scope:
+        """The scope under this mount."""
+        return Scope(self.scope_id, self.mount, self.writable, self.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,7 @@ async def resolve(
     language: str = "english",
     makes_user: bool = False,
     makes_conversations: bool = False,
+    makes_documents: str | None = None,
 ) -> Access:
     """Return what a call of `principal` may touch.
 
@@ -129,6 +138,7 @@ async def resolve(
         language: of the files in a scope that this call makes.
         makes_user: make the scope of a user who has none. Otherwise such a user is a visitor (see `Access`).
         makes_conversations: make the scope of the user's conversations, if there is none.
+        makes_documents: make the scope of documents of this mount, `user` or `projects/<slug>`, if there is none.
 
     Raises:
         Unauthenticated: the key was revoked since.
@@ -147,6 +157,8 @@ async def resolve(
             needed.add(("user", user_id))
         if makes_conversations and user_id is not None:
             needed.add(("conversations", user_id))
+        if makes_documents is not None:
+            needed |= _documents(makes_documents, user_id, resolved)
         missing = needed - resolved.names
         is_visitor = user_id is not None and not {("user", user_id)} & (resolved.names | missing)
         if is_visitor and resolved.visitors_id is None:
@@ -163,18 +175,10 @@ async def resolve(
         if missing:
             resolved = await _resolve(connection, principal, user_id)
     found = resolved.scopes
-    scopes = [
-        Scope(one.scope_id, one.mount, one.writable, one.language)
-        for one in found
-        if one.kind not in ("admin", "conversations")
-    ]
-    conversations = next(
-        (
-            Scope(one.scope_id, one.mount, one.writable, one.language)
-            for one in found
-            if one.kind == "conversations"
-        ),
-        None,
+    scopes = [one.scope for one in found if one.kind not in ("admin", "conversations", *DOCUMENTS)]
+    conversations = next((one.scope for one in found if one.kind == "conversations"), None)
+    documents = sorted(
+        (one.scope for one in found if one.kind in DOCUMENTS), key=lambda one: (one.is_project, one.mount)
     )
     logs = {one.kind: one.scope_id for one in found}
     visitors_id = resolved.visitors_id
@@ -196,10 +200,19 @@ async def resolve(
         visitors_id=visitors_id,
         secrets=TenantSecretPolicies(resolved.secrets_remember, resolved.secrets_files),
         conversations=conversations,
+        documents=tuple(documents),
     )
     if project is not None:
         access.scope_at(f"projects/{project}")
     return access
+
+
+def _documents(mount: str, user_id: str | None, resolved: _ResolvedAccess) -> set[tuple[str, str]]:
+    """Return the scope of documents that a mount needs; none for a project that the caller may not use."""
+    if mount == "user":
+        return set() if user_id is None else {("documents", user_id)}
+    slug = mount.removeprefix("projects/")
+    return {("project_documents", slug)} if ("project", slug) in resolved.names else set()
 
 
 async def _resolve(connection: Connection, principal: Principal, user_id: str | None) -> _ResolvedAccess:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memex.errors import ProjectNotFound, ValidationFailed
+from memex.errors import Forbidden, ProjectNotFound, ValidationFailed
 from memex.store.access import Access, Role
 from memex.store.database import Connection, Database, row, rows
 from memex.store.identity.authentication import key_digest, new_secret
@@ -203,6 +203,26 @@ async def open_project(connection: Connection, access: Access, slug: str) -> boo
         sql("identity/scope_stat_add"), {"tenant_id": access.tenant_id, "scope_id": opened["scope_id"]}
     )
     return bool(opened["created"])
+
+
+async def start_project(database: Database, tenant_id: int, slug: str, user_id: str) -> None:
+    """Make a project with one member, for a user who may not administer.
+
+    Raises:
+        Forbidden: there is a project of this name, open or closed.
+    """
+    check_slug(slug)
+    check_id(user_id, "user id")
+    async with database.maintenance() as connection:
+        opened = await row(connection, "identity/project_open", tenant_id=tenant_id, slug=slug)
+        if opened is None or not opened["created"]:
+            raise Forbidden(
+                f"The name {slug!r} is taken by another project.",
+                hint=f"Choose another name, or ask an administrator: memex projects add {slug} {user_id}",
+            )
+        named = {"tenant_id": tenant_id, "scope_id": opened["scope_id"]}
+        await connection.execute(sql("identity/scope_stat_add"), named)
+        await row(connection, "identity/project_member_add", **named, user_id=user_id)
 
 
 async def close_project(connection: Connection, access: Access, slug: str) -> None:

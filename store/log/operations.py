@@ -37,6 +37,7 @@ NEWEST = 2**62  # above every operation id
 LARGE = 1e16  # from here on jsonb gives a whole number back without its point
 EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
+OMITTED = "omitted"  # in such a request, if the log does not keep the answer
 
 # The columns of the operations inside a call that has none.
 NO_INNER: Mapping[str, None] = dict.fromkeys(

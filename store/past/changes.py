@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -30,6 +30,7 @@ class PastFile:
     name_key: str
     pinned: bool
     dated: date | None
+    created_at: datetime
 
     @property
     def virtual_path(self) -> str:

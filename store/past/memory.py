@@ -10,6 +10,7 @@ from typing import Any
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import markdown
 from memex.store.access import Access, Scope
+from memex.store.citations.evidence import EvidenceReader
 from memex.store.database import Connection, Shape, Statement, rows, rows_as
 from memex.store.memory import Memory
 from memex.store.past.changes import ChangeReader, PastFile, check_size
@@ -124,6 +125,7 @@ class PastMemory(Memory):
         self._state = revs
         self._revs = {scope: rev for scope in access.scopes if (rev := revs.get(scope.mount, 0))}
         self._changed = ChangeReader(connection, self._revs)
+        self.evidence = EvidenceReader(connection, access, self._revs)
         self._graph = PastGraph(connection, access, self._changed, self._revs)
         self._ids = count(-1, -1)
         self.near: Sequence[NearSpan] | None = None
@@ -328,6 +330,8 @@ def _added_chunks_of(
                 title=file.title,
                 size_chars=file.size_chars,
                 dated=file.dated,
+                tags=file.tags,
+                updated_at=file.created_at,
                 body_start=body_start,
                 text=one.text,
             ),

@@ -30,12 +30,18 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Lexemes to look for, rarest first, with their weights; `c2` and `c3` depend on the collection."""
+    """Lexemes to look for, rarest first, with their weights; `c2` and `c3` depend on the collection.
+
+    `most` is what a text would score at most that held every word of the query, also those that no chunk holds.
+    `chunks` is how many the collection has.
+    """
 
     lexemes: tuple[str, ...]
     weights: tuple[int, ...]
     c2: float
     c3: float
+    most: int = 0
+    chunks: int = 0
 
 
 def entry(chunk_id: int, length: int, tf: int) -> int:
@@ -74,20 +80,43 @@ def weigh(
     is_light = all(lexeme in light for lexeme in repeats)
     rarest = sorted((df[lexeme], lexeme) for lexeme in repeats if df.get(lexeme, 0) > 0)[:MAX_QUERY_LEXEMES]
     weights = (
-        round(
-            SCALE
-            * math.log(1 + (n - count + 0.5) / (count + 0.5))
-            * min(repeats[lexeme], MAX_REPEATS)
-            * (LIGHT if lexeme in light and not is_light else 1)
-        )
-        for count, lexeme in rarest
+        _weight(n, count, repeats[lexeme], lexeme in light and not is_light) for count, lexeme in rarest
     )
     return Query(
         lexemes=tuple(lexeme for _, lexeme in rarest),
         weights=tuple(weights),
         c2=k1 * (1 - b),
         c3=k1 * b / (total_length / n) if n and total_length else 0.0,
+        chunks=n,
     )
+
+
+def most_score(
+    query: Query,
+    lexemes: Iterable[str],
+    *,
+    n: int,
+    df: Mapping[str, int],
+    light: Container[str] = frozenset(),
+) -> int:
+    """Return the sum of the weights of a question's lexemes, with those that no chunk holds; at least 1.
+
+    The 64 highest weights count. Arguments as those of `weigh`, which made the query.
+    """
+    repeats = Counter(lexemes)
+    is_light = all(lexeme in light for lexeme in repeats)
+    known = dict(zip(query.lexemes, query.weights, strict=True))
+    weights = [known[lexeme] for lexeme in repeats if lexeme in known] + [
+        _weight(n, 0, times, lexeme in light and not is_light)
+        for lexeme, times in repeats.items()
+        if not df.get(lexeme)
+    ]
+    return max(1, sum(sorted(weights, reverse=True)[:MAX_QUERY_LEXEMES]))
+
+
+def _weight(n: int, df: int, repeats: int, is_light: bool) -> int:
+    idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+    return round(SCALE * idf * min(repeats, MAX_REPEATS) * (LIGHT if is_light else 1))
 
 
 def term_score(weight: int, tf: int, length: int, c2: float, c3: float) -> int:

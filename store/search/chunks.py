@@ -16,6 +16,7 @@ MAX_HEADING_CHARS = 120
 _MAX_FIELD_CHARS = 300
 _MAX_INDENT_CHARS = 32
 
+_NO_MARKDOWN = MarkdownDocument({}, 0, (), (), (), None)
 _JOINER = "\u200d"
 
 _CONTENT = re.compile(r"\S")
@@ -45,13 +46,13 @@ def split(path: str, text: str, description: Description, document: MarkdownDocu
     cutter = _Cutter(text, document)
     chunks = []
     for section_start, section_end, heading_end, heading_path in _sections(text, document):
-        fields = _fields(name, description, heading_path)
+        named = fields(name, description, heading_path)
         for start, end in cutter.cut(section_start, section_end, heading_end):
-            chunks.append(Chunk(start, end, heading_path, "\n".join([*fields, text[start:end]])))
+            chunks.append(Chunk(start, end, heading_path, "\n".join([*named, text[start:end]])))
     if chunks:
         return chunks
     empty = document.body_start
-    return [Chunk(empty, empty, (), "\n".join(_fields(name, description, ())))]
+    return [Chunk(empty, empty, (), "\n".join(fields(name, description, ())))]
 
 
 def cut(text: str) -> list[tuple[int, int]]:
@@ -60,6 +61,11 @@ def cut(text: str) -> list[tuple[int, int]]:
         end = len(text.rstrip())
         return [(len(text) - len(text.lstrip()), end)] if end else []
     return list(_Cutter(text, parse(text)).cut(0, len(text), 0))
+
+
+def cut_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a part of a text that is no Markdown, cut at lines where it is long."""
+    return _Cutter(text, _NO_MARKDOWN).cut(start, end, start)
 
 
 def _sections(text: str, document: MarkdownDocument) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
@@ -73,9 +79,9 @@ def _sections(text: str, document: MarkdownDocument) -> Iterator[tuple[int, int,
         yield heading.start, end, heading.end, tuple(title for _, title in path if title)
 
 
-def _fields(name: str, description: Description, heading_path: tuple[str, ...]) -> list[str]:
+def fields(name: str, description: Description, heading_path: tuple[str, ...]) -> list[str]:
     """Return the fields that say what a chunk is about, each once, in one line each."""
-    fields = [
+    said = [
         description.title,
         *heading_path,
         name,
@@ -83,7 +89,7 @@ def _fields(name: str, description: Description, heading_path: tuple[str, ...]) 
         " ".join(description.aliases),
         description.date or "",
     ]
-    return [field[:_MAX_FIELD_CHARS] for field in dict.fromkeys(fields) if field]
+    return [field[:_MAX_FIELD_CHARS] for field in dict.fromkeys(said) if field]
 
 
 class _Cutter:

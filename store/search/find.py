@@ -1,7 +1,7 @@
 """Search: exact BM25, fused with a vector search if the query has an embedding; hits are grouped by file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
@@ -10,13 +10,24 @@ from typing import Any, TypedDict, Unpack
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Statement, batch
+from memex.store.markdown import tag_key
 from memex.store.paths import Prefix, parse
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
 from memex.store.search import lexical, neighbours, vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import SCALE, Query, named_tfs, score_counts, term_scores
+from memex.store.search.bm25 import Query, named_tfs, score_counts, term_scores
+from memex.store.search.confidence import NO_CONFIDENCE, Confidence, best_confidence
 from memex.store.search.dates import DateRange
-from memex.store.search.index import tag_key
+from memex.store.search.hybrid import token_states
+from memex.store.search.hybrid.fusion import (
+    FUSED_FILES,
+    RankedFile,
+    by_similarity,
+    fuse,
+    group_by_file,
+    key_of,
+)
+from memex.store.search.hybrid.recorded_vectors import find_recorded_chunks
 from memex.store.search.lexical import (
     ChunkDetail,
     Filters,
@@ -25,8 +36,6 @@ from memex.store.search.lexical import (
     ScoredChunk,
     Shown,
 )
-from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
-from memex.store.search.recorded_vectors import find_recorded_chunks
 from memex.store.search.snippet import snippet
 from memex.store.search.vectors import NearChunk
 
@@ -41,7 +50,6 @@ MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series m
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
 NO_SIZES: Mapping[str, int] = {}
 NOTHING_SHOWN = Shown()
-FUSED_FILES = 100  # files of each of the two lists that are blended
 
 
 class SearchOptions(TypedDict, total=False):
@@ -54,6 +62,7 @@ class SearchOptions(TypedDict, total=False):
     near: Sequence[NearSpan] | None
     dated: DateRange | None
     languages: Sequence[str]
+    least_similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +70,17 @@ class SearchResult:
     """The hits of a search, best first, and the weighted query, with which other passages can be scored too.
 
     `near` holds the chunks of the vector search that were fused with those of BM25. The log keeps them, because
-    nobody can compute them again later. None when the search used words alone.
+    nobody can compute them again later. None when the search used words alone. `confidence` is that of the file
+    with the most evidence. `is_of_days` says that the search was narrowed to the days that the query names.
+    `ranking` is what the hits are the first of, if it does not depend on how many were asked for: with `near`.
     """
 
     hits: tuple[Hit, ...]
     query: Query
     near: tuple[NearSpan, ...] | None = None
+    confidence: Confidence = NO_CONFIDENCE
+    is_of_days: bool = False
+    ranking: "Ranking | None" = None
 
 
 async def search(
@@ -77,6 +91,7 @@ async def search(
     limit: int,
     tags: Sequence[str] = (),
     passages: int = 0,
+    ranked: "Ranking | None" = None,
     **options: Unpack[SearchOptions],
 ) -> SearchResult:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
@@ -90,20 +105,25 @@ async def search(
         prefix: only files below this path; the statistics stay those of the scopes.
         tags: only files that bear all of these tags, without case.
         passages: the highest number of passages of each file with their texts; a hit with passages has no snippet.
+        ranked: the whole ranking of this search in this snapshot, if one is known.
         past: search the scopes at this moment instead of now.
         vector: the vector of the text, to find the nearest files too; of the past only unchanged files.
         near: the recorded result of a vector search (a `SearchResult.near`), used instead of `vector` in a replay.
         dated: the days named in the query. If any file of these days matches, files of other days are left out.
         languages: the languages in which the words are stemmed, before those of the scopes.
+        least_similarity: rank by vectors alone, and leave out what is less similar; a cosine, from -1 to 1.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
         ProjectNotFound: the user has no such project, as `project` or in the prefix.
     """
     shown = Shown(limit, max(passages, 1))
-    ranking = await rank(connection, access, text, limit=limit, tags=tags, shown=shown, **options)
+    ranking = ranked or await rank(connection, access, text, limit=limit, tags=tags, shown=shown, **options)
     hits = await read_hits(connection, ranking, text, ranking.files[:limit], passages)
-    return SearchResult(tuple(hits), ranking.query, ranking.near)
+    confidence = best_confidence(file.evidence(ranking.query.most) for file in ranking.files)
+    is_of_days = ranking.filters.dated is not None
+    whole = None if ranking.near is None else ranking
+    return SearchResult(tuple(hits), ranking.query, ranking.near, confidence, is_of_days, whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +143,7 @@ class Ranking:
     all_views: Sequence[ScopeView]
     views: Sequence[ScopeView]
     filters: Filters
-    files: Sequence["RankedFile"]
+    files: Sequence[RankedFile]
     near: tuple[NearSpan, ...] | None
 
 
@@ -142,6 +162,7 @@ async def rank(
     near: Sequence[NearSpan] | None = None,
     dated: DateRange | None = None,
     languages: Sequence[str] = (),
+    least_similarity: float | None = None,
     explained: Sequence[Filters] = (),
 ) -> Ranking:
     """Return the ranking of a search; arguments and errors as those of `search`.
@@ -169,25 +190,23 @@ async def rank(
     if of_days and await _is_any_found(connection, views, query, of_days[0]):
         filters = of_days[1]
     is_fused = vector is not None or near is not None
-    by_words = await best_files(connection, views, query, FUSED_FILES if is_fused else limit, filters, shown)
-    files = [RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
+    files: list[RankedFile] = []
+    if least_similarity is None:
+        most = FUSED_FILES if is_fused else limit
+        by_words = await best_files(connection, views, query, most, filters, shown)
+        files = [RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
+    compared: Sequence[NearChunk] = ()
     if near is not None:
-        files = _fuse(files, await find_recorded_chunks(connection, views, near))
+        compared = await find_recorded_chunks(connection, views, near)
     elif vector is not None:
-        nearest = await vectors.nearest(
-            connection,
-            [view.scope for view in views],
-            vector.model,
-            vector.values,
-            limit=FUSED_FILES * OVERSAMPLING,
-            prefix=prefix,
-            tags=tags,
-        )
-        hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
-        nearest = [one for one in nearest if _key(one) not in hidden]
-        nearest = _chunks_ofbest_files(await _filter_by_day(connection, nearest, filters))
-        near = [NearSpan(one.path, one.span, one.distance) for one in nearest]
-        files = _fuse(files, nearest)
+        compared = await _nearest(connection, views, vector, prefix, tags, filters)
+        if least_similarity is None:
+            compared = await token_states.compare(connection, views, vector, files, compared)
+        near = [NearSpan(one.path, one.span, one.distance, one.interaction) for one in compared]
+    if least_similarity is not None:
+        files = by_similarity(compared, least_similarity)
+    elif is_fused:
+        files = fuse(files, compared, query.most)
     return Ranking(query, all_views, views, filters, files, None if near is None else tuple(near))
 
 
@@ -242,22 +261,6 @@ def passages(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class RankedFile:
-    """A file that was found: its chunks, best first, and its place in each list."""
-
-    chunks: tuple[ScoredChunk, ...]
-    bm25_rank: int | None = None
-    vector_rank: int | None = None
-    fused: float | None = None
-    bonus: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by scope and chunk, for being near
-
-    @property
-    def path(self) -> str:
-        """The path of the file."""
-        return self.chunks[0].path
-
-
 async def best_files(
     connection: Connection,
     views: Sequence[ScopeView],
@@ -274,16 +277,16 @@ async def best_files(
         found = await lexical.best_chunks(
             connection, holding, query, limit=fetched, filters=filters, shown=shown
         )
-        groups = _group_by_file(found.candidates)
+        groups = group_by_file(found.candidates)
         groups = [group for group in groups if group[0].score >= found.cut]
         if len(groups) >= limit or found.cut == 0:
             break
     rescored = await neighbours.add_neighbours(connection, holding, [group[0] for group in groups], filters)
-    details = {_key(one): one.detail for group in groups for one in group}
-    rescored = [replace(candidate, detail=details.get(_key(candidate))) for candidate in rescored]
+    details = {key_of(one): one.detail for group in groups for one in group}
+    rescored = [replace(candidate, detail=details.get(key_of(candidate))) for candidate in rescored]
     alone = {candidate.path for candidate in rescored}
     others = [candidate for group in groups for candidate in group if candidate.path not in alone]
-    return _group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]
+    return group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]
 
 
 async def _is_any_found(
@@ -295,38 +298,35 @@ async def _is_any_found(
     return bool(await best_files(connection, views, query, 1, filters, Shown()))
 
 
-def _group_by_file(candidates: Iterable[ScoredChunk]) -> list[tuple[ScoredChunk, ...]]:
-    by_path: dict[str, list[ScoredChunk]] = {}
-    for candidate in candidates:
-        by_path.setdefault(candidate.path, []).append(candidate)
-    return [tuple(group) for group in by_path.values()]
+async def _nearest(
+    connection: Connection,
+    views: Sequence[ScopeView],
+    vector: QueryVector,
+    prefix: Prefix | None,
+    tags: Sequence[str],
+    filters: Filters,
+) -> list[NearChunk]:
+    """Return the nearest chunks of the files that are fused; none if the query has token states alone."""
+    if not len(vector.values):
+        return []
+    nearest = await vectors.nearest(
+        connection,
+        [view.scope for view in views],
+        vector.model,
+        vector.values,
+        limit=FUSED_FILES * OVERSAMPLING,
+        prefix=prefix,
+        tags=tags,
+    )
+    hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
+    nearest = [one for one in nearest if key_of(one) not in hidden]
+    return _chunks_ofbest_files(await _filter_by_day(connection, nearest, filters))
 
 
 def _chunks_ofbest_files(near: Sequence[NearChunk]) -> list[NearChunk]:
     """Return the nearest chunks of the files that are fused."""
     kept = set(list(dict.fromkeys(one.path for one in near))[:FUSED_FILES])
     return [one for one in near if one.path in kept]
-
-
-def _fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk]) -> list[RankedFile]:
-    """Return the files of both lists by their blended scores, each with its chunks of both."""
-    words = {file.path: file for file in by_words[:FUSED_FILES]}
-    meaning = {group[0].path: group for group in _group_by_file(map(_unscored_chunk, near))}
-    of_chunks = to_nearness({_key(one): one.distance for one in near})
-    of_files = {path: of_chunks[_key(group[0])] for path, group in meaning.items()}
-    scores = {path: file.chunks[0].score for path, file in words.items()}
-    top = max(scores.values(), default=SCALE)
-    bonus = {key: int(value * VECTOR_WEIGHT * top) for key, value in of_chunks.items()}
-    ranks = {path: rank for rank, path in enumerate(meaning, start=1)}
-    files = []
-    for path, fused in blend(scores, of_files):
-        word = words.get(path)
-        chunks = {_key(chunk): chunk for chunk in (*meaning.get(path, ()), *(word.chunks if word else ()))}
-        ordered = sorted(chunks.values(), key=lambda one: (-one.score - bonus.get(_key(one), 0), one.span))
-        files.append(
-            RankedFile(tuple(ordered), word.bm25_rank if word else None, ranks.get(path), fused, bonus)
-        )
-    return files
 
 
 async def _filter_by_day(connection: Connection, near: list[NearChunk], filters: Filters) -> list[NearChunk]:
@@ -346,14 +346,6 @@ async def _filter_by_day(connection: Connection, near: list[NearChunk], filters:
         for record in records
     }
     return [chunk for chunk in near if filters.allows_day(days.get((chunk.scope.scope_id, chunk.file_id)))]
-
-
-def _key(chunk: ScoredChunk | NearChunk) -> tuple[int, int]:
-    return chunk.scope.scope_id, chunk.chunk_id
-
-
-def _unscored_chunk(near: NearChunk) -> ScoredChunk:
-    return ScoredChunk(0, near.path, near.span, near.scope, near.chunk_id, near.file_id, 0, added=near.added)
 
 
 async def read_hits(
@@ -435,15 +427,20 @@ def _hit(
         score=best.score,
         reason=_reason(file, ordered, words, query) + _describe_days(detail.dated, dated),
         match=Match(
-            mode="bm25" if file.fused is None else "hybrid",
+            mode=file.mode,
             bm25_rank=file.bm25_rank,
             vector_rank=file.vector_rank,
             terms=ordered,
             borrowed=dict(best.borrowed),
             score=best.score,
             fused=file.fused,
+            share=file.share,
+            interaction=file.interaction,
         ),
         more_spans=tuple(other.span for other in others[:MORE_SPANS]),
+        tags=tuple(detail.tags),
+        updated_at=detail.updated_at,
+        confidence=file.confidence(query.most),
         file=_file(file, details, passages) if passages else None,
     )
 
@@ -460,7 +457,7 @@ def _file(file: RankedFile, details: Mapping[tuple[int, int], ChunkDetail], pass
             Passage(
                 (detail.start_char, detail.end_char),
                 tuple(detail.heading_path),
-                chunk.score + file.bonus.get(_key(chunk), 0),
+                chunk.score + file.bonus.get(key_of(chunk), 0),
                 detail.text,
             )
             for chunk, detail in zip(chunks, read, strict=True)
@@ -470,7 +467,9 @@ def _file(file: RankedFile, details: Mapping[tuple[int, int], ChunkDetail], pass
 
 def _reason(file: RankedFile, terms: Mapping[str, int], words: Mapping[str, str], query: Query) -> str:
     if not terms:
-        return f"near in meaning: {file.vector_rank} of the vectors"
+        return (
+            f"near in meaning: {file.vector_rank} of the vectors" if file.vector_rank else "near in meaning"
+        )
     named = ", ".join(words.get(lexeme, lexeme) for lexeme in list(terms)[:5])
     found = f"holds {len(terms)} of {len(query.lexemes)} known words of the query: {named}"
     borrowed = ", ".join(words.get(lexeme, lexeme) for lexeme in list(file.chunks[0].borrowed)[:5])

@@ -1,13 +1,13 @@
 """What is derived from a file's text for search, lists and links, and how it differs from what is stored."""
 
 import hashlib
-import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from memex.store import links, markdown
+from memex.store.citations.syntax import without_any_citation
 from memex.store.markdown import Description
 from memex.store.search import chunks
 from memex.store.search.analyzer import Analyzer
@@ -31,7 +31,10 @@ MAX_ANCHOR_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk that the store holds, without its lexemes."""
+    """A chunk that the store holds.
+
+    `frequencies` says how often each lexeme stands in a chunk whose row does not say it; None where the row does.
+    """
 
     chunk_id: int
     start: int
@@ -39,6 +42,7 @@ class StoredChunk:
     heading_path: tuple[str, ...]
     sha256: bytes
     length: int
+    frequencies: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +101,32 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
     """
     document = markdown.parse(content)
     description = markdown.describe(path, document)
+    removed, shifted, added = compare_chunks(
+        chunks.split(path, content, description, document), stored, analyzer
+    )
+    return replace(
+        _describe(path, description),
+        removed=removed,
+        shifted=shifted,
+        added=added,
+        links=tuple(_link_rows(links.parse(content, path, document))),
+    )
+
+
+def compare_chunks(
+    made: Iterable[Chunk], stored: Sequence[StoredChunk], analyzer: Analyzer
+) -> tuple[tuple[StoredChunk, ...], tuple[tuple[int, int, int], ...], tuple[NewChunk, ...]]:
+    """Return how the chunks of a text differ from those that are stored: `removed`, `shifted` and `added`.
+
+    Only chunks whose indexed text is new are analysed.
+    """
     # Two heading paths may give one indexed text, which names a heading that is the title only once.
     unchanged: dict[tuple[bytes, tuple[str, ...]], list[StoredChunk]] = {}
     for known in reversed(stored):
         unchanged.setdefault((known.sha256, known.heading_path), []).append(known)
     shifted: list[tuple[int, int, int]] = []
     added: list[NewChunk] = []
-    for chunk in chunks.split(path, content, description, document):
+    for chunk in made:
         digest = hashlib.sha256(chunk.indexed_text.encode()).digest()
         if same := unchanged.get((digest, chunk.heading_path)):
             known = same.pop()
@@ -111,23 +134,13 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
                 shifted.append((known.chunk_id, chunk.start, chunk.end))
         else:
             added.append(_analyse_chunk(chunk, digest, analyzer))
-    return replace(
-        _describe(path, description),
-        removed=tuple(known for same in unchanged.values() for known in same),
-        shifted=tuple(shifted),
-        added=tuple(added),
-        links=tuple(_link_rows(links.parse(content, path, document))),
-    )
+    removed = tuple(known for same in unchanged.values() for known in same)
+    return removed, tuple(shifted), tuple(added)
 
 
 def describe_file(path: str, content: str) -> FileIndex:
     """Return what lists and link resolution know of a file, without chunks and links: only heads have those."""
     return _describe(path, markdown.describe(path, content))
-
-
-def tag_key(tag: str) -> str:
-    """Return the form in which tags are compared: NFC without case, folded here so that every server agrees."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).casefold())
 
 
 def deleted_file_index(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
@@ -141,7 +154,7 @@ def _describe(path: str, description: Description) -> FileIndex:
     return FileIndex(
         title=description.title,
         tags=description.tags,
-        tag_keys=tuple(map(tag_key, description.tags)),
+        tag_keys=tuple(map(markdown.tag_key, description.tags)),
         path_key=path_key,
         name_key=name_key,
         pinned=description.pinned,
@@ -154,8 +167,9 @@ def _describe(path: str, description: Description) -> FileIndex:
 
 
 def chunk_frequencies(chunk: Chunk, analyzer: Analyzer) -> Counter[str]:
-    """Return the lexemes by which search finds a chunk, with their frequencies."""
-    return Counter([*analyzer.passage_lexemes(chunk.indexed_text), *due_lexemes(chunk.indexed_text)])
+    """Return the lexemes by which search finds a chunk, with their frequencies; those of citations do not count."""
+    text = without_any_citation(chunk.indexed_text)
+    return Counter([*analyzer.passage_lexemes(text), *due_lexemes(text)])
 
 
 def _analyse_chunk(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:

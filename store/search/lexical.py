@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Protocol
 
 from memex.store.access import Scope
 from memex.store.database import Connection, Statement, batch, tuples
 from memex.store.records import Span
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, named_tfs, term_scores, weigh
+from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, most_score, named_tfs, term_scores, weigh
 from memex.store.search.dates import DateRange
-from memex.store.search.postings import Postings, ScoredChunks, to_chunk_ids
+from memex.store.search.postings import Postings, ScoredChunks, to_chunk_ids, to_ranges
 
 FEW_FILES = 200  # that pass a filter, and whose chunks are listed before any chunk is scored
 TRIED = 4  # times as many chunks as are wanted are looked at, where many files pass; then all of them
@@ -71,6 +71,8 @@ class ChunkDetail:
     title: str
     size_chars: int
     dated: date | None
+    tags: Sequence[str]
+    updated_at: datetime
     body_start: int
     text: str
     tfs: Mapping[str, int] = field(default_factory=dict)
@@ -139,6 +141,7 @@ class ScopeView:
         added: chunks of the past, which no posting knows.
         hidden: the ids of the chunks that stand now and that the search must not see.
         has_series: whether short files stand in a numbered series.
+        postings: those of the query's lexemes.
     """
 
     scope: Scope
@@ -148,6 +151,7 @@ class ScopeView:
     added: tuple[AddedChunk, ...]
     hidden: frozenset[int]
     has_series: bool
+    postings: Postings
 
     def candidates(self, filters: Filters) -> ScoredChunks:
         """Return the chunks of the postings that can pass a filter; where many files pass, all that score."""
@@ -212,11 +216,13 @@ async def open_views(
     past: PastMoment | None = None,
     languages: Sequence[str] = (),
     filters: Iterable[Filters] = (),
+    ranges: Statement | None = None,
 ) -> tuple[Query, list[ScopeView]]:
     """Return a query as it is weighed over scopes, and each scope as this search sees it, in one round trip.
 
     The statistics are sums over the scopes, each read in its own language. The query is read in those, and in
-    `languages` before them. `filters` are those that will be asked for.
+    `languages` before them. `filters` are those that will be asked for. `ranges` is a statement whose row says
+    between which ids, `firsts` and `lasts`, chunks are scored; the statistics are those of all.
     """
     read_in = dict.fromkeys((*languages, *(scope.language for scope in scopes)))
     lexemes = {language: analyzer_of(language).lexemes(text) for language in read_in}
@@ -229,13 +235,16 @@ async def open_views(
     wanted = list(dict.fromkeys(lexeme for of_language in lexemes.values() for lexeme in of_language))
     if len(wanted) > MAX_QUERY_LEXEMES:
         wanted = await _seldom(connection, wanted, deltas)
+    read_lexemes = frozenset(wanted)
     narrowing = [one for one in dict.fromkeys(filters) if one != NO_FILTERS]
     totals, read, *passing = await batch(
         connection,
         ("search/search_totals", {"scope_ids": list(deltas)}),
         ("search/posting_read", {"scope_ids": list(deltas), "lexemes": wanted}),
         *(_passing_statement(list(deltas), one) for one in narrowing),
+        *([ranges] if ranges else []),
     )
+    among = to_ranges(**passing.pop()[0]) if ranges else None
     total_of = {record["scope_id"]: record for record in totals}
     runs: dict[int, dict[str, bytes]] = {scope_id: {} for scope_id in deltas}
     for record in read:
@@ -257,14 +266,21 @@ async def open_views(
     repeats: Counter[str] = Counter()
     for of_language in lexemes.values():
         repeats |= Counter(of_language)
+    n = sum(record["n"] for record in totals) + sum(delta.n for delta in deltas.values())
+    light = frozenset().union(*(analyzer_of(language).light_lexemes for language in lexemes))
     query = weigh(
         repeats.elements(),
-        n=sum(record["n"] for record in totals) + sum(delta.n for delta in deltas.values()),
+        n=n,
         total_length=sum(record["total_length"] for record in totals)
         + sum(delta.total_length for delta in deltas.values()),
         df=df,
-        light=frozenset().union(*(analyzer_of(language).light_lexemes for language in lexemes)),
+        light=light,
     )
+    # A question is in one language: the one in which most of its words are known.
+    # A word whose postings were not read is a common one, and among the highest weights in no case.
+    of_languages = [[lexeme for lexeme in one if lexeme in read_lexemes] for one in lexemes.values()]
+    most = min((most_score(query, one, n=n, df=df, light=light) for one in of_languages), default=1)
+    query = replace(query, most=most)
     views = []
     for scope in scopes:
         own_query = _restrict(query, frozenset(lexemes[scope.language]))
@@ -272,11 +288,12 @@ async def open_views(
             ScopeView(
                 scope=scope,
                 query=own_query,
-                scored=postings[scope.scope_id].score(own_query),
+                scored=postings[scope.scope_id].score(own_query, among),
                 passing={one: few[one, scope.scope_id] for one in narrowing if (one, scope.scope_id) in few},
                 added=deltas[scope.scope_id].added,
                 hidden=deltas[scope.scope_id].removed,
                 has_series=total_of[scope.scope_id]["has_series"],
+                postings=postings[scope.scope_id],
             )
         )
     return query, views
@@ -432,32 +449,15 @@ def _scored_chunk(
     end_char: int,
     length: int,
     path: str,
-    version: int,
-    title: str,
-    size_chars: int,
-    dated: date | None,
-    heading_path: Sequence[str],
-    body_start: int,
-    text: str | None,
+    heading_path: Sequence[str] | None,
     tfs: Sequence[int],
+    *head: Any,
 ) -> ScoredChunk:
-    """Return a chunk that scored, from the columns of its row."""
+    """Return a chunk that scored, from the columns of its row; without headings it has no detail."""
     detail = None
-    if text is not None:
-        detail = ChunkDetail(
-            chunk_id=chunk_id,
-            heading_path=heading_path,
-            length=length,
-            start_char=start_char,
-            end_char=end_char,
-            version=version,
-            title=title,
-            size_chars=size_chars,
-            dated=dated,
-            body_start=body_start,
-            text=text,
-            tfs=named_tfs(query, tfs),
-        )
+    if heading_path is not None:
+        detail = ChunkDetail(chunk_id, heading_path, length, start_char, end_char, *head)
+        detail = replace(detail, tfs=named_tfs(query, tfs))
     span = (start_char, end_char)
     return ScoredChunk(score, scope.virtual(path), span, scope, chunk_id, file_id, length, detail=detail)
 

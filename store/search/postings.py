@@ -47,6 +47,30 @@ class ScoredChunks:
         return ScoredChunks(self.chunk_ids[mask], self.scores[mask])
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkRanges:
+    """Ids of chunks, by the first and the last of each range: ascending, with gaps between the ranges."""
+
+    firsts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
+
+    def contain(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell of each id whether it lies in a range."""
+        if not len(self.firsts):
+            return np.zeros(len(chunk_ids), np.bool_)
+        place = np.searchsorted(self.firsts, chunk_ids, "right") - 1
+        return (place >= 0) & (chunk_ids <= self.lasts[place])
+
+
+def to_ranges(firsts: bytes, lasts: bytes) -> ChunkRanges:
+    """Return ranges from their ends in any order, each as `to_chunk_ids` takes them; those that meet become one."""
+    starts, ends = to_chunk_ids(firsts), to_chunk_ids(lasts)
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], np.maximum.accumulate(ends[order])
+    opens = np.flatnonzero(np.r_[True, starts[1:] > ends[:-1] + 1][: len(starts)])
+    return ChunkRanges(starts[opens], ends[np.r_[opens[1:] - 1, len(ends) - 1][: len(opens)]])
+
+
 NO_CHUNKS = ScoredChunks(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
@@ -68,11 +92,13 @@ class Postings:
         """In how many chunks each lexeme stands; none is 0."""
         return {lexeme: len(entries) for lexeme, entries in self._entries.items() if len(entries)}
 
-    def score(self, query: Query) -> ScoredChunks:
-        """Return every chunk that scores for a query."""
+    def score(self, query: Query, among: ChunkRanges | None = None) -> ScoredChunks:
+        """Return every chunk that scores for a query; with `among`, those in the ranges."""
         chunk_ids, scores = [], []
         for lexeme, weight in zip(query.lexemes, query.weights, strict=True):
             entries = self._entries.get(lexeme)
+            if entries is not None and among is not None:
+                entries = entries[among.contain(entries >> 32)]
             if entries is None or not len(entries):
                 continue
             tf = (entries & _LOW).astype(np.float64)
@@ -80,6 +106,20 @@ class Postings:
             chunk_ids.append(entries >> 32)
             scores.append(np.rint((weight * tf) / ((tf + query.c2) + query.c3 * length)).astype(np.int64))
         return _sum_by_chunk(chunk_ids, scores) if chunk_ids else NO_CHUNKS
+
+    def tfs(self, chunk_ids: Iterable[int]) -> dict[int, dict[str, int]]:
+        """Return how often each lexeme stands in some chunks, where it does."""
+        found: dict[int, dict[str, int]] = {chunk_id: {} for chunk_id in chunk_ids}
+        if not found:
+            return found
+        is_wanted = np.zeros(max(found) + 1, np.bool_)
+        is_wanted[list(found)] = True
+        for lexeme, entries in self._entries.items():
+            ids = entries >> 32
+            near = entries[ids < len(is_wanted)]
+            for one in near[is_wanted[near >> 32]].tolist():
+                found[one >> 32][lexeme] = one & _LOW
+        return found
 
 
 def to_chunk_ids(array: bytes) -> NDArray[np.int64]:

@@ -18,10 +18,10 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from memex.store import markdown
 from memex.store.access import Scope
 from memex.store.database import Connection, Database, Rows, batch, row, rows, rows_as
+from memex.store.markdown import tag_key
 from memex.store.paths import Prefix
 from memex.store.records import Span
 from memex.store.search import chunks
-from memex.store.search.index import tag_key
 from memex.store.search.lexical import AddedChunk
 from memex.store.sql import sql
 
@@ -41,20 +41,25 @@ BUILD_MEMORY = "256MB"
 
 @dataclass(frozen=True, slots=True)
 class NearChunk:
-    """A chunk by how near its text lies to what was asked: the cosine distance, from 0 to 2."""
+    """A chunk by how near its text lies to what was asked.
 
-    distance: float
+    `distance` is the cosine distance of the whole text, from 0 to 2; None if it is not among the nearest.
+    `interaction` is its MaxSim, from -1 to 1; None if the texts were not compared piece by piece.
+    """
+
+    distance: float | None
     path: str  # virtual
     span: Span
     scope: Scope
     chunk_id: int
     file_id: int
     added: AddedChunk | None = None  # of a past revision, which is not stored
+    interaction: float | None = None
 
     @property
     def order(self) -> tuple[float, str, int]:
         """Nearest first; ties by path, then by place."""
-        return self.distance, self.path, self.span[0]
+        return math.inf if self.distance is None else self.distance, self.path, self.span[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,9 @@ class EmbeddingStart:
 class ModelStatus:
     """How far a model has embedded all that there is.
 
-    `chunks` and `embedded` count places, of which several may share a text and its vector; `indexes` are those of
-    large scopes; `error` is the last one of the `failed_scopes`.
+    `chunks` and `embedded` count places, of which several may share a text and its vector; `state_texts` texts have
+    token states, which take `state_bytes`; `indexes` are those of large scopes; `error` is the last one of the
+    `failed_scopes`.
     """
 
     model: str
@@ -96,6 +102,8 @@ class ModelStatus:
     chunks: int
     embedded: int
     size_bytes: int
+    state_texts: int
+    state_bytes: int
     indexes: int
     failed_scopes: int
     error: str | None
@@ -168,22 +176,34 @@ async def nearest(
             if scope.scope_id in approximate
         ]
     # To a vector of zeros, which an embedder should not make, there is no distance: it comes last, as NaN.
-    near = (near_chunk(scope, **record) for scope, records in read for record in records)
-    return sorted((chunk for chunk in near if not math.isnan(chunk.distance)), key=lambda chunk: chunk.order)[
-        :limit
+    near = [
+        near_chunk(scope, **record)
+        for scope, records in read
+        for record in records
+        if not math.isnan(record["distance"])
     ]
+    return sorted(near, key=lambda chunk: chunk.order)[:limit]
 
 
-async def defer(connection: Connection, scope_ids: Sequence[int]) -> None:
+async def defer(connection: Connection, scope_ids: Sequence[int], *, has_vectors: bool = True) -> None:
     """Have the new texts of these scopes embedded by a job, once the connection's transaction is committed.
 
-    For every commit that adds or removes chunks. Needs a database that has vectors.
+    For every commit that adds or removes chunks. Needs a database that has the queue. Here and below, `has_vectors`
+    tells whether the database has vectors; without them, token states alone are made.
     """
-    await connection.execute(sql("vectors/embedding_later"), {"scope_ids": list(scope_ids)})
+    name = "vectors/embedding_later" if has_vectors else "tokens/state_later"
+    await connection.execute(sql(name), {"scope_ids": list(scope_ids)})
 
 
 async def missing(
-    connection: Connection, scope_id: int, model: str, *, after: int, limit: int
+    connection: Connection,
+    scope_id: int,
+    model: str,
+    *,
+    after: int,
+    limit: int,
+    states: bool = False,
+    has_vectors: bool = True,
 ) -> tuple[list[UnembeddedFile], int | None]:
     """Return files with texts that have no vector of a model, and how far the scope's chunks were looked at.
 
@@ -193,6 +213,8 @@ async def missing(
         model: the name of the embedder.
         after: the chunk that the last call came to; 0 at first.
         limit: the number of chunks.
+        states: a text without token states counts as one without a vector.
+        has_vectors: see `defer`.
 
     Returns:
         The files, and the last chunk that was looked at; None for it when nothing was missing.
@@ -200,11 +222,12 @@ async def missing(
     found = await rows_as(
         _missing_file,
         connection,
-        "vectors/embedding_missing",
+        "vectors/embedding_missing" if has_vectors else "tokens/state_missing",
         scope_id=scope_id,
         model=model,
         after=after,
         limit=limit,
+        states=states,
     )
     files = [file for _, file in found if file is not None]
     return files, max((last_chunk_id for last_chunk_id, _ in found), default=None)
@@ -226,10 +249,16 @@ def texts(path: str, content: str) -> dict[bytes, str]:
         path: relative to the scope.
         content: the whole file.
     """
+    found = texts_by_span(path, content).values()
+    return {hashlib.sha256(text.encode()).digest(): text for text in found}
+
+
+def texts_by_span(path: str, content: str) -> dict[tuple[int, int], str]:
+    """Return the texts by which the chunks of a file are indexed, by where the chunks stand."""
     document = markdown.parse(content)
     description = markdown.describe(path, document)
-    found = [chunk.indexed_text for chunk in chunks.split(path, content, description, document)]
-    return {hashlib.sha256(text.encode()).digest(): text for text in found}
+    found = chunks.split(path, content, description, document)
+    return {(chunk.start, chunk.end): chunk.indexed_text for chunk in found}
 
 
 async def add(
@@ -266,22 +295,29 @@ async def begin(connection: Connection, scope_id: int) -> EmbeddingStart | None:
     return EmbeddingStart(scope_id, found["rev"], found["kind"], mount, user_id, found["log_scope_id"])
 
 
-async def finish(connection: Connection, scope_id: int, model: str, rev: int) -> None:
-    """Note that all that stood in a scope at `rev` has its vectors."""
-    await connection.execute(
-        sql("vectors/embedding_done"), {"scope_id": scope_id, "model": model, "rev": rev}
-    )
+async def finish(
+    connection: Connection, scope_id: int, model: str, rev: int, *, has_vectors: bool = True
+) -> None:
+    """Note that all that stood in a scope at `rev` is embedded."""
+    name = "vectors/embedding_done" if has_vectors else "tokens/progress_done"
+    await connection.execute(sql(name), {"scope_id": scope_id, "model": model, "rev": rev})
 
 
-async def fail(connection: Connection, scope_id: int, model: str, error: str) -> None:
+async def fail(
+    connection: Connection, scope_id: int, model: str, error: str, *, has_vectors: bool = True
+) -> None:
     """Note what embedding a scope failed with: words of ours, never of a text."""
-    await connection.execute(
-        sql("vectors/embedding_failed"), {"scope_id": scope_id, "model": model, "error": error}
-    )
+    name = "vectors/embedding_failed" if has_vectors else "tokens/progress_failed"
+    await connection.execute(sql(name), {"scope_id": scope_id, "model": model, "error": error})
 
 
 async def scopes_behind(
-    connection: Connection, model: str, *, failed_before_s: float, conversations: bool = False
+    connection: Connection,
+    model: str,
+    *,
+    failed_before_s: float,
+    conversations: bool = False,
+    has_vectors: bool = True,
 ) -> list[int]:
     """Return the scopes that changed since a model last embedded them.
 
@@ -290,10 +326,11 @@ async def scopes_behind(
         model: the name of the embedder.
         failed_before_s: a scope where that failed counts again after so long.
         conversations: also users' conversations.
+        has_vectors: see `defer`.
     """
     found = await rows(
         connection,
-        "vectors/embedding_behind",
+        "vectors/embedding_behind" if has_vectors else "tokens/progress_behind",
         model=model,
         failed_before_s=failed_before_s,
         conversations=conversations,
@@ -301,20 +338,24 @@ async def scopes_behind(
     return [record["scope_id"] for record in found]
 
 
-async def scopes(connection: Connection, *, conversations: bool = False) -> list[int]:
+async def scopes(
+    connection: Connection, *, conversations: bool = False, has_vectors: bool = True
+) -> list[int]:
     """Return the scopes that have texts, or vectors that may have to go; those of conversations if asked."""
-    found = await rows(connection, "vectors/embedding_scopes", conversations=conversations)
+    name = "vectors/embedding_scopes" if has_vectors else "tokens/progress_scopes"
+    found = await rows(connection, name, conversations=conversations)
     return [record["scope_id"] for record in found]
 
 
 async def status(
-    connection: Connection, model: str | None, *, conversations: bool = False
+    connection: Connection, model: str | None, *, conversations: bool = False, has_vectors: bool = True
 ) -> list[ModelStatus]:
     """Return how far each model is that has vectors, and `model` even without any. For maintenance.
 
     Conversations count only if asked.
     """
-    found = await rows(connection, "vectors/embedding_status", model=model, conversations=conversations)
+    name = "vectors/embedding_status" if has_vectors else "tokens/state_status"
+    found = await rows(connection, name, model=model, conversations=conversations)
     return [ModelStatus(**record) for record in found]
 
 

@@ -6,8 +6,8 @@ An erasure is a row from its beginning on, and the row is the receipt when it ha
    the scopes, keys, memberships, sessions. From its commit on, `refuse_erased` of schema.sql refuses every call for
    the user, and calls that began before never store anything, not even in the log.
 2. Memex waits for the transactions that were running then, which may have looked before.
-3. Small transactions remove the log, the revisions and the messages of conversations, and add to the row what they
-   removed.
+3. Small transactions remove the log, the revisions, the messages of conversations and the documents, and add to the
+   row what they removed.
 4. The last one removes the index, the vectors and the jobs, takes the name out of the log of the administrators,
    and ends the row.
 
@@ -107,6 +107,7 @@ async def erase(
     await _remove_in_steps(database, begun, "erasure/log_remove", "calls", rows_at_once)
     await _remove_in_steps(database, begun, "erasure/revision_remove", "revisions", rows_at_once)
     await _remove_in_steps(database, begun, "erasure/message_remove", "messages", rows_at_once)
+    await _remove_in_steps(database, begun, "erasure/document_remove", "documents", rows_at_once)
     async with database.maintenance() as connection:
         prompts = await remove_unnamed_prompts(connection, tenant_id)
         await _note(connection, begun, {"prompts": len(prompts)})

@@ -11,6 +11,8 @@ from typing import Literal
 from memex.errors import ValidationFailed
 from memex.store.conversations.reindex import derive_messages
 from memex.store.database import Connection, Database, Rows, row, rows
+from memex.store.documents.reindex import derive_documents
+from memex.store.identity.authentication import DOCUMENTS
 from memex.store.search import vectors
 from memex.store.search.analyzer import LANGUAGES, Analyzer, analyzer_of
 from memex.store.search.index import FileIndex, index, index_version
@@ -23,14 +25,14 @@ from memex.store.writes.pending import Counters
 BATCH_BYTES = 512 * 1024  # of texts that are analysed together; a longer file comes alone
 BATCH_FILES = 500
 
-Kind = Literal["user", "shared", "project", "conversations"]
+Kind = Literal["user", "shared", "project", "conversations", "documents", "project_documents"]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedScope:
     """A scope, its language, and what made its index: None before its first write.
 
-    `key` is the user's id, the project's slug, or empty. `files` counts the messages of conversations.
+    `key` is the user's id, the project's slug, or empty. `files` counts messages of conversations, and documents.
     """
 
     scope_id: int
@@ -152,6 +154,13 @@ async def rebuild(
                 await _add_messages(connection, counter, messages)
                 files += len(messages)
                 on_files(len(messages))
+            await connection.execute(sql("upkeep/reindex_ranges"), {"scope_id": scope_id})
+        elif scope["kind"] in DOCUMENTS:
+            async for documents in derive_documents(connection, scope_id, language):
+                await _add_documents(connection, counter, documents)
+                files += len(documents)
+                on_files(len(documents))
+            await connection.execute(sql("documents/reindex_count"), {"scope_id": scope_id})
         else:
             counter.has_series = True  # files may be short by the lexemes of now
             async for batch in _derive_batches(connection, scope_id, analyzer_of(language)):
@@ -163,9 +172,10 @@ async def rebuild(
         made = {"language": language, "analyzer": index_version(analyzer_of(language))}
         await connection.execute(sql("upkeep/reindex_done"), {"scope_id": scope_id} | made)
         # Conversations are embedded only where that is wanted, which the sweep knows.
-        is_embedded = database.has_vectors and scope["kind"] != "conversations"
-        if is_embedded and await rows(connection, "upkeep/reindex_embeddings", scope_id=scope_id):
-            await vectors.defer(connection, [scope_id])
+        is_embedded = scope["kind"] not in ("conversations", *DOCUMENTS)
+        name = "upkeep/reindex_embeddings" if database.has_vectors else "upkeep/reindex_states"
+        if is_embedded and await rows(connection, name, scope_id=scope_id):
+            await vectors.defer(connection, [scope_id], has_vectors=database.has_vectors)
         return RebuildReport(language, files, counter.n)
 
 
@@ -218,13 +228,23 @@ async def _add(connection: Connection, counter: Counters, files: Sequence[_Deriv
     await write_derived(connection, counter.tenant_id, derived, [counter])
 
 
+async def _add_documents(
+    connection: Connection, counter: Counters, documents: Sequence[tuple[int, FileIndex]]
+) -> None:
+    derived = DerivedRows()
+    for document_id, file_index in documents:
+        derived.add(file_index, counter, document_id, is_known=False)
+    await write_derived(connection, counter.tenant_id, derived, [counter])
+
+
 async def _add_messages(
     connection: Connection, counter: Counters, messages: Sequence[tuple[int, FileIndex]]
 ) -> None:
     derived = DerivedRows()
     for message_id, file_index in messages:
         derived.add(file_index, counter, message_id, is_known=False)
-    await write_derived(connection, counter.tenant_id, derived, [counter])
+    await write_derived(connection, counter.tenant_id, derived, [counter], keeps_lexemes=False)
+    await pending.merge(connection, counter, derived.postings())
 
 
 def _head_columns(files: Sequence[_DerivedFile]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
+from memex.errors import UnknownMount
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, row, rows
 from memex.store.paths import parse
@@ -92,7 +93,7 @@ async def read_scopes(
         connection: in a snapshot transaction begun for `access`.
         access: the scopes to read.
         states: the number of changes by mount.
-        also: more revisions, as `path@version`; those that came after the last state are left out.
+        also: more revisions, as `path@version`; what came after the last state is left out, and what is no memory.
 
     Raises:
         ProjectNotFound: a state names a project that the caller may not read.
@@ -105,7 +106,10 @@ async def read_scopes(
     more: dict[Scope, list[tuple[str, int]]] = {}
     for reference in also:
         path, _, version = reference.rpartition("@")
-        parsed = parse(path)
+        try:
+            parsed = parse(path)
+        except UnknownMount:  # what is no memory, such as a message of a conversation
+            continue
         if scope := access.by_mount.get(parsed.mount_name):
             more.setdefault(scope, []).append((parsed.relative, int(version)))
     return [

@@ -13,11 +13,11 @@ from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.log.call import Call
 from memex.store.search import series
-from memex.store.search.index import FileIndex
+from memex.store.search.index import FileIndex, NewChunk
 from memex.store.sql import sql
 from memex.store.writes import pending
 from memex.store.writes.edits import PlannedRevision
-from memex.store.writes.pending import Counters
+from memex.store.writes.pending import Counters, NewPostings
 from memex.store.writes.quota import StoredAmounts
 
 SEPARATOR = "\x1f"  # headings, titles and tags hold no control character
@@ -119,14 +119,14 @@ class DerivedRows:
         links: the links of all files, in the place of those of `known`.
         removed: the chunks that go.
         shifted: the chunks that stand elsewhere.
-        chunks: the chunks that are new.
+        chunks: the chunks that are new, by their ids.
     """
 
     known: list[Row] = field(default_factory=list)
     links: list[Row] = field(default_factory=list)
     removed: list[Row] = field(default_factory=list)
     shifted: list[Row] = field(default_factory=list)
-    chunks: list[Row] = field(default_factory=list)
+    chunks: list[tuple[int, int, int, NewChunk]] = field(default_factory=list)  # scope, file, chunk
 
     def add(self, derived: FileIndex, counter: Counters, file_id: int, *, is_known: bool) -> None:
         """Add what is derived of a file, and count it.
@@ -141,37 +141,46 @@ class DerivedRows:
         if is_known:
             self.known.append(place)
         for link in derived.links:
-            row = {"ordinal": link.ordinal, "side": link.side, "target_key": link.target_key}
-            self.links.append(place | row | {"raw": link.raw, "anchor": link.anchor})
+            stands = {"ordinal": link.ordinal, "side": link.side, "target_key": link.target_key}
+            self.links.append(place | stands | {"raw": link.raw, "anchor": link.anchor})
         for gone in derived.removed:
             is_merged = gone.chunk_id <= counter.merged_chunk_id
             row = {"scope_id": counter.scope_id, "chunk_id": gone.chunk_id, "is_merged": is_merged}
-            self.removed.append(row)
+            self.removed.append(row | _lexeme_columns(gone.frequencies))
             counter.count_chunk(-1, gone.length)
         for chunk_id, start, end in derived.shifted:
             row = {"scope_id": counter.scope_id, "chunk_id": chunk_id}
             self.shifted.append(row | {"start_char": start, "end_char": end})
         for chunk in derived.added:
-            self.chunks.append(
-                place
-                | {
-                    "chunk_id": counter.take_chunk_id(),
-                    "start_char": chunk.start,
-                    "end_char": chunk.end,
-                    "heading_path": chunk.heading_path,
-                    "sha256": chunk.sha256.hex(),
-                    "lexemes": " ".join(chunk.lexemes),
-                    "tfs": " ".join(map(str, chunk.tfs)),
-                    "length": chunk.length,
-                }
-            )
+            self.chunks.append((counter.scope_id, file_id, counter.take_chunk_id(), chunk))
             counter.count_chunk(1, chunk.length)
+
+    def postings(self) -> NewPostings:
+        """Return the postings of the new chunks, which are of one scope."""
+        made = NewPostings()
+        for _, _, chunk_id, chunk in self.chunks:
+            made.add(chunk_id, chunk)
+        return made
 
 
 async def write_derived(
-    connection: Connection, tenant_id: int, derived: DerivedRows, counters: Iterable[Counters]
+    connection: Connection,
+    tenant_id: int,
+    derived: DerivedRows,
+    counters: Iterable[Counters],
+    *,
+    keeps_lexemes: bool = True,
 ) -> None:
-    """Store what is derived of texts, and the counters of their scopes, whose lock is held."""
+    """Store what is derived of texts, and the counters of their scopes, whose lock is held.
+
+    Args:
+        connection: in the transaction that took the lock.
+        tenant_id: of the scopes.
+        derived: what is stored.
+        counters: of the scopes.
+        keeps_lexemes: store the lexemes of new chunks. Without them, the caller merges the chunks at once, and
+            makes the lexemes from the texts again when the chunks are removed.
+    """
     await connection.execute(
         sql("writes/index_write"),
         pending.columns(counters)
@@ -181,9 +190,29 @@ async def write_derived(
             "links": _encode(derived.links),
             "removed": _encode(derived.removed),
             "shifted": _encode(derived.shifted),
-            "chunks": _encode(derived.chunks),
+            "chunks": _encode([_chunk(*one, keeps_lexemes=keeps_lexemes) for one in derived.chunks]),
         },
     )
+
+
+def _chunk(scope_id: int, file_id: int, chunk_id: int, chunk: NewChunk, *, keeps_lexemes: bool) -> Row:
+    return {
+        "scope_id": scope_id,
+        "file_id": file_id,
+        "chunk_id": chunk_id,
+        "start_char": chunk.start,
+        "end_char": chunk.end,
+        "heading_path": chunk.heading_path,
+        "sha256": chunk.sha256.hex(),
+        "length": chunk.length,
+    } | _lexeme_columns(dict(zip(chunk.lexemes, chunk.tfs, strict=True)) if keeps_lexemes else {})
+
+
+def _lexeme_columns(frequencies: Mapping[str, int] | None) -> Row:
+    """Return the lexemes of a chunk as columns; none where they are read from the chunk's row."""
+    if frequencies is None:
+        return {}
+    return {"lexemes": " ".join(frequencies), "tfs": " ".join(map(str, frequencies.values()))}
 
 
 def _revision(planned: PlannedRevision, derived: FileIndex, file_id: int) -> Row:

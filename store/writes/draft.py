@@ -38,6 +38,7 @@ from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.index import index_version
+from memex.store.sql import sql
 from memex.store.writes import growth, planning, quota, statistics
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
@@ -66,6 +67,9 @@ MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
 MAX_PLANS = 3  # that are made before the locks are taken
 MAX_BATCH_STORED_CHARS = 16 << 20  # of the files that a batch edits; it holds each of them twice
+
+# Makes of the changes of a commit what is written in the same transaction.
+StatementsOfChanges = Callable[[tuple[FileChange, ...]], Sequence[Statement]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class Draft:
         self._edits: list[Edit] = []
         self._are_members = False
         self._has_merged = False
+        self._beside: StatementsOfChanges | None = None
 
     def begin_batch(self) -> None:
         """Say that each edit is a member of a batch, which errors name by its index."""
@@ -241,12 +246,18 @@ class Draft:
         planned = await planning.apply(heads, self._edits, are_members=self._are_members)
         return Preview(tuple(one.change for one in planned), dict(state))
 
-    async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:
+    async def commit(
+        self,
+        call: Call,
+        answer: Callable[[tuple[FileChange, ...]], CallAnswer],
+        beside: StatementsOfChanges | None = None,
+    ) -> Commit:
         """Write every staged edit and log the call, in one transaction.
 
         Args:
             call: what is logged; its id is spent by this commit.
             answer: makes the call's result from the changes.
+            beside: makes of the changes what is written besides, in the same transaction.
 
         Returns:
             The result; for a call that was committed before, its first result.
@@ -261,6 +272,7 @@ class Draft:
         try:
             if self._are_members:
                 await self._check_stored_size()
+            self._beside = beside
             done = await self._commit_short(call, answer)
             commit = done if isinstance(done, Commit) else await self._commit_long(call, answer, done)
         except psycopg.errors.UniqueViolation as violation:
@@ -397,11 +409,13 @@ class Draft:
         self._has_merged = await write_commit(
             connection, self._access, call, plan.written, counters, analyzers=analyzers, used=grown.used
         )
+        for name, parameters in self._beside(plan.changes) if self._beside else ():
+            await connection.execute(sql(name), parameters)
         if grown.is_checked_by_tenant:
             await quota.check_tenant(connection, self._access.tenant_id, grown.added)
         if self._is_embedded and written:
             changed = {planned.file.scope.scope_id for planned in written}
-            await vectors.defer(connection, sorted(changed))
+            await vectors.defer(connection, sorted(changed), has_vectors=self._database.has_vectors)
         await operations.add(
             connection,
             self._access,

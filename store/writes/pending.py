@@ -6,12 +6,15 @@ ones to be added; those to be taken out wait in `chunk_removed`. A search reads 
 snapshot, so it finds the same before a merge and after it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from memex.errors import UserErased
 from memex.store.database import Connection, Rows, rows
+from memex.store.search.bm25 import entry
+from memex.store.search.index import NewChunk
 from memex.store.sql import sql
 
 BOUND = 256  # chunks added or removed since the last merge, over which a writer merges
@@ -49,6 +52,26 @@ class Counters:
         self.unmerged += 1
 
 
+class NewPostings:
+    """The postings of new chunks, by lexeme."""
+
+    def __init__(self) -> None:
+        self._entries: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, chunk_id: int, chunk: NewChunk) -> None:
+        """Add a chunk; its id is above all others."""
+        without_tf = entry(chunk_id, chunk.length, 0)
+        for lexeme, tf in zip(chunk.lexemes, chunk.tfs, strict=True):
+            self._entries[lexeme].append(without_tf | tf)
+
+    def columns(self) -> dict[str, str]:
+        """Return the lexemes and the entries of each, as `writes/posting_add` takes them."""
+        return {
+            "lexemes": " ".join(self._entries),
+            "entries": " ".join(f"{{{','.join(map(str, one))}}}" for one in self._entries.values()),
+        }
+
+
 async def lock(connection: Connection, scope_ids: Iterable[int]) -> dict[int, Counters]:
     """Take the writers' lock of scopes for the rest of the transaction, and return their counters."""
     return counters_of(await rows(connection, "writes/scope_lock", scope_ids=sorted(scope_ids)))
@@ -78,12 +101,20 @@ def columns(counters: Iterable[Counters]) -> dict[str, Any]:
     return {name: [getattr(counter, name) for counter in changed] for name in Counters.__slots__}
 
 
-async def merge(connection: Connection, counter: Counters) -> None:
-    """Put all that is pending of a scope into its postings; its lock is held, and `put` follows."""
+async def merge(connection: Connection, counter: Counters, postings: NewPostings | None = None) -> None:
+    """Put all that is pending of a scope into its postings; its lock is held, and `put` follows.
+
+    `postings` are those of chunks that were stored without their lexemes, behind all others.
+    """
     scope = {"scope_id": counter.scope_id}
     await connection.execute(sql("writes/posting_remove"), scope)
     added = {"tenant_id": counter.tenant_id, "first_chunk_id": counter.merged_chunk_id + 1}
-    await connection.execute(sql("writes/posting_add"), scope | added)
+    if postings is None:
+        await connection.execute(sql("writes/posting_add"), scope | added | NewPostings().columns())
+    else:  # of thousands of lexemes: each of them must be found by its key
+        await connection.execute(sql("writes/scans_avoid"))
+        await connection.execute(sql("writes/posting_add"), scope | added | postings.columns())
+        await connection.execute(sql("writes/scans_allow"))
     counter.merged_chunk_id = counter.next_chunk_id - 1
     counter.unmerged = 0
 

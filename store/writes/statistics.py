@@ -11,7 +11,7 @@ from psycopg.sql import SQL, Identifier
 from memex.errors import StoreUnavailable
 from memex.store.database import Database, rows
 
-TABLES = ("revision", "chunk", "link", "posting", "operation")
+TABLES = ("revision", "chunk", "link", "posting", "operation", "document")
 LEAST_BYTES = 1 << 20  # of a table; a smaller one is read fast by any plan
 DETAIL = 10  # a tenth of Postgres' default: 3,000 rows of each table are looked at, which takes milliseconds
 

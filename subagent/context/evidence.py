@@ -14,6 +14,7 @@ from memex.store.memory import Memory
 from memex.store.records import FilePassages, NearLink, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
+from memex.store.search.confidence import NO_CONFIDENCE, Confidence
 from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
 from memex.subagent.context.selection import CandidatePassage
@@ -76,12 +77,17 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 
 @dataclass(slots=True)
 class Evidence:
-    """The files that may be recalled for a query, with the query as search weighed it."""
+    """The files that may be recalled for a query, with the query as search weighed it.
+
+    `confidence` and `is_of_days` are those of `SearchResult`.
+    """
 
     query: Query
     files: dict[str, FilePassages] = field(default_factory=dict)
     targets: dict[str, ReachedFile] = field(default_factory=dict)
     matched: set[str] = field(default_factory=set)
+    confidence: Confidence = NO_CONFIDENCE
+    is_of_days: bool = False
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
         """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
@@ -177,7 +183,7 @@ async def _find_matches(query: str, budget: int, tools: MemoryTools) -> Evidence
     if len(found.hits) == seeds < MAX_HITS and chars < budget * FILL_FACTOR:
         more = min(MAX_HITS, seeds * budget * FILL_FACTOR // max(chars, 1) + 1)
         found = await tools.find(query, limit=more, passages=SEED_PASSAGES)
-    evidence = Evidence(found.query)
+    evidence = Evidence(found.query, confidence=found.confidence, is_of_days=found.is_of_days)
     for hit in found.hits:
         if hit.file is not None:
             evidence.files[hit.path] = hit.file

@@ -5,6 +5,7 @@ searched beside the question and count less, so that a note with the question's 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -40,11 +41,12 @@ def with_synonyms(query: Query, synonyms: Query) -> Query:
         for lexeme, weight in zip(synonyms.lexemes, synonyms.weights, strict=True)
         if lexeme not in own
     ]
-    return Query(
-        (*query.lexemes, *(lexeme for lexeme, _ in added)),
-        (*query.weights, *(weight for _, weight in added)),
-        query.c2 or synonyms.c2,
-        query.c3 or synonyms.c3,
+    return replace(
+        query,
+        lexemes=(*query.lexemes, *(lexeme for lexeme, _ in added)),
+        weights=(*query.weights, *(weight for _, weight in added)),
+        c2=query.c2 or synonyms.c2,
+        c3=query.c3 or synonyms.c3,
     )
 
 

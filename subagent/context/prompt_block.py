@@ -29,7 +29,8 @@ FORMAT = "memex-prompt-block-2"
 SENTENCE = "Pinned notes, and the list of files."
 FILES = "files"
 LEFT_OUT = "pinned notes that do not fit: {count}"
-RECALL = "memory_context recalls them."
+SEARCH = "memory_context"  # the tool that recalls what does not fit
+RECALL = "{search} recalls them."
 FILES_SHARE = 4  # the list of files has this part of the room, one in four, however much is pinned
 
 
@@ -84,7 +85,12 @@ class PromptBlock:
 
 
 def render(
-    guide: str, pinned: Sequence[PinnedNote], files: Sequence[FileSummary], *, budget: int
+    guide: str,
+    pinned: Sequence[PinnedNote],
+    files: Sequence[FileSummary],
+    *,
+    budget: int,
+    search: str = SEARCH,
 ) -> PromptBlock:
     """Return the block for a budget of characters.
 
@@ -96,14 +102,15 @@ def render(
         pinned: in the order in which they shall stand.
         files: by path.
         budget: that the whole block keeps to.
+        search: the tool that recalls the notes that do not fit.
     """
     if len(guide) > budget:
         guide = guide[: max(guide.rfind("\n", 0, budget + 1), 0)].rstrip()
     room = budget - len(guide) - len("\n\n") - wrapper_chars(SENTENCE)
     listed, _ = _file_section(files, room // FILES_SHARE)
-    notes, left_out = _fit_notes(pinned, room - _total_chars(listed))
+    notes, left_out = _fit_notes(pinned, room - _total_chars(listed), search)
     sections = [note.section for note in notes]
-    if left_out and (told := _left_out_section(left_out)).chars <= room - _total_chars(sections):
+    if left_out and (told := _left_out_section(left_out, search)).chars <= room - _total_chars(sections):
         sections.append(told)
     listed, named = _file_section(files, room - _total_chars(sections))
     sections += listed
@@ -119,11 +126,13 @@ def render(
     )
 
 
-def _fit_notes(pinned: Sequence[PinnedNote], room: int) -> tuple[list[PinnedNote], list[PinnedNote]]:
+def _fit_notes(
+    pinned: Sequence[PinnedNote], room: int, search: str
+) -> tuple[list[PinnedNote], list[PinnedNote]]:
     """Return the pinned notes that a room holds, the last of them perhaps cut, and the others."""
     if _total_chars([note.section for note in pinned]) <= room:
         return list(pinned), []
-    left = room - _left_out_section(pinned).chars
+    left = room - _left_out_section(pinned, search).chars
     kept: list[PinnedNote] = []
     for note in pinned:
         if note.section.chars > left:
@@ -143,8 +152,8 @@ def _file_section(files: Sequence[FileSummary], max_chars: int) -> tuple[list[Se
     return ([Section(FILES, text)], len(named)) if text and len(text) <= left else ([], 0)
 
 
-def _left_out_section(left_out: Sequence[PinnedNote]) -> Section:
-    return Section(LEFT_OUT.format(count=len(left_out)), RECALL)
+def _left_out_section(left_out: Sequence[PinnedNote], search: str) -> Section:
+    return Section(LEFT_OUT.format(count=len(left_out)), RECALL.format(search=search))
 
 
 def _total_chars(sections: Sequence[Section]) -> int:

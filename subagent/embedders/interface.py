@@ -1,7 +1,10 @@
 """What every embedder is, and what they share."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from memex.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -11,6 +14,8 @@ InputType = Literal["query", "document"]
 
 # More than this of one text says nothing more about it, and models refuse texts that are too long.
 MAX_CHARS = 8_000
+
+STARTING = "starting"  # the reason of an embedder that is not ready yet, and soon will be
 
 
 class Embedder(Protocol):
@@ -45,6 +50,68 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """Give back what it holds."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedText:
+    """A text as a model sees it.
+
+    Attributes:
+        vector: (d,) float32, of length 1.
+        states: (p, d) float32, a row for each word piece; None from a model that gives no token states.
+        spans: where the p word pieces stand in the text, in code points; None if that is not known.
+    """
+
+    vector: "NDArray[float32]"
+    states: "NDArray[float32] | None" = None
+    spans: Sequence[tuple[int, int]] | None = None
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also gives the state of each word piece, by which late interaction compares texts."""
+
+    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return each text with its token states, from one pass of the model; as `Embedder.embed` otherwise."""
+        ...
+
+
+async def embed_texts(
+    embedder: Embedder, texts: Sequence[str], kind: InputType = "document"
+) -> list[EmbeddedText]:
+    """Return the vector of each text, and its token states if the embedder gives any.
+
+    Raises:
+        ModelUnavailable: the embedder does not answer, or with something else than a vector of finite numbers and
+            of the known width for each text.
+    """
+    if isinstance(embedder, TokenEmbedder):
+        made = await embedder.embed_tokens(texts, kind)
+    else:
+        made = [EmbeddedText(vector) for vector in await embedder.embed(texts, kind)]
+    _check(embedder, texts, made)
+    return made
+
+
+def _check(embedder: Embedder, texts: Sequence[str], made: Sequence[EmbeddedText]) -> None:
+    import numpy as np  # noqa: PLC0415  # of the extra `vectors`
+
+    reason = ""
+    if len(made) != len(texts):
+        reason = f"{len(made)} vectors for {len(texts)} texts"
+    elif len(widths := {len(one.vector) for one in made} | {embedder.dimensions} - {None}) > 1:
+        reason = f"vectors of {' and '.join(sorted(map(str, widths)))} dimensions"
+    elif not all(
+        np.isfinite(one.vector).all() and (one.states is None or np.isfinite(one.states).all())
+        for one in made
+    ):
+        reason = "vectors that are not of numbers"
+    if reason:
+        raise ModelUnavailable(
+            f"The embedder {embedder.name} gave no usable vectors: {reason}.",
+            hint="Check the model, or set another MEMEX_EMBEDDER; search goes on by words.",
+            reason=reason,
+        )
 
 
 def to_unit_length(vectors: "NDArray[Any]") -> "NDArray[float32]":

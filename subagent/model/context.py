@@ -96,8 +96,12 @@ async def plan_context(
         available=request.budget - WRAPPER_CHARS,
         cut=builtin.cutter(candidates.query),
     )
+    judgement = candidates.judge(request.query)
     return ContextPlan(
-        plan.choices, (*plan.omitted, *_not_chosen(plan, shown_spans)), planner=session.chat.name
+        plan.choices,
+        (*plan.omitted, *_not_chosen(plan, shown_spans)),
+        planner=session.chat.name,
+        judgement=judgement.lifted("model") if chosen else judgement,  # it has read what it chose
     )
 
 

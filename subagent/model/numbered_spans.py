@@ -130,17 +130,18 @@ class NumberedSpans:
 
 def wrap_data(name: str, text: str) -> str:
     """Return a text as data in a block of this name, which it cannot close."""
-    guard = _guard_digits(text)
+    guard = guard_digits(text)
     return f"<{name}-{guard}>\n{text}\n</{name}-{guard}>"
 
 
 def _render_block(notes: Sequence[tuple[str, str]]) -> str:
-    guard = _guard_digits("\n".join(f"{about}\n{text}" for about, text in notes))
+    guard = guard_digits("\n".join(f"{about}\n{text}" for about, text in notes))
     body = "\n".join(f"[{guard} {about}\n{text}\n" for about, text in notes)
     return f"<spans-{guard}>\n{body}</spans-{guard}>"
 
 
-def _guard_digits(text: str) -> str:
+def guard_digits(text: str) -> str:
+    """Return the digits of a wrapper around a text, which nothing in the text can know."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:GUARD_DIGITS]
 
 

@@ -12,10 +12,13 @@ from memex.errors import LimitExceeded, MemexError, ModelUnavailable
 from memex.settings import ModelMode
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.distil.choices import StatementChoices, count_fitting
+from memex.subagent.distil.reading import MessageReading
 from memex.subagent.limits import Limits, Meter
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.ask import ModelSession
 from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.choosing import ShownMessage, choose_statements
 from memex.subagent.model.context import CATALOGUE_CHARS, plan_context
 from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
@@ -110,7 +113,7 @@ class ModelPlanner:
         try:
             return await self._planned(plan, tools)
         except (ModelUnavailable, LimitExceeded) as error:
-            return replace(chosen, failure=self._failed(error))
+            return replace(chosen, failure=self.failed(error))
         finally:
             tools.reset_operations()  # the chosen passages must still be read, however much the model has read
 
@@ -132,7 +135,24 @@ class ModelPlanner:
         except (ModelUnavailable, LimitExceeded) as error:
             tools.reset_operations()
             chosen = await self._builtin.plan_remember(request, tools)
-            return replace(chosen, failure=self._failed(error))
+            return replace(chosen, failure=self.failed(error))
+
+    def count_readable(self, messages: Sequence[MessageReading]) -> int:
+        """Return how many messages, from the first one on, `choose_statements` can show within its limits."""
+        return count_fitting(
+            messages, max(1, self._limits.requests - 1)
+        )  # one may be needed to mend an answer
+
+    async def choose_statements(
+        self, messages: Sequence[ShownMessage], project: str | None, tools: MemoryTools
+    ) -> StatementChoices:
+        """Return which statements of messages are kept, and of what kind; the log keeps no answer of the model.
+
+        Raises:
+            ModelUnavailable: the model gave no answer, or named no statement that there is.
+        """
+        session = ModelSession(self._chat, Meter(self._limits), tools, self._capabilities)
+        return await choose_statements(messages, project, self._load("distil"), session)
 
     async def _planned(self, plan: Callable[[ModelSession, bool], Awaitable[P]], tools: MemoryTools) -> P:
         """Return a plan made with tools, or without them if the model is known not to manage them."""
@@ -159,7 +179,8 @@ class ModelPlanner:
         """Return why a model gave no plan."""
         return str(error.details.get("reason", error.code))
 
-    def _failed(self, error: MemexError) -> str:
+    def failed(self, error: MemexError) -> str:
+        """Report that the model gave no plan, and return why."""
         reason = self.reason(error)
         _log.warning("model_gave_no_plan", model=self.name, reason=reason)
         return reason

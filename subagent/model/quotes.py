@@ -9,7 +9,7 @@ from memex.store.records import Span
 
 MIN_LETTERS = 2  # and digits, of a quote
 
-_ALIKE = str.maketrans(
+ALIKE = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "}
 )
 _QUOTED_LINE = re.compile(r"[ \t]*>")
@@ -72,4 +72,4 @@ class QuoteFinder:
 
 
 def _simplify(text: str) -> str:
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).translate(_ALIKE)).strip()
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).translate(ALIKE)).strip()

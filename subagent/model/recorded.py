@@ -193,7 +193,8 @@ class _RecordedPlanner(ModelPlanner):
             self._mode = "auto"
         return await super().plan_remember(request, tools)
 
-    def _failed(self, error: MemexError) -> str:
+    def failed(self, error: MemexError) -> str:
+        """Return why the model gave no plan, which was reported then."""
         return self.reason(error)
 
 

@@ -47,11 +47,14 @@ class Changes:
     day: date
     removals: list[Removal] = field(default_factory=list)
     rivals: list[Rivalry] = field(default_factory=list)
-    _gone: set[tuple[str, str]] = field(default_factory=set)
+    gone: set[tuple[str, str]] = field(default_factory=set)  # the paths and texts of what the call takes out
 
     def take(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
-        found = find_contradiction(add, about, analyzer, self.day, self._gone)
+        return self.carry_out(add, about, find_contradiction(add, about, analyzer, self.day, self.gone))
+
+    def carry_out(self, add: Addition, about: RelatedFiles, found: "Contradiction | None") -> Addition:
+        """Note what becomes of the statement that a new one contradicts, and return the addition of the new one."""
         if found is None:
             return add
         self._say_again(add, about)
@@ -59,7 +62,7 @@ class Changes:
         if found.outcome == "rival" or not found.may_give_way:
             self.rivals.append(Rivalry(add.statement, older))
             return add
-        self._gone.add((older.path, older.text))
+        self.gone.add((older.path, older.text))
         if older.path == add.path:
             return replace(add, replaces=older.text)
         self.removals.append(Removal(older.path, add.statement, older.text))
@@ -67,9 +70,9 @@ class Changes:
 
     def _say_again(self, add: Addition, about: RelatedFiles) -> None:
         """Take out what is stored of a statement that is said again, so that it is stored as the newest."""
-        same = _said_before(add, about, self._gone)
+        same = _said_before(add, about, self.gone)
         self.removals += [Removal(one.path, None, one.text) for one in same]
-        self._gone.update((one.path, one.text) for one in same)
+        self.gone.update((one.path, one.text) for one in same)
 
 
 def find_contradiction(
@@ -99,6 +102,29 @@ def find_contradiction(
     is_same_scope = mount_of(older.path) == mount_of(add.path)
     may = may_give_way(relation.older, is_same_scope=is_same_scope) and older.day <= day
     return Contradiction(older, relation.outcome, may)
+
+
+def newer_contradiction(
+    add: Addition, about: RelatedFiles, analyzer: Analyzer, day: date
+) -> FiledStatement | None:
+    """Return a stored statement that contradicts an older one, as if it were said now; None if there is none.
+
+    Args:
+        add: the older statement.
+        about: what memory holds about it.
+        analyzer: makes lexemes.
+        day: the one on which the older statement was said: what was said before it does not count.
+    """
+    older, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
+    for one in about.stored:
+        if one.day < day:
+            continue
+        newer, is_same = view(one.text, one.kind, analyzer), mount_of(one.path) == mount
+        if not older.topic.isdisjoint(newer.topic) and decide(
+            newer, [compare(newer, older, about.weights, is_same_scope=is_same)]
+        ):
+            return one
+    return None
 
 
 def _said_before(

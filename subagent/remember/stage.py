@@ -12,6 +12,7 @@ from memex.subagent.planner import BUILTIN, Addition, RememberPlan, Removal
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import RevisedFile
 from memex.subagent.remember.filing.tasks import Filing, NoteKeeping
+from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
 
@@ -126,7 +127,12 @@ async def find_replacements(
 
 
 def stage(
-    draft: Draft, plan: RememberPlan, day: date, confirmed: Sequence[tuple[str, str]] = ()
+    draft: Draft,
+    plan: RememberPlan,
+    day: date,
+    confirmed: Sequence[tuple[str, str]] = (),
+    *,
+    reason: str = "memory_remember",
 ) -> list[StagedFile]:
     """Stage the statements and documents of a plan, file by file, and return the staged files.
 
@@ -143,10 +149,10 @@ def stage(
         matches_paraphrases=matches_paraphrases,
     )
     for file in staged:
-        draft.revise(file.path, file.task, chars=_chars(file), reason="memory_remember")
+        draft.revise(file.path, file.task, chars=_chars(file), reason=reason)
     for document in plan.documents:
         note = StagedFile(document.path, (), (), (), NoteKeeping(document.title, document.text, day))
-        draft.revise(note.path, note.task, chars=len(document.text), reason="memory_remember")
+        draft.revise(note.path, note.task, chars=len(document.text), reason=reason)
         staged.append(note)
     return staged
 
@@ -193,5 +199,10 @@ def _filing(group: _FileParts, day: date, matches_paraphrases: bool) -> Filing:
 
 
 def _entry(add: Addition, day: date) -> Entry:
-    due = due_day(add.statement.text, add.statement.kind, day)
-    return Entry(add.statement, add.heading, day, add.links, add.replaces, due)
+    said = add.said
+    if said is None:
+        due = due_day(add.statement.text, add.statement.kind, day)
+        return Entry(add.statement, add.heading, day, add.links, add.replaces, due)
+    due = None if said.day == UNDATED else due_day(add.statement.text, add.statement.kind, said.day)
+    links = (*add.links, said.link)
+    return Entry(add.statement, add.heading, said.day, links, add.replaces, due, said.place)

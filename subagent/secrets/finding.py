@@ -14,6 +14,7 @@ from memex.subagent.secrets.found import FoundSecret
 from memex.subagent.statements.secrets.detection import find_values
 from memex.subagent.statements.secrets.marks import Marks, parse_marks, to_small
 
+MAX_JUDGED_CHARS = 500  # of a value: what it is shows at its beginning, and a word may be as long as the text
 SHORT_LINE_CHARS = 60  # a value may stand in the line behind one that is no longer
 KINDS = {
     "password": "password",
@@ -119,9 +120,10 @@ def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:
 def _named(text: str, small: str) -> Iterator[FoundSecret]:
     for start, end in _lines_to_read(text, small):
         line = text[start:end]
+        words = _WordEnds(line)
         for kind, *span in find_values(line):
-            begin, last = _trimmed(line, *span)
-            value = line[begin:last]
+            begin, last = _trimmed(words, *span)
+            value = line[begin : min(last, begin + MAX_JUDGED_CHARS)]
             if value and not _is_code(value, kind):
                 yield FoundSecret(start + begin, start + last, KINDS.get(kind, kind))
 
@@ -150,8 +152,11 @@ def _lines_with_words(text: str, small: str) -> dict[int, re.Pattern[str]]:
         if _WORDS.marks[index] in _BEGINNINGS and text[at - 1 : at].isalpha():
             continue
         read[line_start] = _MAY_HOLD if is_password else _DIGIT
+    line_end = -1
     for card in _CARD_DIGITS.finditer(text) if _EIGHT_DIGITS.search(text) else ():
-        read.setdefault(text.rfind("\n", 0, card.start()) + 1, _DIGIT)
+        if card.start() > line_end:  # looked for once a line: a line may hold a million digits
+            line_start, line_end = text.rfind("\n", 0, card.start()) + 1, _line_end(text, card.start())
+            read.setdefault(line_start, _DIGIT)
     return read
 
 
@@ -160,10 +165,25 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _trimmed(line: str, start: int, end: int) -> tuple[int, int]:
+class _WordEnds:
+    """Where the words of a line end: many values may stand in one word, which is read once."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._read = (0, -1)
+
+    def of(self, place: int) -> int:
+        """Return where the word ends that goes on at a place."""
+        if not self._read[0] <= place <= self._read[1]:
+            found = _WORD.match(self.line, place)
+            self._read = (place, found.end() if found else place)
+        return self._read[1]
+
+
+def _trimmed(words: _WordEnds, start: int, end: int) -> tuple[int, int]:
     """Return where a value stands, to the end of its word and without the marks around it."""
-    rest = _WORD.match(line, end)
-    end = rest.end() if rest and not line[end - 1 : end].isspace() else end
+    line = words.line
+    end = end if line[end - 1 : end].isspace() else words.of(end)
     while end > start and line[end - 1] in _TRAILING and not _is_sign_of(line, start, end):
         end -= 1
     while start < end and line[start] in "\"'`*( \t\n":

@@ -12,6 +12,7 @@ import datetime
 import re
 from collections.abc import Collection, Sequence
 
+from memex.store.citations.syntax import CitedPlace, citation_link, find_citations, without_citations
 from memex.subagent.text_cache import cached_for_short_texts
 
 LINE_END = re.compile(r"\r\n?|\n")
@@ -22,6 +23,10 @@ STAMP = re.compile(
     r"(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$"
 )
 FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+UNDATED = (
+    datetime.date.min
+)  # the day of a statement of which nobody knows when it was said; its bullet bears none
+MAX_CITATIONS = 3  # of one statement: the first, and the newest two
 
 # What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
 _STRUCTURE = re.compile(r"(?:#{1,6}(?=[ \t]|$)|>|[-*+](?=[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\](?=[ \t]))")
@@ -38,7 +43,8 @@ def render_bullet(
     Dates and links end the text; before code or a list they end its first line. Code that is left open is closed.
     """
     dates = date.isoformat() if due is None else f"{date.isoformat()}, due {due.isoformat()}"
-    stamp = " ".join([f"({dates})", *(f"[[{target}]]" for target in links)])
+    stamped = [] if date == UNDATED else [f"({dates})"]
+    stamp = " ".join([*stamped, *(f"[[{target}]]" for target in links)])
     first, *rest = text.split("\n")
     if FENCE.match(first):
         lines = [stamp, first, *rest]
@@ -68,8 +74,9 @@ def parse_bullet(item: str) -> str:
     if rest and STAMP.search(rest[-1]):
         rest[-1] = STAMP.sub("", rest[-1])
     else:
-        first = STAMP.sub("", first)
-    return "\n".join(filter(None, [_unescape_line(first), "\n".join(rest)])).strip()
+        first = without_citations(STAMP.sub("", first))
+    written = "\n".join(filter(None, [_unescape_line(first), "\n".join(rest)])).strip()
+    return without_citations(written)
 
 
 def stamped_day(line: str) -> datetime.date | None:
@@ -112,6 +119,41 @@ def _confirmed(line: str, day: datetime.date) -> str:
     due = f", due {stamp[2]}" if stamp[2] else ""
     said = f"({stamp[1]}{due}, still true {day.isoformat()})"
     return body[: stamp.start()] + re.sub(r"\([^()]*\)", said, stamp[0], count=1) + line[len(body) :]
+
+
+def cite(item: str, places: Sequence[CitedPlace]) -> str:
+    """Return the lines of a list item with citations of messages; the first citation and the newest two stay.
+
+    The citations stand at the end of the line that bears the stamp, or the other citations, or the statement.
+    """
+    for place in places:
+        item = _cite(item, place)
+    return item
+
+
+def _cite(item: str, place: CitedPlace) -> str:
+    lines = item.splitlines(keepends=True)
+    bodies = [line.rstrip("\r\n") for line in lines]
+    said = max((number for number, body in enumerate(bodies) if body.strip()), default=None)
+    if said is None:
+        return item
+    marked = (
+        number for number in (said, 0) if STAMP.search(bodies[number]) or find_citations(bodies[number])
+    )
+    number = next(marked, 0 if any(map(_opens_block, bodies[1:])) else said)
+    body = bodies[number].rstrip(" \t")
+    bare = without_citations(body)
+    known = find_citations(body[len(bare) :])
+    if place in known:
+        return item
+    kept = [*known[:1], *[*known[1:], place][-(MAX_CITATIONS - 1) :]] if known else [place]
+    cited = " ".join([bare, *map(citation_link, kept)])
+    lines[number] = cited + lines[number][len(bodies[number]) :]
+    return "".join(lines)
+
+
+def _opens_block(line: str) -> bool:
+    return bool(FENCE.match(line) or ITEM.match(line))
 
 
 def escape_line(line: str) -> str:

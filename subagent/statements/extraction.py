@@ -59,6 +59,9 @@ SkipReason = Literal[
     "limit",
     "invalid",
     "forget",
+    "quoted",
+    "code",
+    "pasted",
 ]
 
 _WORK_KINDS = frozenset(

@@ -12,8 +12,8 @@ MAX_STATEMENTS = 10_000  # of one text; the longest one that a person writes has
 MAX_LINES = 40_000  # of one text; each can be a statement
 
 
-def extract_storable(text: str, day: date) -> Extraction:
-    """Return what a text holds, as of the day on which it was said.
+def extract_storable(text: str, day: date | None) -> Extraction:
+    """Return what a text holds, as of the day on which it was said; without a day, no dates are put beside days.
 
     Raises:
         LimitExceeded: the text has more lines or statements than one call remembers.
@@ -29,7 +29,7 @@ def extract_storable(text: str, day: date) -> Extraction:
     )
     skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
     dated = (
-        replace(one, text=with_dates(one.text, one.kind, day))
+        one if day is None else replace(one, text=with_dates(one.text, one.kind, day))
         for place, one in enumerate(reading.statements)
         if place not in secret
     )

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from memex.store.citations.syntax import without_citations
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language
 from memex.subagent.statements.language import LanguageTables, StatementKind, SubjectRule
@@ -88,10 +89,12 @@ def _claim(words: str) -> tuple[str, bool]:
 def normal_form(text: str) -> tuple[str, ...]:
     """Return the words of a statement, equal for exact and near duplicates.
 
-    Case, punctuation, articles, intensifiers, spelling variants and contractions do not count. Everything else
-    does: order, numbers, units, dates, names, negation. Code counts character by character.
+    Case, punctuation, articles, intensifiers, spelling variants, contractions and citations at its end say
+    nothing.
+    Everything else counts: order, numbers, units, dates, names, negation; and of code every character.
     """
     tables = language.load("en")
+    text = without_citations(text)
     fence = _FENCE.search(text)
     # A closing fence may be left out at the end of a text, and says nothing.
     code = (CLOSING_FENCE.sub("", text[fence.start() :]),) if fence else ()

@@ -22,6 +22,7 @@ SHAPED: dict[str, Any] = {
     "tags": ("a",),
     "outdated": ("a",),
     "both_hold": ("b",),
+    "include": ("conversations",),
     "edits": ({"kind": "delete", "path": "user/a.md"},),
 }
 
@@ -34,6 +35,8 @@ class NoApi:
     """Sends nothing, and raises the call instead."""
 
     conversations = None
+    documents = None
+    work = None
 
     async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Raise what was called."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import signal
 import subprocess
@@ -11,18 +12,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import tuple_row
 from tests.conftest import CallerOf
+from tests.kit import clusters
 from tests.kit.exports import json_lines
 from tests.kit.memory import put
 from tests.kit.property_budget import is_thorough
 
-from memex.api.ingest import Ingest, IngestOptions, IngestReport
+from memex.api.ingest.ingest import Ingest, IngestOptions
+from memex.api.ingest.report import IngestReport
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
-from memex.service.conversations import finding
+from memex.service.conversations import finding, removing
 from memex.service.service import Caller, Service
+from memex.store.conversations.records import make_conversation_id
+from memex.store.embedded import server as embedded
 from memex.store.identity.authentication import Principal
 
 # What an import leaves, by a name that is the same for each user and order of imports; times are left out.
@@ -141,7 +148,7 @@ def codex_lines() -> list[Mapping[str, Any]]:
 IMPORT = """
 import asyncio, sys
 from pathlib import Path
-from memex.api.ingest import Ingest, IngestOptions
+from memex.api.ingest.ingest import Ingest, IngestOptions
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
 from memex.service.service import Service
@@ -189,6 +196,19 @@ async def test_a_second_import_of_the_same_export_changes_nothing(
     assert (await ingest(service, alice, path)).unchanged_files == 1
     assert (await ingest(service, alice, path, reparse=True)).changes["unchanged"] == 20
     assert await stored(service, alice) == before
+
+
+async def test_a_chat_that_was_renamed_is_shown_with_its_new_title(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """Though nothing was said since; a later export without a title takes none away."""
+    alice, path = await caller_of("alice"), tmp_path / "conversations.json"
+    for title in ("Boats", "Oars", ""):
+        path.write_text(json.dumps([chat(1, 4) | {"title": title}]))
+        report = await ingest(service, alice, path)
+
+    assert (report.messages_added, report.changes["unchanged"]) == (0, 1)
+    assert [row[4] for row in (await stored(service, alice))["conversation"]] == ["Oars"]
 
 
 async def test_two_imports_of_the_same_export_at_once(
@@ -246,6 +266,68 @@ async def test_an_import_that_was_killed_is_finished_by_the_same_command(
     assert await stored(service, alice) == await stored(service, bob)
 
 
+@pytest.mark.slow
+def test_an_import_whose_postgres_was_killed_is_finished_by_the_same_command(
+    server_folder: Path, made_data_dir: Path, tmp_path: Path
+) -> None:
+    """After SIGKILL of the server in the middle the command ends with a code or goes on; nothing is half."""
+    folder = server_folder / "crash-ingest"
+    clusters.copy(made_data_dir, folder)
+    path = write_export(tmp_path, chats=120, messages=50)
+
+    with embedded.start(folder) as lease:
+        conninfo = make_conninfo(lease.admin_conninfo, dbname="memex")
+        cut_off = begin_import(folder, path, "alice")
+        wait_for_messages(conninfo, 1_000)
+        pid = embedded.inspect(folder).pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        said, warned = cut_off.communicate(timeout=120)
+        assert cut_off.returncode == 0 or "STORE_UNAVAILABLE" in warned, warned
+        assert "Traceback" not in said + warned
+
+    for user in ("alice", "bob"):
+        whole = begin_import(folder, path, user)
+        said, warned = whole.communicate(timeout=120)
+        assert (whole.returncode, json.loads(said)["failed"]) == (0, []), warned
+    with embedded.start(folder) as lease:
+        conninfo = make_conninfo(lease.admin_conninfo, dbname="memex")
+        with psycopg.connect(conninfo) as connection:
+            alice, bob = (
+                {
+                    name: connection.execute(statement.encode(), {"scope_id": scope_id}).fetchall()
+                    for name, statement in ROWS.items()
+                }
+                for (scope_id,) in connection.execute(
+                    "select scope_id from scope where kind = 'conversations' order by key"
+                )
+            )
+    assert len(alice["message"]) == 6_000
+    assert alice == bob
+
+
+def begin_import(folder: Path, path: Path, user: str) -> "subprocess.Popen[str]":
+    """Start `memex ingest` on a data directory."""
+    command = [sys.executable, "-m", "memex", "ingest", str(path), "--json", "--user", user]
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment | {"MEMEX_DATA_DIR": str(folder)},
+    )
+
+
+def wait_for_messages(conninfo: str, count: int) -> None:
+    """Return when so many messages are stored."""
+    until_s = time.monotonic() + 60
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        while connection.execute("select count(*) >= %s from message", [count]).fetchone() != (True,):
+            assert time.monotonic() < until_s
+            time.sleep(0.01)
+
+
 @pytest.mark.parametrize("kind", TRANSCRIPTS)
 async def test_a_transcript_that_grows_is_stored_as_the_whole_alone(
     service: Service, caller_of: CallerOf, tmp_path: Path, kind: str
@@ -293,9 +375,96 @@ async def test_conversations_move_no_score_of_memory(
             await service.execute(caller, "memory_context", {"query": query, "budget": 2_000})
             for caller in (talker, bob)
         ]
+        for hit in (hit for one in found for hit in one["hits"]):
+            del hit["updated_at"]
         assert found[0]["hits"] == found[1]["hits"]
         assert [one["context"] for one in context] == [context[0]["context"]] * 2
         assert context[0]["sources"] == context[1]["sources"]
     assert found[0]["hits"]
     listed = await service.execute(talker, "memory_list", {"limit": 100})
     assert {file["path"] for file in listed["files"]} == set(texts)
+
+
+async def test_a_file_without_anything_new_has_no_row_in_the_log(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """A file is one call with its place and its counts, its end included; asking what is new is none."""
+    caller = await caller_of("alice")
+    path = write_export(tmp_path, chats=3, messages=2)
+    await ingest(service, caller, path)
+    await ingest(service, caller, path)
+    await ingest(service, caller, path, reparse=True)
+    path.write_text(json.dumps([chat(number, 2) for number in range(2)]))
+    await ingest(service, caller, path)
+    path.write_text(json.dumps([chat(0, 4)]))
+    await ingest(service, caller, path)
+
+    async with service.database.maintenance() as connection:
+        cursor = await connection.execute(
+            b"select kind, request, response from operation order by operation_id"
+        )
+        rows = await cursor.fetchall()
+    assert [row["kind"] for row in rows] == ["conversation_put"] * 3
+    assert {row["request"]["source"]["place"] for row in rows} == {"conversations.json"}
+    assert [row["response"]["result"]["messages_added"] for row in rows] == [6, 0, 2]
+
+
+async def test_an_import_tells_how_many_conversations_stay_out(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """As they were deleted before; also when the file is not read again, and `again` brings them back."""
+    caller = await caller_of("alice")
+    path = write_export(tmp_path, chats=3, messages=2)
+    await ingest(service, caller, path)
+    reader = await service.caller(caller.principal, CallContext(user_id="alice"))
+    await removing.delete(service, reader, {"conversations": [make_conversation_id("chatgpt", "", "c1")]})
+
+    reports = [
+        (await ingest(service, caller, path, **options)).document()
+        for options in ({}, {"reparse": True}, {"again": True}, {})
+    ]
+    assert [one["conversations"]["removed"] for one in reports] == [1, 1, 0, 0]
+    assert [one["unchanged_files"] for one in reports] == [1, 0, 0, 1]
+    assert reports[2]["conversations"]["created"] == 1
+
+
+async def test_a_long_conversation_is_put_again_as_it_was(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """In several parts: unchanged, grown, edited in the middle and with a branch that was given up."""
+    alice, bob = await caller_of("alice"), await caller_of("bob")
+    long = chat(1, 2_300)
+    path = tmp_path / "conversations.json"
+
+    async def put_long() -> dict[str, int]:
+        path.write_text(json.dumps([long, chat(2, 2)]))
+        return (await ingest(service, alice, path, reparse=True)).document()["conversations"]  # type: ignore[no-any-return]
+
+    assert (await put_long())["created"] == 2
+    before = await stored(service, alice)
+    assert (await put_long())["unchanged"] == 2
+    assert await stored(service, alice) == before
+
+    last = long["mapping"]["n2299"]
+    long["mapping"]["n2300"] = {
+        **last,
+        "id": "n2300",
+        "parent": "n2299",
+        "message": {**last["message"], "id": "z"},
+    }
+    long["current_node"] = "n2300"
+    assert await put_long() == {"created": 0, "grown": 1, "unchanged": 1, "removed": 0}
+    path.write_text(json.dumps([long, chat(2, 2)]))
+    await ingest(service, bob, path)
+    both = [await stored(service, caller) for caller in (alice, bob)]
+    for name in ("message", "conversation", "stat", "hits"):
+        assert both[0][name] == both[1][name]
+
+    long["mapping"]["n1500"]["message"]["content"]["parts"] = ["another text"]
+    await put_long()
+    rows = (await stored(service, alice))["message"]
+    said = sorted((row[2], row[7]) for row in rows if row[12])
+    assert len(rows) == 2_304
+    assert [text for _, text in said if text == "another text"] == ["another text"]
+    on_path = [row for row in rows if row[12] and row[0] == make_conversation_id("chatgpt", "", "c1")]
+    assert [row[2] for row in sorted(on_path, key=lambda row: row[2])] == list(range(1, 2_302))

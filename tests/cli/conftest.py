@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from tests.kit import clusters
@@ -37,10 +38,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A `memex serve` that takes requests; `ready` is the line that it printed."""
+    """A `memex serve` that takes requests; `ready` is the line that it printed, `log` holds its standard error."""
 
     process: "subprocess.Popen[str]"
     ready: dict[str, Any]
+    log: IO[str]
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Run a tool for the user me with the agent's key of this start."""
@@ -61,8 +63,13 @@ class Serving:
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         """Ask it to end, and return its exit code and what it printed besides `ready`."""
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, out, err
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, _written(self.log)
+
+
+def _written(log: IO[str]) -> str:
+    log.seek(0)
+    return log.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +146,16 @@ class Memex:
     @contextmanager
     def serve(self, *arguments: str) -> Iterator[Serving]:
         """Run `memex serve --json` on a free port until the end of the block."""
-        process = self.spawn("serve", "--json", "--port", "0", *arguments)
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line, process.communicate()[1]
-            yield Serving(process, json.loads(line))
-        finally:
-            process.kill()
-            process.communicate()
+        with tempfile.TemporaryFile("a+") as log:  # a pipe that nobody reads would stop it in the end
+            process = self.spawn("serve", "--json", "--port", "0", *arguments, stderr=log)
+            try:
+                assert process.stdout is not None
+                line = process.stdout.readline()
+                assert line, _written(log)
+                yield Serving(process, json.loads(line), log)
+            finally:
+                process.kill()
+                process.communicate()
 
     def elsewhere(self, data_dir: Path, **environment: str) -> "Memex":
         """Return the command over another data directory."""
@@ -167,7 +175,7 @@ def memex(server_folder: Path, forked: Forks) -> Memex:
     ours = ("MEMEX_", "DATABASE_URL", "PG")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     data_dir = server_folder / f"cli-{uuid.uuid4().hex[:8]}"
-    ours_now = {"MEMEX_DATA_DIR": str(data_dir), "MEMEX_WORKERS": "1", "TZ": "UTC"}
+    ours_now = {"MEMEX_DATA_DIR": str(data_dir), "MEMEX_WORKERS": "1", "MEMEX_EMBEDDER": "none", "TZ": "UTC"}
     return Memex({**kept, **ours_now}, forked)
 
 

@@ -136,6 +136,7 @@ def test_a_user_without_a_name_is_explained(fresh: Memex) -> None:
     assert not (fresh.data_dir / "password").exists()
 
 
+@pytest.mark.slow
 def test_commands_work_on_database_url(memex: Memex, stock_server: Server) -> None:
     """A stock Postgres: doctor asks for migrations, migrate applies them, serve and the rest work."""
     conninfo = conninfo_to_dict(stock_server.create_empty("memex_cli"))

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 
+import pytest
 from tests.cli.conftest import Memex
 
 OF_MODELS_AND_MCP = ("mcp", "openai", "pydantic_ai")
@@ -36,6 +37,7 @@ def test_the_help_text_loads_nothing_of_the_service(memex: Memex) -> None:
     assert {"remember", "find", "serve", "eval"} <= set(printed.split())
 
 
+@pytest.mark.slow
 def test_a_service_starts_and_is_asked_without_what_is_for_models_and_mcp(memex: Memex) -> None:
     """The service needs none of it to answer; a command that asks over HTTP needs no library of the service."""
     with without(memex, *OF_MODELS_AND_MCP).serve() as serving:

@@ -38,6 +38,12 @@ CONVERSATION = {
         {"question": "What has an empty list?", "evidence": [], "category": 4},
     ],
 }
+CUE = {
+    "n": 7,
+    "relation_type": "causal",
+    "cue_dialogue": "A: My dog ate the map.\nB: Then we stay at home.",
+    "trigger_query": "A: Why did we never set out?",
+}
 CHAT = {
     "chat": "100K-1",
     "topic": {},
@@ -95,9 +101,13 @@ def write_jsonl(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 def retrieval_data(tmp_path: Path) -> Path:
     """A folder with small data sets of every suite, some with the slips that the published ones have."""
     root = tmp_path / "data"
-    for name in ("locomo", "beam", "scifact", "cranfield", "vaults"):
+    for name in ("locomo", "locomo_plus", "beam", "scifact", "cranfield", "vaults"):
         (root / name).mkdir(parents=True)
-    for path, held in (("locomo/locomo5.json.gz", [CONVERSATION]), ("beam/beam-100K-01.json.gz", CHAT)):
+    for path, held in (
+        ("locomo/locomo5.json.gz", [CONVERSATION]),
+        ("locomo_plus/locomo_plus.json.gz", [CUE]),
+        ("beam/beam-100K-01.json.gz", CHAT),
+    ):
         with gzip.open(root / path, "wt", encoding="utf-8") as file:
             json.dump(held, file)
     for name in ("scifact", "cranfield"):

@@ -45,6 +45,7 @@ def replayed(forked: Forks, conninfo: str) -> dict[str, Any]:
     return total
 
 
+@pytest.mark.slow
 async def test_calls_made_at_once_give_the_same_bytes(
     database: Database, conninfo: str, other: Database, forked: Forks
 ) -> None:

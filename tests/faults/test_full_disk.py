@@ -1,7 +1,9 @@
 """A disk that fills up: what would grow is refused, reading and deleting go on, and nothing is lost."""
 
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,6 +25,8 @@ DISK = "400m"
 LARGER_DISK = "1000m"
 FILE_WORDS = 8_000
 MOST_FILES = 2_000
+CHATS, CHAT_WORDS = 2_000, 600
+BARELY_ENOUGH_BYTES = 40 << 20
 RECOVERY_S = 90
 ALICE = {"context": {"userId": "alice"}}
 CONTEXT = ALICE | {"arguments": {"query": "word13 of file 1", "budget": 2_000}}
@@ -77,7 +81,7 @@ def test_a_full_disk_stops_growth_alone(disk: Path) -> None:
             assert client.get("/health/live").is_success
             path = next(iter(stored))
             assert client.delete("/v1/file", params={"path": path}).json()["code"] == "DISK_LOW"
-            numbers = client.get("/metrics", headers=_bearer(service.keys["admin_key"])).text
+            numbers = httpx2.get(f"{service.url}/metrics").text
             assert 'memex_unlogged_total{tool="memory_context"} 1.0' in numbers
             assert "memex_disk_low 1.0" in numbers
 
@@ -114,6 +118,41 @@ def test_a_full_disk_that_only_postgres_notices_is_outlived(disk: Path) -> None:
             assert client.get("/v1/file", params={"path": path}).json()["content"] == text
 
 
+def test_an_import_that_fills_the_disk_is_finished_by_the_same_command(disk: Path, tmp_path: Path) -> None:
+    """It stops with a code and says what stays stored; with room again, the rest follows, and nothing is double."""
+    path = tmp_path / "chats.jsonl"
+    with path.open("w") as file:
+        for number in range(CHATS):
+            words = " ".join(f"word{number * 7 + place * 13}" for place in range(CHAT_WORDS))
+            one = {"id": f"c{number}", "messages": [{"role": "user", "content": words}]}
+            file.write(f"{json.dumps(one)}\n")
+    data = disk / "data"
+    assert json.loads(_memex("sources", data=data).stdout)["sources"] == []
+
+    with _ballast(disk, spare_bytes=BARELY_ENOUGH_BYTES):
+        stopped = _memex("ingest", str(path), data=data)
+    again = _memex("ingest", str(path), data=data)
+
+    assert stopped.returncode == 1
+    refused = json.loads(stopped.stderr.splitlines()[-1])
+    assert refused["code"] in ("DISK_LOW", "STORE_UNAVAILABLE")
+    assert "the same command goes on from there" in refused["hint"]
+    assert "Traceback" not in stopped.stderr
+    assert again.returncode == 0, again.stderr
+    report = json.loads(again.stdout)
+    assert report["failed"] == []
+    assert 0 < report["conversations"]["created"] < CHATS, "a part was stored before"
+    [source] = json.loads(_memex("sources", data=data).stdout)["sources"]
+    assert (source["conversations"], source["messages"]) == (CHATS, CHATS)
+
+
+def _memex(*words: str, data: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "memex", *words, "--json"]
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment |= {"MEMEX_DATA_DIR": str(data)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
 def _has_degraded_after_a_try(client: httpx2.Client, service: Served) -> bool:
     """Read until the row of a read was refused by Postgres itself; each read is answered."""
     assert service.service is not None
@@ -147,7 +186,7 @@ def _write(client: httpx2.Client, stored: dict[str, str], number: int) -> httpx2
 
 
 def _is_written(client: httpx2.Client, path: str) -> bool:
-    return client.put("/v1/file", params={"path": path, "overwrite": True}, content="room").is_success
+    return client.put("/v1/file", params={"path": path}, headers={"If-Match": "*"}, content="room").is_success
 
 
 def _check_answers(client: httpx2.Client, *, degraded: str | None) -> None:
@@ -165,12 +204,12 @@ def _check_answers(client: httpx2.Client, *, degraded: str | None) -> None:
 
 
 @contextmanager
-def _ballast(disk: Path) -> Iterator[None]:
-    """Another program's file that takes all space of the disk."""
+def _ballast(disk: Path, spare_bytes: int = 0) -> Iterator[None]:
+    """Another program's file that takes all space of the disk, but for `spare_bytes`."""
     file = disk / "ballast"
     with file.open("wb") as ballast:
         found = os.statvfs(disk)
-        os.posix_fallocate(ballast.fileno(), 0, found.f_bavail * found.f_frsize)
+        os.posix_fallocate(ballast.fileno(), 0, found.f_bavail * found.f_frsize - spare_bytes)
     try:
         yield
     finally:

@@ -30,6 +30,8 @@ NOTES = {
     **{f"old-{number}": f"# Old {number}\n\nA broken bell.\n" for number in range(CALLS)},
 }
 
+SAID = '{"kind": "chat"}\n{"id": "1", "messages": [{"id": "1", "role": "user", "text": "Linen sails."}]}'
+
 Arguments = dict[str, Any]
 Call = tuple[str, Callable[[int], Arguments]]  # the tool, and the arguments of its call with a number
 
@@ -44,6 +46,10 @@ CASES: dict[str, Call] = {
     "diff": ("memory_diff", lambda _: {"path": "user/edited.md"}),
     "context, no link": ("memory_context", lambda _: {"query": "oolong degrees"}),
     "context, a hop": ("memory_context", lambda _: {"query": "linen sails"}),
+    "context, conversations": (
+        "memory_context",
+        lambda _: {"query": "linen sails", "include": ["conversations"]},
+    ),
     "write, new": ("memory_write", lambda n: {"path": f"user/new-{n}.md", "content": "# New\n\nA mast.\n"}),
     "write, over": (
         "memory_write",
@@ -86,6 +92,7 @@ BOUNDS = {
     "diff": 5,
     "context, no link": 7,
     "context, a hop": 7,
+    "context, conversations": 12,
     "write, new": 2,
     "write, over": 2,
     "patch": 2,
@@ -129,6 +136,7 @@ def counted(embedded_server: Any) -> Iterator[Counted]:
             for line in ("One.", "Two."):
                 arguments = {"path": "user/edited.md", "content": line, "overwrite": True}
                 counted.call("memory_write", arguments)
+            assert client.post("/v1/conversations", content=SAID).is_success
             yield counted
     embedded_server.drop(name)
 

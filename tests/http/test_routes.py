@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from fastapi.routing import iter_route_contexts
 from httpx2 import Client, Response
+from tests.kit.documents import listed, sent
 from tests.kit.zips import zipped
 
 from memex.http.app import create_app
+from memex.service.documents.lines import to_lines
 from memex.store.conversations.records import make_conversation_id
 
 KeyOf = Callable[..., str]
@@ -137,6 +139,7 @@ LINES = (
     f'[{{"id": "m1", "role": "user", "text": "The word is {WORDS[NOTE]}."}}]}}\n'
 )
 UNKNOWN = "CONVERSATION_NOT_FOUND"
+UNKNOWN_PROJECT, UNKNOWN_ITEM = "PROJECT_NOT_FOUND", "WORK_ITEM_NOT_FOUND"
 WANTED = {"source": {"kind": "chatgpt"}, "conversations": []}
 
 
@@ -145,9 +148,9 @@ def on_conversations(agent: Outcomes, admin: Outcomes) -> dict[str, list[Try]]:
     named = {"url": {"conversation_id": CONVERSATION}}
     table = {}
     nobody = admins(admin="VALIDATION_ERROR")
-    for base, anyone, own, put in (
-        ("/v1", agents(), agent, agents()),
-        ("/v1/admin", admins(), admin, nobody),
+    for base, anyone, own, put, taken in (
+        ("/v1", agents(), agent, agents(), agent),
+        ("/v1/admin", admins(), admin, nobody, admins(admin="VALIDATION_ERROR", theirs=UNKNOWN)),
     ):
         question: dict[str, Any] = {"json": {"query": "word"}}
         table |= {
@@ -156,12 +159,140 @@ def on_conversations(agent: Outcomes, admin: Outcomes) -> dict[str, list[Try]]:
             f"POST {base}/conversations/wanted": [Try(put, json=WANTED)],
             f"POST {base}/conversations/find": [Try(anyone, WORDS[NOTE], **question)],
             f"POST {base}/conversations/delete": [Try(own, json={"conversations": [CONVERSATION]})],
+            f"POST {base}/conversations/distil": [Try(put, json={"since": "2020-01-01T00:00:00Z"})],
+            f"POST {base}/conversations/{{conversation_id}}/distil": [Try(taken, json={}, **named)],
+            f"GET {base}/evidence": [Try(own, query={"of": f"conversations/{CONVERSATION}#1"})],
             f"GET {base}/conversations/{{conversation_id}}": [Try(own, WORDS[NOTE], **named)],
             f"DELETE {base}/conversations/{{conversation_id}}": [Try(own, **named)],
             f"GET {base}/sources": [Try(anyone)],
-            f"DELETE {base}/sources/{{label}}": [Try(anyone, url={"label": "chatgpt"})],
+            f"DELETE {base}/sources/{{label:path}}": [Try(anyone, url={"label": "chatgpt"})],
         }
     return table
+
+
+DOCUMENT = f"The word is {WORDS[PLAN]}.\n"
+DOCUMENT_LINE = to_lines(sent({"a.md": DOCUMENT}))
+UNKNOWN_DOCUMENT = "DOCUMENT_NOT_FOUND"
+
+
+def on_documents() -> dict[str, list[Try]]:
+    """The routes of documents for agents and admins: alice has a root of her own, and one in apollo."""
+    table: dict[str, list[Try]] = {}
+    own: dict[str, Any] = {"query": {"root": "mine"}}
+    of_apollo: dict[str, Any] = {"query": {"root": "repo", "project": "apollo"}}
+    for base, anyone, mine, putting, apollo in (
+        (
+            "/v1",
+            agents(),
+            agents(bob=UNKNOWN_DOCUMENT, theirs=UNKNOWN_DOCUMENT),
+            agents(),
+            agents(bob=UNKNOWN_PROJECT, theirs=UNKNOWN_PROJECT),
+        ),
+        (
+            "/v1/admin",
+            admins(),
+            admins(admin="VALIDATION_ERROR", theirs=UNKNOWN_DOCUMENT),
+            admins(admin="VALIDATION_ERROR"),
+            admins(theirs=UNKNOWN_PROJECT),
+        ),
+    ):
+        at = f"{base}/documents"
+        path = {"path": "a.md"}
+        finished = {"root": "mine", "sync": 1}
+        removed: dict[str, Any] = {"url": {"root": "mine"}, "query": {"dry_run": "true"}}
+        table |= {
+            f"POST {at}/manifest": [Try(putting, content=b"", **own), Try(apollo, content=b"", **of_apollo)],
+            f"PUT {at}": [
+                Try(putting, content=DOCUMENT_LINE, **own),
+                Try(apollo, content=DOCUMENT_LINE, **of_apollo),
+            ],
+            f"POST {at}/finish": [Try(mine, json=finished), Try(apollo, json=finished | of_apollo["query"])],
+            f"POST {at}/watch": [Try(mine, json=own["query"]), Try(apollo, json=of_apollo["query"])],
+            f"POST {at}/sync": [Try(putting, json={}), Try(apollo, json={"project": "apollo"})],
+            f"GET {at}": [Try(anyone, "a.md"), Try(apollo, "a.md", query={"project": "apollo"})],
+            f"GET {at}/roots": [Try(anyone, "repo"), Try(apollo, "repo", query={"project": "apollo"})],
+            f"DELETE {at}/roots/{{root}}": [
+                Try(mine, **removed),
+                Try(apollo, url={"root": "repo"}, query={"project": "apollo"}),
+            ],
+            f"GET {at}/text": [
+                Try(mine, WORDS[PLAN], query=own["query"] | path),
+                Try(apollo, WORDS[PLAN], query=of_apollo["query"] | path),
+            ],
+            f"POST {at}/find": [
+                Try(anyone, WORDS[PLAN], json={"query": "word"}),
+                Try(apollo, WORDS[PLAN], json={"query": "word", "project": "apollo"}),
+            ],
+        }
+    return table
+
+
+EVENT = {"runtime": "my_agent", "session": "s", "event": "e", "kind": "stop", "time": "2026-02-01T10:00:20Z"}
+
+
+def on_events() -> dict[str, list[Try]]:
+    """The routes of events for agents and admins."""
+    return {
+        "POST /v1/events": [Try(agents(), json={"events": [EVENT]})],
+        "POST /v1/hooks/{client}": [
+            Try(agents(), url={"client": "claude-code"}, json={"hook_event_name": "Stop", "session_id": "s"})
+        ],
+        "GET /v1/events/heard": [Try(agents())],
+        "POST /v1/admin/events": [Try(admins(admin="VALIDATION_ERROR"), json={"events": [EVENT]})],
+        "GET /v1/admin/events/heard": [Try(admins())],
+    }
+
+
+def on_work() -> dict[str, list[Try]]:
+    """The routes of work: an administrator is let in as the agent of a user, and in no other way."""
+    table: dict[str, list[Try]] = {}
+    for base, apollo, none, session, item, anyone in (
+        (
+            "/v1",
+            agents(bob=UNKNOWN_PROJECT, theirs=UNKNOWN_PROJECT),
+            agents(alice=UNKNOWN_PROJECT, bob=UNKNOWN_PROJECT, theirs=UNKNOWN_PROJECT),
+            agents(bob=UNKNOWN, theirs=UNKNOWN),
+            agents(alice=UNKNOWN_ITEM, bob=UNKNOWN_ITEM, theirs=UNKNOWN_ITEM),
+            agents(),
+        ),
+        ("/v1/admin", *(as_agent(code) for code in (OK, UNKNOWN_PROJECT, OK, UNKNOWN_ITEM, OK))),
+    ):
+        marked: dict[str, Any] = {"url": {"item_id": "0123456789"}, "json": {"action": "done"}}
+        table[f"POST {base}/work/items/{{item_id}}"] = [Try(item, **marked)]
+        table[f"GET {base}/work/items/{{item_id}}"] = [Try(item, url={"item_id": "0123456789"})]
+        table[f"POST {base}/work/rebuild"] = [Try(anyone)]
+        table[f"GET {base}/projects/{{slug}}/reads"] = [Try(apollo, url={"slug": "apollo"})]
+        for method in ("PUT", "DELETE"):
+            table[f"{method} {base}/projects/{{slug}}/reads/{{other}}"] = [
+                Try(none, url={"slug": "apollo", "other": "zeus"})
+            ]
+        table |= {
+            f"GET {base}/work/pack": [
+                Try(apollo, query={"project": "apollo"}),
+                Try(session, query={"session": CONVERSATION}),
+                Try(anyone, query={"cwd": "/code"}),
+            ],
+            f"GET {base}/work/sessions": [Try(anyone)],
+            f"POST {base}/work/resolve": [Try(anyone, json={"files": ["/code/a", "/code/b"]})],
+            f"GET {base}/work/labels": [Try(anyone)],
+            f"POST {base}/work/labels": [
+                Try(apollo, json={"label": "remote:a.example/b", "project": "apollo"})
+            ],
+        }
+        for name, more in (("", {}), ("/check", {}), ("/changes", {"since": "2026-01-01T00:00:00Z"})):
+            table[f"GET {base}/work{name}"] = [
+                Try(apollo, query={"project": "apollo", **more}),
+                Try(session, query={"session": CONVERSATION, **more}),
+            ]
+            table[f"GET {base}/projects/{{slug}}/work{name}"] = [
+                Try(apollo, url={"slug": "apollo"}, query=more)
+            ]
+    return table
+
+
+def as_agent(code: str) -> Outcomes:
+    """A route below /v1/admin that lets an administrator in as a user's agent alone, who gets `code`."""
+    return admins(admin="FORBIDDEN", for_alice="FORBIDDEN", as_agent=code, theirs="FORBIDDEN")
 
 
 NOTHING_DECIDED = {"decisions": [{"id": "secret:none", "decision": "keep"}]}
@@ -169,6 +300,9 @@ STATIC = "? /docs/static"  # the files of the page /docs, a mount without method
 
 ROUTES: dict[str, list[Try]] = {
     **on_conversations(agents(bob=UNKNOWN, theirs=UNKNOWN), admins(admin=UNKNOWN, theirs=UNKNOWN)),
+    **on_documents(),
+    **on_events(),
+    **on_work(),
     "GET /": [Try(everyone())],
     "GET /openapi.json": [Try(everyone())],
     "GET /docs": [Try(everyone())],
@@ -176,7 +310,15 @@ ROUTES: dict[str, list[Try]] = {
     "GET /health/ready": [Try(everyone())],
     **{
         f"GET /.well-known/oauth-protected-resource{path}": [Try(everyone())]
-        for path in ("", "/mcp", "/mcp/files", "/mcp/conversations", "/mcp/admin")
+        for path in (
+            "",
+            "/mcp",
+            "/mcp/files",
+            "/mcp/conversations",
+            "/mcp/work",
+            "/mcp/project",
+            "/mcp/admin",
+        )
     },
     "POST /mcp": [
         said("memory_context", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
@@ -186,6 +328,18 @@ ROUTES: dict[str, list[Try]] = {
     ],
     "POST /mcp/conversations": [
         said("conversation_find", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
+    ],
+    "POST /mcp/work": [
+        said("memory_context", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
+    ],
+    "POST /mcp/project": [
+        said(
+            "search_memories",
+            agents(backend=OK) | {"alice as bob": OK},
+            WORDS[NOTE],
+            query="word",
+            project="apollo",
+        )
     ],
     "POST /mcp/admin": [said("memory_find", admins(), WORDS[NOTE], query="word")],
     # Without a key they are of the whole process, for who runs it: tests/http/test_strictness.py.
@@ -222,6 +376,10 @@ ROUTES: dict[str, list[Try]] = {
         Try(READ[PLAN], WORDS[PLAN], query={"prefix": "projects/apollo/"}),
     ],
     "GET /v1/changes": [Try(agents(), path.removesuffix(".md")) for path in WORDS],
+    "GET /v1/topics": [
+        Try(READ[PLAN], query={"project": "apollo"}),
+        Try(agents()),
+    ],
     "POST /v1/files:explain-find": [
         Try(outcomes, json={"query": WORDS[path], "path": path}, shows=WORDS[path])
         for path, outcomes in READ.items()
@@ -311,6 +469,10 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/queue": [Try(agents(), QUEUED_CALL)],
     "GET /v1/review": [Try(agents(), WORDS[NOTE])],
     "POST /v1/review": [Try(agents(), json=NOTHING_DECIDED)],
+    "POST /v1/projects": [
+        Try(agents(bob="FORBIDDEN", theirs="FORBIDDEN"), json={"slug": "apollo"}),
+        Try(agents(alice="FORBIDDEN", bob="FORBIDDEN", theirs="FORBIDDEN"), json={"slug": "new"}),
+    ],
     "POST /v1/import": [
         *(
             Try(outcomes, query={"into": folder}, content=ZIPPED)
@@ -433,6 +595,10 @@ ROUTES: dict[str, list[Try]] = {
         Try(admins(theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo/"}),
     ],
     "GET /v1/admin/changes": [Try(admins())],
+    "GET /v1/admin/topics": [
+        Try(admins()),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), query={"project": "apollo"}),
+    ],
     "POST /v1/admin/files:explain-find": [
         Try(outcomes, json={"query": WORDS[path], "path": path}, shows=WORDS[path])
         for path, outcomes in {
@@ -608,6 +774,14 @@ class World:
         assert self._client.post(
             "/v1/conversations", content=LINES, headers=self._headers["alice"]
         ).is_success
+        for query in ({"root": "mine"}, {"root": "repo", "project": "apollo"}):
+            for method, path, content in (
+                ("POST", "/v1/documents/manifest", listed({"a.md": DOCUMENT})),
+                ("PUT", "/v1/documents", DOCUMENT_LINE),
+            ):
+                assert self._client.request(
+                    method, path, params=query, content=content, headers=self._headers["alice"]
+                ).is_success
         assert self._client.put(
             "/v1/file",
             params={"path": "user/door.md"},

@@ -81,6 +81,7 @@ async def test_an_agent_remembers_and_recalls(example: str, home: Home, model_se
     }
 
 
+@pytest.mark.slow
 async def test_claudes_memory_tool_keeps_its_files(home: Home, model_server: ModelServer) -> None:
     """In Memex, as ordinary files."""
     key = home.bound_key("alice", tenant="anthropic_memory_tool")

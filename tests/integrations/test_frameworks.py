@@ -46,6 +46,7 @@ def test_a_missing_library_is_named_with_its_extra() -> None:
         assert line.endswith(f'pip install "memex-memory[{extra}]"')
 
 
+@pytest.mark.slow
 async def test_langchain_marks_an_error(memory: UserMemory) -> None:
     """The message has the status `error`; the tools are asynchronous and say so."""
     from memex.integrations.langchain import memory_tools
@@ -61,6 +62,7 @@ async def test_langchain_marks_an_error(memory: UserMemory) -> None:
         context.invoke(call)
 
 
+@pytest.mark.slow
 async def test_llama_index_marks_an_error(memory: UserMemory) -> None:
     """And hands the whole of a result to the host."""
     from memex.integrations.llama_index import memory_tools
@@ -76,6 +78,7 @@ async def test_llama_index_marks_an_error(memory: UserMemory) -> None:
         context.call(query="tea")
 
 
+@pytest.mark.slow
 async def test_every_framework_has_all_tools_on_files(memory: UserMemory) -> None:
     """In the profile `files`, under our names, with our schemas."""
     from memex.integrations import google_adk, langchain, llama_index, openai_agents

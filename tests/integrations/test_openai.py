@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from tests.integrations.conftest import texts_of
+from tests.integrations.conftest import Home, texts_of
 from tests.integrations.scripts import CHAT, RESPONSES, Wire
 from tests.kit.model_server import ModelServer
 
+from memex import Memex
 from memex.api.memex import UserMemory
 from memex.service.tools.definitions import define
 
@@ -91,3 +92,24 @@ async def test_a_response_without_calls_is_answered_with_nothing(
         )
 
     assert await run_tool_calls(response, memory) == ToolCallResults([], [], {})
+
+
+async def test_a_host_includes_conversations_for_a_user(
+    home: Home, memex: Memex, model_server: ModelServer
+) -> None:
+    """What the host says of a user holds for the calls of its model too, over HTTP and in this process."""
+    said = [{"id": "1", "role": "user", "text": "We varnish the oars with linseed oil."}]
+    async with Memex(database_url=home.database_url) as here:
+        for user, where in (("remote-rita", memex), ("local-lena", here)):
+            memory = where.for_user(user, include=["conversations"])
+            await memory.conversations.put({"kind": "chat"}, [{"id": "c", "title": "", "messages": said}])
+            answered = await answered_by(
+                CHAT, model_server, memory, ("call", "memory_context", {"query": "Which oil for the oars?"})
+            )
+            plain = await where.for_user(user).context("Which oil for the oars?")
+            named = await where.for_user(user).context("Which oil for the oars?", include=["conversations"])
+
+            assert "linseed" in texts_of(answered.messages)[0]
+            assert plain.context == ""
+            assert plain.included is None
+            assert [source.reason for source in named.sources] == ["conversation"]

@@ -9,7 +9,17 @@ INCONSISTENCIES = {
     "a chunk without a head": """
         select c.chunk_id from chunk c where not exists (
           select from revision r
-           where r.scope_id = c.scope_id and r.file_id = c.file_id and r.rev_end is null and not r.deleted)""",
+           where r.scope_id = c.scope_id and r.file_id = c.file_id and r.rev_end is null and not r.deleted)
+           and not exists (select from document d where d.scope_id = c.scope_id and d.document_id = c.file_id)""",
+    "a root whose counts are not those of its documents": """
+        select r.name
+          from document_root r
+          left join (select scope_id, root_no, count(*) as documents, sum(octet_length(text)) as text_bytes,
+                            sum((select count(*) from chunk c
+                                  where c.scope_id = d.scope_id and c.file_id = d.document_id)) as passages
+                       from document d group by 1, 2) as held using (scope_id, root_no)
+         where (r.documents, r.text_bytes, r.passages) is distinct from
+               (coalesce(held.documents, 0), coalesce(held.text_bytes, 0), coalesce(held.passages, 0))""",
     "postings that are not the merged chunks'": """
         with merged as (
           select chunk.scope_id, chunk_id, lexemes, tfs, length

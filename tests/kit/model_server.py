@@ -1,5 +1,7 @@
 """A chat model for tests: a server that speaks as OpenAI's on a port of this machine, and plays a script.
 
+Coding agents are answered too, with events: as OpenAI's Responses API, and as Anthropic's Messages API.
+
     with serving() as model:
         model.play(calls(("memory_find", {"query": "tea"})), fails(503), says("Oolong."))
         ...  # ask model.url
@@ -18,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, cast
+
+from tests.kit.model_streams import anthropic_events, completion_events, response_events
 
 ERROR_TEXT = "a text of the request"  # that an error's message quotes
 CREATED = 1_700_000_000
@@ -240,7 +244,11 @@ class ModelServer:
                 elif step.fault == "reset":
                     self._reset()
                 else:
-                    self._answer(step, _document(self.path, step, number, str(body.get("model"))))
+                    model_name = str(body.get("model"))
+                    if step.turn is not None and (sent := _stream(self.path, step.turn, number, body)):
+                        self._answer(replace(step, headers={"Content-Type": "text/event-stream"}), sent)
+                    else:
+                        self._answer(step, _document(self.path, step, number, model_name))
 
             def _answer(self, step: Step, document: Any) -> None:
                 data = document if isinstance(document, bytes) else json.dumps(document).encode()
@@ -320,6 +328,20 @@ def _document(path: str, step: Step, number: int, model: str) -> Any:
     return _completion(step.turn, number, model)
 
 
+def _stream(path: str, turn: Turn, number: int, body: Mapping[str, Any]) -> bytes | None:
+    """Return a turn as the events that a coding agent asks for; None for a request of one document."""
+    model = str(body.get("model"))
+    if not body.get("stream"):
+        return None
+    if "/messages" in path:
+        return anthropic_events(turn.text or "", turn.calls, number=number, model=model)
+    if path.endswith("/responses"):
+        return response_events(_response(turn, number, model))
+    if path.endswith("/chat/completions"):
+        return completion_events(_completion(turn, number, model))
+    return None
+
+
 def _completion(turn: Turn, number: int, model: str) -> dict[str, Any]:
     """Return a turn as an answer of Chat Completions."""
     message: dict[str, Any] = {"role": "assistant", "content": turn.text, "refusal": turn.refusal}
@@ -349,6 +371,12 @@ def _completion(turn: Turn, number: int, model: str) -> dict[str, Any]:
     return answer
 
 
+def _named(name: str) -> dict[str, str]:
+    """Return the name of a called tool; `server.tool` is one in a namespace, as Codex has those of MCP."""
+    namespace, _, tool = name.rpartition(".")
+    return {"name": tool} | ({"namespace": namespace} if namespace else {})
+
+
 def _response(turn: Turn, number: int, model: str) -> dict[str, Any]:
     """Return a turn as an answer of the Responses API."""
     output: list[dict[str, Any]] = [
@@ -356,7 +384,7 @@ def _response(turn: Turn, number: int, model: str) -> dict[str, Any]:
             "type": "function_call",
             "id": f"fc_{number}_{at}",
             "call_id": f"call_{number}_{at}",
-            "name": name,
+            **_named(name),
             "arguments": arguments,
             "status": "completed",
         }

@@ -101,6 +101,9 @@ def _read_each_language() -> None:
     from memex.subagent.statements.days.mentions import find_days
     from memex.subagent.statements.extraction import extract_statements
     from memex.subagent.statements.forgetting import find_forget_request
+    from memex.subagent.work.ending.evidence import proves
+    from memex.subagent.work.records import ToolEvent
+    from memex.subagent.work.turns import SessionTurn, observe
 
     now, english = datetime(2027, 5, 1, tzinfo=UTC), analyzer_of("english")
     for text in TEXTS:
@@ -110,6 +113,8 @@ def _read_each_language() -> None:
         find_days(text, now.date())
         view(text, "note", english)
         snippet(text, ["anna"], english, max_chars=40)
+        observe(SessionTurn("user", text, human_authored=True))
+        proves(ToolEvent("command", now, command=text, succeeded=True))
 
 
 def _lazy_patterns() -> Iterator[UsedPattern]:

@@ -39,11 +39,12 @@ def connect(served: Served, key_of: KeyOf) -> Connect:
         user: str | None = None,
         project: str | None = None,
         tenant: str = "home",
+        include: str | None = None,
         **options: Any,
     ) -> AbstractAsyncContextManager[Client]:
         role = "admin" if profile == "admin" else "agent"
         secret = key or key_of(role, bound_to=bound_to, tenant=tenant)
-        named = {"Memex-User": user, "Memex-Project": project}
+        named = {"Memex-User": user, "Memex-Project": project, "Memex-Include": include}
         headers = {name: value for name, value in named.items() if value is not None}
         path = "/mcp" if profile == "agent" else f"/mcp/{profile}"
         return connected(served.url + path, {"Authorization": f"Bearer {secret}", **headers}, **options)

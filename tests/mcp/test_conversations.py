@@ -70,3 +70,39 @@ async def test_conversations_of_others_are_not_there(connect: Connect, served: S
     assert found.structured_content["guidance"]
     assert refused.is_error
     assert not [name for name in names if name.startswith("conversation")]
+
+
+async def test_the_host_includes_conversations_in_contexts(
+    connect: Connect, served: Served, key_of: KeyOf
+) -> None:
+    """A header of the connection does, and no argument: a model is neither told of it, nor may it send it."""
+    conversation_id = put(served, key_of)
+    asked = {"query": "How hot for oolong?"}
+    async with connect(bound_to="alice", include="conversations") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        found = await client.call_tool("memory_context", asked)
+        refused = await client.call_tool("memory_context", asked | {"include": []})
+    async with connect(bound_to="alice") as client:
+        plain = await client.call_tool("memory_context", asked)
+
+    assert "include" not in tools["memory_context"].input_schema["properties"]
+    [text] = found.content
+    assert isinstance(text, TextContent)
+    assert (
+        f"conversations/{conversation_id}#1:0-19 · user · 2026-02-03 · Tea\nHow hot for oolong?" in text.text
+    )
+    assert refused.is_error
+    [nothing] = plain.content
+    assert isinstance(nothing, TextContent)
+    assert nothing.text == "Nothing is known about that."
+
+
+def test_a_header_that_includes_something_unknown_is_refused(served: Served, key_of: KeyOf) -> None:
+    """The answer says what there is."""
+    headers = {"Authorization": f"Bearer {key_of(bound_to='alice', tenant='home')}"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    answer = httpx2.post(f"{served.url}/mcp", json=message, headers=headers | {"Memex-Include": "dreams"})
+
+    assert answer.status_code == 422
+    assert answer.json()["code"] == "VALIDATION_ERROR"
+    assert "conversations" in answer.text

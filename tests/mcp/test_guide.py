@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.http.conftest import KeyOf
 from tests.kit.http_service import Served
 
@@ -23,6 +24,7 @@ def environment(served: Served, key: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "MEMEX_URL": served.url, "MEMEX_API_KEY": key}
 
 
+@pytest.mark.slow
 def test_the_example_runs(served: Served, key_of: KeyOf) -> None:
     """It remembers once what it says twice, and recalls it with its source."""
     example = [sys.executable, str(ROOT / "examples" / "mcp_client.py")]

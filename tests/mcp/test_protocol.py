@@ -153,9 +153,13 @@ def test_a_key_is_for_the_paths_of_its_role(http: httpx2.Client, key_of: KeyOf) 
         ("agent", "/mcp"): 200,
         ("agent", "/mcp/files"): 200,
         ("agent", "/mcp/conversations"): 200,
+        ("agent", "/mcp/work"): 200,
+        ("agent", "/mcp/project"): 200,
         ("agent", "/mcp/admin"): "FORBIDDEN",
         ("admin", "/mcp"): "FORBIDDEN",
         ("admin", "/mcp/conversations"): "FORBIDDEN",
+        ("admin", "/mcp/work"): "FORBIDDEN",
+        ("admin", "/mcp/project"): "FORBIDDEN",
         ("admin", "/mcp/files"): "FORBIDDEN",
         ("admin", "/mcp/admin"): 200,
     }

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from mcp.types import TextContent
 from tests.http.conftest import KeyOf
@@ -37,7 +39,7 @@ HELLO = {
 def here(embedded_server: Any) -> Iterator[dict[str, str]]:
     """The environment of programs that have one database among themselves."""
     with embedded_server.lend() as lent:
-        yield {"DATABASE_URL": lent.conninfo}
+        yield {"DATABASE_URL": lent.conninfo, "MEMEX_EMBEDDER": "none"}
 
 
 Program = Callable[..., StdioServerParameters]
@@ -99,6 +101,46 @@ async def test_memory_at_a_service(
     assert again.meta["memex/error"]["code"] == "TOOL_CALL_CONFLICT"
     assert [resource.uri for resource in listed] == ["memex://user/a.md"]
     assert "- user/a.md" in str(told.messages)
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+async def test_a_program_beside_the_files_pushes_them(
+    program: Program, here: dict[str, str], served: Served, key_of: KeyOf, is_remote: bool, tmp_path: Path
+) -> None:
+    """Whose machine it is makes projects; at a service an administrator does. Folders are pushed and synced."""
+    environment = {"MEMEX_URL": served.url, "MEMEX_API_KEY": key_of("agent")} if is_remote else here
+    environment = environment | {
+        "MEMEX_PROJECT": "shop",
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Shop\n\nIt is deployed with make ship.\n")
+    (folder / ".env").write_text("PASSWORD=1\n")
+
+    async with Client(program(environment, "--profile", "project", "--user", "ida")) as client:
+        refused = await client.call_tool("init_project", {})
+        if is_remote:
+            admin = {"Authorization": f"Bearer {key_of('admin')}"}
+            for path in ("", "/members/ida"):
+                url = f"{served.url}/v1/admin/projects/shop{path}"
+                assert httpx2.put(url, headers=admin).is_success
+        made = await client.call_tool("init_project", {"watch_paths": [str(folder)]})
+        (folder / "ship.md").write_text("# Ship\n\nShips leave on Mondays.\n")
+        synced = await client.call_tool("index_files", {})
+        found = await client.call_tool("search_memories", {"query": "ships on Mondays", "limit": 1})
+        home = await client.call_tool("init_project", {"watch_paths": [str(Path.home())]})
+
+    assert refused.is_error == is_remote
+    assert not is_remote or "memex projects create shop" in str(refused.content)
+    [pushed] = made.structured_content["pushed"]
+    assert (pushed["root"], pushed["documents"], sum(pushed["left_out"].values())) == ("shop", 1, 1)
+    assert made.structured_content["next"] == ["memex docs watch"]
+    assert [one["created"] for one in synced.structured_content["pushed"]] == [1]
+    assert synced.structured_content["next"] == []
+    assert found.structured_content["hits"][0]["source"] == "ship.md > Ship"
+    assert home.is_error
 
 
 @pytest.mark.parametrize("is_remote", [False, True])

@@ -16,7 +16,7 @@ from memex.service.service import TOOLS
 from memex.service.tools.definitions import define
 
 ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
-AGENT_TOOLS_CHARS = 5_200  # of the list of an agent's two tools as it is sent, output schemas included
+AGENT_TOOLS_CHARS = 5_600  # of the list of an agent's two tools as it is sent, output schemas included
 
 
 def text_of(result: CallToolResult) -> str:

@@ -172,6 +172,29 @@ async def test_messages_are_found_by_meaning(
     assert len(texts(await find(both, alice, "oolong", mode="vectors", human=True, limit=100))) == 4
 
 
+async def test_a_stored_vector_stands_for_that_of_a_query(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a message that is named; nothing is embedded anew. A message without one has its words embedded."""
+    await embed_scope(both.database, embedder, scope_id)
+    [hit] = (await find(both, alice, "drain", mode="words", limit=1)).hits
+    queries: list[str] = []
+    embed = embedder.embed
+
+    async def counted(texts: Sequence[str], kind: InputType = "document") -> Any:
+        queries.extend(texts)
+        return await embed(texts, kind)
+
+    monkeypatch.setattr(embedder, "embed", counted)
+    near = await find(both, alice, "no such words", mode="vectors", near=hit.reference)
+    assert (near.hits[0].reference, queries) == (hit.reference, [])
+    assert near.hits[0].similarity == pytest.approx(1, abs=1e-3)
+    unknown = await find(both, alice, "oolong", mode="vectors", near="0" * 12 + "#1", limit=1)
+    assert (texts(unknown), queries) == ([TEA.messages[0].text], ["oolong"])
+    with pytest.raises(ValidationFailed):
+        await find(both, alice, "oolong", mode="vectors", near="nothing")
+
+
 async def test_the_index_of_a_large_scope_finds_the_same(
     both: Service, alice: Caller, scope_id: int, embedder: Topics
 ) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pytest
+from tests.kit.documents import push
 from tests.kit.inconsistencies import INCONSISTENCIES
 from tests.kit.memory import open_project, remember, run_tool, write
 from tests.kit.rows import select, until
@@ -13,6 +14,7 @@ from tests.kit.rows import select, until
 from memex.call_context import CallContext
 from memex.errors import Forbidden, MemexError, Unauthenticated, UserErased, ValidationFailed
 from memex.service.chunk_embedding import embed_scope
+from memex.service.documents import reading
 from memex.service.identity import erasures, keys, quotas, users
 from memex.service.log import blame
 from memex.service.planners import Planners, builtin_planners
@@ -96,6 +98,14 @@ async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Cal
     if service.database.has_jobs:
         await remember(service, user, f"The queue knows {WORDS[1]}.", wait=False)
     await import_conversation(service, user)
+    await push(service, user, {f"{WORDS[4]}.md": f"# {WORDS[5]}\n"})
+    await push(
+        service,
+        user,
+        {"ours.md": "# What stays with the project\n"},
+        root=f"ours-{user.access.log_scope_id}",
+        project="apollo",
+    )
     async with service.database.transaction(user.access) as connection:
         await write_rates.count(connection, [WriteRate("writes-user", NAME, 1, 60)])
     looking = await caller_of(NAME, role="admin")
@@ -160,6 +170,8 @@ async def test_what_the_user_wrote_in_a_project_stays_without_the_author(
     assert (read["content"], read["version"]) == ("We launch in May.\n", 1)
     assert (newest["actor"], newest.get("reason")) == (erasure.AUTHOR, None)
     assert "erased" in lines.model_dump_json()
+    [root] = (await reading.roots(service, bob, {})).roots
+    assert (root.root[:4], root.owner, root.documents, root.may_change) == ("ours", None, 1, False)
 
 
 async def test_the_rest_of_the_database_stays_consistent(service: Service, caller_of: CallerOf) -> None:

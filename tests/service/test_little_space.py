@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.documents import current, push, sent
 from tests.kit.memory import remember, write
 
 from memex.errors import DiskLow, StoreUnavailable
+from memex.service.documents import pushing
+from memex.service.documents.lines import to_lines
 from memex.service.service import Caller, Service
 from memex.store.embedded.space import RESERVE_BYTES, UNLOGGED_BYTES, Space
 from memex.store.log import operations
@@ -57,6 +60,22 @@ async def test_what_grows_is_refused_and_the_rest_goes_on(
     assert "degraded" not in found
     assert forgotten["writes"]
     await service.check_ready()
+
+
+async def test_documents_grow_no_more_and_are_still_removed(
+    service: Service, alice: Caller, left: Left
+) -> None:
+    """A new or changed file is refused; a rename, and the end of a sync that removes files, go through."""
+    await push(service, alice, {"a.md": "a", "b.md": "b", "c.md": "c", "d.md": "d"})
+    left()
+
+    for folder in ({"a.md": "other"}, {"e.md": "e"}):
+        with pytest.raises(DiskLow):
+            await pushing.put(service, alice, {"root": "repo"}, to_lines(sent(folder)))
+    done = await push(service, alice, {"a.md": "a", "b.md": "b", "moved.md": "c"})
+
+    assert (done.removed, done.documents) == (1, 3)
+    assert (await pushing.remove(service, await current(service, alice), {"root": "repo"})).documents == 3
 
 
 async def test_a_long_text_is_refused_before_it_is_read(service: Service, alice: Caller, left: Left) -> None:

@@ -17,7 +17,7 @@ CallerOf = Callable[..., Awaitable[Caller]]
 
 async def read(service: Service, caller: Caller, kind: Kind, name: str = "") -> QuotaResult:
     """Return a quota of a caller's tenant."""
-    return await quotas.read_quota(service.database, caller.access.tenant_id, kind, name)
+    return await quotas.read_quota(service, caller.access.tenant_id, kind, name)
 
 
 async def used(service: Service, caller: Caller, kind: Kind, name: str = "") -> dict[str, int]:

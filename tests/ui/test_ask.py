@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 from tests.service.tools.test_model_remember import Model, answer, edit, playing
 from tests.ui.conftest import Site
+from tests.ui.conversations.planted import QUEUE, put, shown
+from tests.ui.pushing import push_documents
 
 from memex.service.planners import Planners
 from memex.store.search.analyzer import Analyzer
@@ -59,3 +61,40 @@ def test_what_a_model_planned_is_written_as_it_was_shown(site: Site, model: Mode
     bob = site.visitor(bound_to="bob")
     bob.get("/ui/ask/remember")
     assert bob.post("/ui/ask/remember/write", {"dry_run_id": dry_run_id}).status_code == 404
+
+
+def test_documents_are_included_where_the_box_is_ticked(site: Site) -> None:
+    """Each stands with its title and its text; without the box, memory alone is asked."""
+    push_documents(
+        site.api(bound_to="alice"), {"queue.md": "# Queue\n\nRelease locked rows at noon.\n"}, ".env"
+    )
+    alice = site.visitor(bound_to="alice")
+    asked = {"query": "When are locked rows released?"}
+
+    without = shown(alice, "/ui/ask", **asked)
+    with_them = shown(alice, "/ui/ask", **asked, documents="true")
+
+    assert "at noon" not in without
+    assert "at noon" in with_them
+    assert "written in a document" in with_them
+    assert "raised because this memory is small" in with_them
+
+
+def test_conversations_are_included_where_the_box_is_ticked(site: Site) -> None:
+    """Each message stands with its speaker and leads to its thread, and so does the page of the call."""
+    [conversation] = put(site, QUEUE)
+    alice = site.visitor(bound_to="alice")
+    asked = {"query": "Kafka or Postgres for a job queue?"}
+
+    without = shown(alice, "/ui/ask", **asked)
+    with_them = shown(alice, "/ui/ask", **asked, conversations="true")
+    call = site.api(bound_to="alice").get("/v1/operations").json()["operations"]
+    context = next(one for one in call if one["tool"] == "memory_context")
+    story = shown(alice, "/ui/calls/call", id=context["tool_call_id"])
+
+    thread = f"/ui/conversations/thread?id={conversation}&amp;message=1"
+    assert thread not in without
+    assert thread in with_them
+    assert "said in an old conversation" in with_them
+    assert ">Choosing a queue</bdi>" in with_them
+    assert thread in story

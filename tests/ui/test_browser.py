@@ -50,6 +50,8 @@ ADDRESSES = (
     "/ui/search?query=oolong+kettle&why=user/nothing.md",
     "/ui/review",
     "/ui/review?kind=queue",
+    "/ui/work",
+    "/ui/documents",
     "/ui/calls",
     "/ui/calls?text=nothing",
     "/ui/calls/call?id=question",

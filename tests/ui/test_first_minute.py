@@ -194,7 +194,7 @@ def test_a_vault_is_imported_with_progress_and_undone(site: Site, in_browser: Ca
             page.get_by_role("button", name="Import", exact=True).click()
             page.get_by_role("heading", name="The vault was imported").wait_for()
             said = page.evaluate("sessionStorage.getItem('said')")
-            assert "The zip is sent." in said
+            assert "The file is sent, and is read now." in said
             assert "122 of 122 files are done." in said
             page.get_by_role("link", name="Look at the files").click()
             page.get_by_role("link", name="1", exact=True).wait_for()

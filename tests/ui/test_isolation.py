@@ -11,6 +11,7 @@ from fastapi.routing import iter_route_contexts
 from tests.kit.zips import zipped
 from tests.service.evals.test_run_folder import document
 from tests.ui.conftest import Site, Visitor
+from tests.ui.pushing import push_documents
 
 from memex.evals.runs import store
 from memex.http.app import create_app
@@ -25,6 +26,7 @@ CALL = "call-of-alice"
 SHOWN = "dry-run-of-alice"
 IMPORT = "import-of-alice"
 DELETION = "deletion-of-alice"
+UPLOADED = "imp_of_alice"
 CHAT = make_conversation_id("chatgpt", "", "chat")
 OLD_CHAT = make_conversation_id("chatgpt", "", "old")
 OWNERS = ("alice", "admin as alice")
@@ -63,6 +65,7 @@ PAGES: dict[str, Row] = {
     "GET /ui/memory/versions": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/diff": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/blame": Row(404, NOTE_QUERY, of_admin=422),
+    "GET /ui/memory/evidence": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/seen": Row(404, NOTE_QUERY | {"version": "1"}, of_admin=422),
     "GET /ui/memory/new": Row(200),
     "GET /ui/memory/edit": Row(404, NOTE_QUERY, of_admin=422),
@@ -86,11 +89,24 @@ PAGES: dict[str, Row] = {
     "GET /ui/conversations/thread": Row(404, {"id": CHAT}),
     "GET /ui/conversations/sources": Row(200),
     "GET /ui/conversations/delete": Row(404, {"id": CHAT}),
-    "POST /ui/conversations/delete": Row(404, form={"id": CHAT, "counted": "1-1-24"}),
+    "POST /ui/conversations/delete": Row(404, form={"id": CHAT, "counted": "1-1-24-0"}),
     "GET /ui/conversations/deleted": Row(404, {"id": DELETION}),
+    "POST /ui/conversations/distil": Row(404, form={"id": CHAT}, of_admin=422),
+    "POST /ui/conversations/distil/write": Row(404, form={"dry_run_id": SHOWN}),
+    "GET /ui/conversations/import": Row(200),
+    "POST /ui/conversations/import": Row(422),
+    "GET /ui/conversations/imported": Row(404, {"id": UPLOADED}),
+    "POST /ui/conversations/import/cancel": Row(404, form={"id": UPLOADED}),
+    "GET /ui/documents": Row(200),
+    "GET /ui/documents/remove": Row(404, {"root": "repo"}, of_admin=422),
+    "POST /ui/documents/remove": Row(404, form={"root": "repo"}, of_admin=422),
     "GET /ui/review": Row(200),
     "POST /ui/review/decide": Row(303, form={"decision": "apply secret:none"}),
     "POST /ui/review/undo": Row(404, form={"decided": CALL}),
+    "GET /ui/work": Row(200),
+    "POST /ui/work/decide": Row(404, form={"decision": "done 0123456789"}, of_admin=422),
+    "POST /ui/work/link": Row(422, form={"label": "none"}),
+    "POST /ui/work/read-from": Row(404, form={"project": "zeus", "other": "apollo"}, of_admin=422),
     "GET /ui/people": Row(200, of_agents=403),
     "GET /ui/people/user": Row(200, {"user": "alice"}, of_agents=403),
     "POST /ui/people/quota": Row(303, form={"user": "nobody", "files": "1000"}, of_agents=403),
@@ -173,6 +189,8 @@ class House:
         )
         assert shown.is_success, shown.text
         self._keep_conversations()
+        push_documents(self.alice_api, {f"{WORD}.md": "# Hello\n"}, f"{WORD}.env")
+        home.served.run(self._keep_upload(home))
         old = home.visitor(bound_to="alice")
         old.get("/ui/memory")
         kept = old.secret
@@ -189,6 +207,11 @@ class House:
             "their admin as alice": self._looking_at_alice(theirs),
         }
 
+    def documents(self) -> list[str]:
+        """Return the paths of the documents of alice."""
+        listed = self.alice_api.get("/v1/documents").json()["documents"]
+        return [one["path"] for one in listed]
+
     def _keep_conversations(self) -> None:
         """Give alice a conversation, and the receipt of another one that she deleted."""
         said = {"id": "1", "role": "user", "text": f"The word is {WORD}."}
@@ -203,6 +226,19 @@ class House:
             f"/v1/conversations/{OLD_CHAT}", headers={"Memex-Tool-Call-Id": DELETION}
         )
         assert gone.is_success, gone.text
+
+    async def _keep_upload(self, home: Site) -> None:
+        """Give alice an upload that has ended."""
+        assert home.served.service is not None
+        database = home.served.service.database
+        async with database.maintenance() as connection:
+            await connection.execute(
+                b"insert into conversation_import "
+                b"(scope_id, tenant_id, import_id, name, is_dry_run, state, ended_at) "
+                b"select scope_id, tenant_id, %s, %s, false, 'done', now() from scope "
+                b"where kind = 'conversations' and key = 'alice' and tenant_id = %s",
+                [UPLOADED, f"{WORD}.zip", await ensure_tenant(database, home.tenant)],
+            )
 
     async def _keep_run(self, home: Site, run_id: str) -> None:
         assert home.served.service is not None
@@ -287,6 +323,7 @@ def test_nobody_sees_or_changes_what_is_not_theirs(house: House, route: str) -> 
 
     assert house.versions() == before
     assert house.conversations() == [CHAT]
+    assert house.documents() == [f"{WORD}.md"]
 
 
 def test_the_owners_change_what_is_theirs(new_site: Callable[[], Site]) -> None:

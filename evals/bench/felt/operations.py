@@ -83,7 +83,7 @@ def reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: i
     paths = [f"{FOLDER}/{known[at * len(known) // calls].path}" for at in range(calls)]
 
     def asking(make: Callable[..., HttpRequest], *names: str, **more: Any) -> MakeRequest:
-        return _each([make(*names, query=query, **more) for query in queries])
+        return each([make(*names, query=query, **more) for query in queries])
 
     return [
         MeasuredCall("find", calls, asking(requests.tool, "memory_find"), asking(requests.plain, "find")),
@@ -91,8 +91,8 @@ def reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: i
         MeasuredCall(
             "read",
             calls,
-            _each([requests.tool("memory_read", path=path) for path in paths]),
-            _each([requests.plain("read", path=path) for path in paths]),
+            each([requests.tool("memory_read", path=path) for path in paths]),
+            each([requests.plain("read", path=path) for path in paths]),
         ),
     ]
 
@@ -103,8 +103,8 @@ def mcp_reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], call
     find = [requests.mcp("/mcp/files", "memory_find", query=query) for query in queries]
     context = [requests.mcp("/mcp", "memory_context", query=query, budget=BUDGET) for query in queries]
     return [
-        MeasuredCall("find over MCP", calls, _each(find)),
-        MeasuredCall("context over MCP", calls, _each(context)),
+        MeasuredCall("find over MCP", calls, each(find)),
+        MeasuredCall("context over MCP", calls, each(context)),
     ]
 
 
@@ -152,7 +152,7 @@ def writes(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: 
     ]
 
 
-def _each(requests: Sequence[HttpRequest]) -> MakeRequest:
+def each(requests: Sequence[HttpRequest]) -> MakeRequest:
     """Return what gives the requests one after the other, and begins anew at their end."""
 
     def cycle() -> Iterator[HttpRequest]:

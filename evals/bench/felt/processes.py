@@ -62,8 +62,9 @@ def cpu_s(pid: int) -> float:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment of this process without any setting of Memex."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("MEMEX_", "DATABASE_"))}
+    """Return the environment of this process without any setting of Memex, and without an embedder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMEX_", "DATABASE_"))}
+    return kept | {"MEMEX_EMBEDDER": "none"}
 
 
 @contextmanager

@@ -2,18 +2,42 @@
 
 from datetime import datetime
 
+from memex.api.documents.documents import Documents
 from memex.api.protocol import MemexApi
+from memex.api.work.work import Work
 from memex.call_context import CallContext
 from memex.service.search.changes import ChangesResult
+from memex.service.search.topics import TopicsResult
+from memex.service.tools.prompt_block import PromptBlockResult, PromptProfile
 from memex.service.vaults.browsing import BrowseResult, FileKind
 
 
 class BrowsableMemory:
-    """The part of `UserMemory` that looks through mounts and folders."""
+    """The part of `UserMemory` that looks through mounts and folders, and at work, and that begins a prompt."""
 
     def __init__(self, api: MemexApi, context: CallContext) -> None:
         self._api = api
         self._context = context
+        self.documents = Documents(api.documents, context)  # files of folders, mirrored beside memory
+        self.work = Work(api.work, context)  # where work stands, as sessions with agents say
+
+    async def catalogue(self, *, max_chars: int = 8_000) -> str:
+        """Return a line for each file, at most `max_chars` characters."""
+        return await self._api.catalogue(self._context, max_chars=max_chars)
+
+    async def prompt_block(
+        self,
+        *,
+        budget: int | None = None,
+        project: str | None = None,
+        profile: PromptProfile | None = None,
+        tool_call_id: str | None = None,
+    ) -> PromptBlockResult:
+        """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
+        context = self._context.under(tool_call_id)
+        return PromptBlockResult.model_validate(
+            await self._api.prompt_block(context, budget=budget, project=project, profile=profile)
+        )
 
     async def browse(
         self,
@@ -53,3 +77,14 @@ class BrowsableMemory:
         """Return the newest changes of all mounts, the newest first; `as_of` takes the time of one."""
         found = await self._api.changes(self._context.under(tool_call_id), limit=limit, until=until)
         return ChangesResult.model_validate(found)
+
+    async def topics(
+        self, project: str | None = None, *, limit: int = 100, tool_call_id: str | None = None
+    ) -> TopicsResult:
+        """Return the tags of a project, or of all files, with how many files bear each; most files first.
+
+        Raises:
+            ProjectNotFound: the user has no such project.
+        """
+        found = await self._api.topics(self._context.under(tool_call_id), project=project, limit=limit)
+        return TopicsResult.model_validate(found)

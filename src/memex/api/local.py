@@ -16,9 +16,10 @@ from memex.api.local_administration import LocalAdministration
 from memex.api.local_browsing import LocalBrowsing
 from memex.api.local_conversations import LocalConversations
 from memex.api.protocol import Document, ReplayableKind
+from memex.api.work.local_work import LocalWork
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.identity import keys, quotas, users
+from memex.service.identity import keys
 from memex.service.identity.keys import render_key
 from memex.service.log import blame, exposure, queue
 from memex.service.log.call_list import CallQuery
@@ -29,14 +30,14 @@ from memex.service.log.replay.requests import replay_call, replay_changed, repla
 from memex.service.review.deciding import decide
 from memex.service.review.items import Decision, ItemDecision, ItemKind
 from memex.service.review.waiting import list_review
-from memex.service.secrets import policies, scan
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PromptProfile, prompt_block
 from memex.service.vaults.transfer_report import Progress
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
-from memex.store.access import Access, Role, SecretPolicy
+from memex.settings import Settings
+from memex.store.access import Access, Role
 from memex.store.database import Connection
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
@@ -89,6 +90,10 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
     @property
     def conversations(self) -> LocalConversations:
         return LocalConversations(self.caller)
+
+    @property
+    def work(self) -> LocalWork:
+        return LocalWork(self.caller)
 
     async def me(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)
@@ -189,11 +194,21 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
         return await service.catalogue(caller, max_chars=max_chars)
 
     async def prompt_block(
-        self, context: CallContext, *, budget: int | None = None, project: str | None = None
+        self,
+        context: CallContext,
+        *,
+        budget: int | None = None,
+        project: str | None = None,
+        profile: PromptProfile | None = None,
     ) -> Document:
         service, caller = await self.caller(context, "prompt_block")
         block = await prompt_block(
-            service, caller, budget=budget, project=project, tool_call_id=context.tool_call_id
+            service,
+            caller,
+            budget=budget,
+            project=project,
+            profile=profile,
+            tool_call_id=context.tool_call_id,
         )
         return block.model_dump(mode="json")
 
@@ -203,7 +218,13 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
         return found.model_dump(mode="json")
 
     async def calls_that_saw(
-        self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
+        self,
+        context: CallContext,
+        path: str,
+        version: int | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Document:
         service, caller = await self.caller(context)
         found = await exposure.calls_that_saw(service, caller, path, version, limit=limit, cursor=cursor)
@@ -267,55 +288,6 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
             progress=progress,
         )
         return done.model_dump(mode="json")
-
-    async def spending(self, context: CallContext, *, days: int) -> Document:
-        service, caller = await self.caller(context)
-        return (await service.spending(caller, days=days)).model_dump(mode="json")
-
-    async def list_users(
-        self, context: CallContext, *, limit: int = 100, cursor: str | None = None, query: str = ""
-    ) -> Document:
-        service, caller = await self.caller(context)
-        found = await users.list_users(service, caller, limit=limit, cursor=cursor, query=query)
-        return found.model_dump(mode="json")
-
-    async def read_user(self, context: CallContext, user: str) -> Document:
-        service, caller = await self.caller(context)
-        return (await users.read_user(service, caller, user)).model_dump(mode="json")
-
-    async def list_quotas(self, context: CallContext) -> Document:
-        service, caller = await self.caller(context)
-        return (await quotas.list_quotas(service, caller)).model_dump(mode="json")
-
-    async def set_quota(
-        self, context: CallContext, kind: quotas.Kind, name: str, limits: Mapping[str, int]
-    ) -> Document:
-        service, caller = await self.caller(context)
-        made = await quotas.set_quota(service, caller, kind, name, quotas.QuotaLimits(**limits))
-        return made.model_dump(mode="json")
-
-    async def show_secret_policies(self, context: CallContext) -> Document:
-        service, caller = await self.caller(context)
-        return (await policies.show_policies(service, caller)).model_dump(mode="json")
-
-    async def set_secret_policies(
-        self, context: CallContext, *, remember: SecretPolicy | None, files: SecretPolicy | None
-    ) -> Document:
-        service, caller = await self.caller(context)
-        change = policies.SecretPoliciesChange(remember=remember, files=files)
-        return (await policies.set_policies(service, caller, change)).model_dump(mode="json")
-
-    async def scan_secrets(
-        self,
-        context: CallContext,
-        *,
-        all_users: bool = False,
-        history: bool = False,
-        cursor: str | None = None,
-    ) -> Document:
-        service, caller = await self.caller(context)
-        found = await scan.scan(service, caller, all_users=all_users, history=history, cursor=cursor)
-        return found.model_dump(mode="json")
 
     async def list_projects(self, context: CallContext) -> Document:
         found = await self._administer(context, "project_list", {}, tenants.list_projects)
@@ -472,3 +444,14 @@ class OwnedMemex(LocalMemex):
     async def revoke_key(self, context: CallContext, key: int) -> Document:  # noqa: ARG002  # as above
         revoked = await tenants.revoke_key((await self.service()).database, self._tenant, key)
         return {"tenant": self._tenant, **render_key(revoked)}
+
+
+def with_database(settings: Settings, database_url: str | None, data_dir: str | Path | None) -> Settings:
+    """Return the settings with the database that the caller names."""
+    given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if data_dir is not None and database_url is None:
+        changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
+    if changed:
+        changed["agent_database_url"] = None  # of the database of the environment
+    return settings.model_copy(update=changed)

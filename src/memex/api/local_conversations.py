@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from memex.call_context import CallContext
-from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations import events, finding, putting, reading, removing, wanted
+from memex.service.distil import distil as distilling
+from memex.service.distil import evidence as evidence_reading
+from memex.service.distil import tool as distil_tool
 from memex.service.service import Caller, Service
 
 Document = dict[str, Any]
@@ -28,9 +31,9 @@ class LocalConversations:
         return done.model_dump(mode="json")
 
     async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        service, caller = await self._caller(context, putting.WANTED)
-        arguments = putting.WANTED_TOOL.parse(dict(asked))
-        done = await putting.wanted(service, caller, arguments, tool_call_id=context.tool_call_id)
+        service, caller = await self._caller(context, wanted.WANTED)
+        arguments = wanted.WANTED_TOOL.parse(dict(asked))
+        done = await wanted.wanted(service, caller, arguments, tool_call_id=context.tool_call_id)
         return done.model_dump(mode="json")
 
     async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
@@ -57,4 +60,26 @@ class LocalConversations:
     async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
         service, caller = await self._caller(context, removing.NAME)
         done = await removing.delete(service, caller, dict(asked), tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def put_events(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._caller(context, events.PUT)
+        arguments = events.PUT_TOOL.parse(dict(asked))
+        done = await events.put(service, caller, arguments, tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def heard(self, context: CallContext) -> Document:
+        service, caller = await self._caller(context, events.HEARD)
+        return (await events.heard(service, caller, tool_call_id=context.tool_call_id)).model_dump(
+            mode="json"
+        )
+
+    async def distil(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._caller(context, distil_tool.NAME)
+        done = await distilling.distil(service, caller, dict(asked), tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def evidence(self, context: CallContext, of: str) -> Document:
+        service, caller = await self._caller(context, evidence_reading.NAME)
+        done = await evidence_reading.read_evidence(service, caller, of, tool_call_id=context.tool_call_id)
         return done.model_dump(mode="json")

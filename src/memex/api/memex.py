@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack
 
 from memex.api.browsing import BrowsableMemory
 from memex.api.conversations import Conversations
-from memex.api.local import OwnedMemex
+from memex.api.local import OwnedMemex, with_database
 from memex.api.moments import AsOf, to_json
 from memex.api.protocol import MemexApi
 from memex.api.remote import RemoteMemex
@@ -28,16 +28,17 @@ from memex.service.log.call_list import CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.counterfactual import ChangedResult, ReplayChanges
 from memex.service.log.replay.replay import ReplayResult
+from memex.service.search.links import LinksResult
 from memex.service.tidy import TidyResult
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
-from memex.service.tools.files import FindResult, LinksResult, ListResult, ReadResult
-from memex.service.tools.prompt_block import PromptBlockResult
+from memex.service.tools.files import FindResult, ListResult, ReadResult
 from memex.service.tools.remember_answer import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.tools.tool import ToolResult
 from memex.service.tools.write_many import WriteManyResult
-from memex.settings import SearchMode, Settings, read_settings
+from memex.settings import Band, FindMode, Include, read_settings
+from memex.toolcalls import including
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=ToolResult)
@@ -87,7 +88,7 @@ class Memex:
                 )
             self._api = RemoteMemex(url, key, timeout_s=timeout_s)
         else:
-            own = _settings(settings, database_url, data_dir)
+            own = with_database(settings, database_url, data_dir)
             start = partial(running_service, own, with_worker=True)
             self._api = OwnedMemex(start, tenant, role="agent", is_tenant_made=True)
 
@@ -107,7 +108,12 @@ class Memex:
         await self._api.close()
 
     def for_user(
-        self, user_id: str | None = None, *, actor: str | None = None, project: str | None = None
+        self,
+        user_id: str | None = None,
+        *,
+        actor: str | None = None,
+        project: str | None = None,
+        include: Include = None,
     ) -> "UserMemory":
         """Return the memory of one user, as an agent has it.
 
@@ -116,8 +122,9 @@ class Memex:
                 HTTP that is bound to its user.
             actor: who acts for the user, such as the program's name; kept with what it writes.
             project: the slug of the one that the work is about, by default for each call.
+            include: what contexts hold beside memory, such as `["conversations"]`, also through an integration.
         """
-        return UserMemory(self._api, CallContext(user_id, actor, project))
+        return UserMemory(self._api, CallContext(user_id, actor, project), include=include)
 
 
 class UserMemory(BrowsableMemory):
@@ -127,8 +134,9 @@ class UserMemory(BrowsableMemory):
     from memory as it stood then. All raise `MemexError`s with a `code` and a hint.
     """
 
-    def __init__(self, api: MemexApi, context: CallContext) -> None:
+    def __init__(self, api: MemexApi, context: CallContext, *, include: Include = None) -> None:
         super().__init__(api, context)
+        self._include = include
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
         self.search = Search(api, context)  # why a search shows a file, or does not
         self.conversations = Conversations(api.conversations, context)  # evidence, beside memory
@@ -150,11 +158,9 @@ class UserMemory(BrowsableMemory):
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
 
         With `statements` a dry run lists them. `dry_run_id` writes what that one showed, or raises `PlanChanged`.
-
         `outdated` takes out stored statements that no longer hold, by the handles that an earlier answer gives in
         its `rivals` and `candidates`; `both_hold` says of such statements that they hold beside the newer one. At
         most 10 handles count. Without any the text is required.
-
         `said_at` is the day, or the `datetime` with its zone, at which the text was said; by default that is now.
 
         Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
@@ -185,6 +191,8 @@ class UserMemory(BrowsableMemory):
         known_hash: str | None = None,
         as_of: AsOf | None = None,
         planner: Literal["builtin"] | None = None,
+        min_confidence: Band | None = None,
+        include: Include = None,
         tool_call_id: str | None = None,
     ) -> ContextResult:
         """Return what memory holds about a question: verbatim, at most `budget` characters, with its sources."""
@@ -199,6 +207,8 @@ class UserMemory(BrowsableMemory):
             known_hash=known_hash,
             as_of=to_json(as_of),
             planner=planner,
+            min_confidence=min_confidence,
+            include=None if include is None else list(include),
         )
 
     async def find(
@@ -209,11 +219,13 @@ class UserMemory(BrowsableMemory):
         project: str | None = None,
         prefix: str | None = None,
         tags: Sequence[str] = (),
-        mode: SearchMode | None = None,
+        mode: FindMode | None = None,
+        min_score: float | None = None,
         as_of: AsOf | None = None,
+        include: Include = None,
         tool_call_id: str | None = None,
     ) -> FindResult:
-        """Return the files that answer a query best, by words or, depending on `mode`, by words and vectors."""
+        """Return the files that answer a query best; in mode `vectors`, those of a cosine from `min_score` on."""
         return await self._call(
             "memory_find",
             FindResult,
@@ -224,7 +236,9 @@ class UserMemory(BrowsableMemory):
             prefix=prefix,
             tags=list(tags),
             mode=mode,
+            min_score=min_score,
             as_of=to_json(as_of),
+            include=include and list(include),
         )
 
     async def read(
@@ -453,8 +467,7 @@ class UserMemory(BrowsableMemory):
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
         """Return the attempts at one call, the newest first, with the operations inside each."""
-        found = await self._api.operation(self._context, tool_call_id)
-        return list(map(OperationResult.model_validate, found))
+        return [*map(OperationResult.model_validate, await self._api.operation(self._context, tool_call_id))]
 
     async def replay(
         self, tool_call_id: str, **changed: Unpack[ReplayChanges]
@@ -467,34 +480,12 @@ class UserMemory(BrowsableMemory):
         result = await self._api.replay(self._context, tool_call_id, changes)
         return (ChangedResult if changes else ReplayResult).model_validate(result)
 
-    async def catalogue(self, *, max_chars: int = 8_000) -> str:
-        """Return a line for each file, at most `max_chars` characters."""
-        return await self._api.catalogue(self._context, max_chars=max_chars)
-
-    async def prompt_block(
-        self, *, budget: int | None = None, project: str | None = None, tool_call_id: str | None = None
-    ) -> PromptBlockResult:
-        """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
-        return PromptBlockResult.model_validate(
-            await self._api.prompt_block(self._context.under(tool_call_id), budget=budget, project=project)
-        )
-
     async def execute(
         self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Run a tool by its name with arguments as a model gave them, and return its result as JSON."""
-        return await self._api.execute(self._context.under(tool_call_id), tool, arguments)
+        context = self._context.under(tool_call_id)
+        return await self._api.execute(context, tool, including(tool, arguments, self._include))
 
     async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
         return kind.model_validate(await self.execute(tool, arguments, tool_call_id=tool_call_id))
-
-
-def _settings(settings: Settings, database_url: str | None, data_dir: str | Path | None) -> Settings:
-    """Return the settings with the database that the caller names."""
-    given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
-    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if data_dir is not None and database_url is None:
-        changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
-    if changed:
-        changed["agent_database_url"] = None  # of the database of the environment
-    return settings.model_copy(update=changed)

@@ -9,6 +9,8 @@ from memex.call_context import CallContext
 
 if TYPE_CHECKING:
     from memex.api.conversations import ConversationsApi
+    from memex.api.documents.documents import DocumentsApi
+    from memex.api.work.work import WorkApi
     from memex.service.review.items import Decision, ItemKind
     from memex.service.vaults.transfer_report import Progress
     from memex.service.vaults.vault_export import Writer
@@ -24,6 +26,16 @@ class MemexApi(Protocol):
     @property
     def conversations(self) -> "ConversationsApi":
         """What can be asked about imported conversations."""
+        ...
+
+    @property
+    def documents(self) -> "DocumentsApi":
+        """What can be asked about documents."""
+        ...
+
+    @property
+    def work(self) -> "WorkApi":
+        """What can be asked about work."""
         ...
 
     async def me(self, context: CallContext) -> Document:
@@ -97,7 +109,12 @@ class MemexApi(Protocol):
         ...
 
     async def prompt_block(
-        self, context: CallContext, *, budget: int | None = None, project: str | None = None
+        self,
+        context: CallContext,
+        *,
+        budget: int | None = None,
+        project: str | None = None,
+        profile: Literal["agent", "project"] | None = None,
     ) -> Document:
         """Return the text for a system prompt."""
         ...
@@ -116,14 +133,24 @@ class MemexApi(Protocol):
         """Return the newest changes of all mounts, the newest first."""
         ...
 
+    async def topics(self, context: CallContext, *, project: str | None = None, limit: int = 100) -> Document:
+        """Return the tags of a project, or of all files, with how many files bear each."""
+        ...
+
     async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
         """Return why a search with these arguments shows the file at `path`, or does not."""
         ...
 
     async def calls_that_saw(
-        self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
+        self,
+        context: CallContext,
+        path: str,
+        version: int | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Document:
-        """Return the calls that saw a version of a file, the newest first."""
+        """Return the calls that saw a version of a file, by default the newest; the newest call first."""
         ...
 
     async def revisions_seen(self, context: CallContext, tool_call_id: str) -> Document:
@@ -251,6 +278,10 @@ class MemexApi(Protocol):
         cursor: str | None = None,
     ) -> Document:
         """Return where secrets stand that are stored already, a page at a time."""
+        ...
+
+    async def init_project(self, context: CallContext, slug: str) -> Document:
+        """Make a project of which the user is a member, where agents may; see `POST /v1/projects`."""
         ...
 
     async def list_projects(self, context: CallContext) -> Document:

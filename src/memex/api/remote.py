@@ -7,8 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memex.api.documents.remote_documents import RemoteDocuments
 from memex.api.protocol import Document
 from memex.api.remote_conversations import RemoteConversations
+from memex.api.work.remote_work import RemoteWork
 from memex.call_context import CallContext
 from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
 from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
@@ -28,6 +30,16 @@ class RemoteMemex(Remote):
     def conversations(self) -> RemoteConversations:
         """What can be asked about imported conversations."""
         return RemoteConversations(self)
+
+    @property
+    def documents(self) -> RemoteDocuments:
+        """What can be asked about documents."""
+        return RemoteDocuments(self)
+
+    @property
+    def work(self) -> RemoteWork:
+        """What can be asked about work."""
+        return RemoteWork(self)
 
     async def import_vault(
         self,

@@ -30,7 +30,10 @@ class RemoteConversations:
         return dict(answer.json())
 
     async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        return await self._post(context, "/conversations/wanted", asked)
+        # Without an id of its own the call is not logged.
+        return await self._remote.json(
+            "POST", "/conversations/wanted", headers=context_headers(context), body=dict(asked)
+        )
 
     async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
         return await self._post(context, "/conversations/find", asked)
@@ -50,6 +53,22 @@ class RemoteConversations:
 
     async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
         return await self._post(context, "/conversations/delete", asked)
+
+    async def put_events(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        return await self._post(context, "/events", asked)
+
+    async def heard(self, context: CallContext) -> Document:
+        return await self._get(context, "/events/heard", {})
+
+    async def distil(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        given = {name: value for name, value in asked.items() if name != "conversation"}
+        if (named := asked.get("conversation")) is None:
+            return await self._post(context, "/conversations/distil", given)
+        given.pop("since", None)
+        return await self._post(context, f"/conversations/{quote_segment(str(named))}/distil", given)
+
+    async def evidence(self, context: CallContext, of: str) -> Document:
+        return await self._get(context, "/evidence", {"of": of})
 
     async def _post(self, context: CallContext, path: str, asked: Mapping[str, Any]) -> Document:
         body = {name: value for name, value in asked.items() if value is not None}

@@ -12,7 +12,7 @@ import typer
 from memex.cli.parameters import skip_needless_coercion
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
-CONVERSATIONS = "Conversations"
+CONVERSATIONS, DOCUMENTS, WORK = "Conversations", "Documents", "Work"
 
 COMPLETION = "_MEMEX_COMPLETE"  # set by the shell, which asks how a command may go on
 
@@ -27,6 +27,7 @@ COMMANDS = (
     (MEMORY, "demo", "memory.demo:demo"),
     (FILES, "list", "memory.files:list_files"),
     (FILES, "folders", "memory.folders:folders"),
+    (FILES, "topics", "memory.topics:topics"),
     (FILES, "links", "memory.folders:links"),
     (FILES, "changes", "memory.folders:changes"),
     (FILES, "read", "memory.files:read"),
@@ -46,12 +47,17 @@ COMMANDS = (
     (CONVERSATIONS, "timeline", "conversations.reading:timeline"),
     (CONVERSATIONS, "corpus", "conversations.reading:corpus"),
     (CONVERSATIONS, "sources", "conversations.reading:sources"),
+    (CONVERSATIONS, "distil", "conversations.distil:distil"),
+    (CONVERSATIONS, "evidence", "conversations.distil:evidence"),
     (CONVERSATIONS, "schema", "conversations.sql:schema"),
     (CONVERSATIONS, "query", "conversations.sql:query"),
     (CONVERSATIONS, "sql", "conversations.sql:sql"),
     (CONVERSATIONS, "backfill", "operate.index:backfill_conversations"),
     (CONVERSATIONS, "rebuild", "operate.index:rebuild_conversations"),
+    (CONVERSATIONS, "capture", "conversations.capture:app"),
     (CONVERSATIONS, "conversations", "conversations.removing:app"),
+    (DOCUMENTS, "docs", "documents.main:app"),
+    (WORK, "work", "work.main:app"),
     (VERSIONS, "history", "memory.revisions:history"),
     (VERSIONS, "diff", "memory.revisions:diff"),
     (VERSIONS, "restore", "memory.revisions:restore"),

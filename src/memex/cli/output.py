@@ -128,14 +128,14 @@ class Screen:
         else:
             print("".join(_make_harmless(part)[0] for part in parts), file=self._stream)
 
-    def paragraph(self, *parts: StyledText) -> None:
-        """Print a text indented by two columns; on a terminal it breaks between words."""
+    def paragraph(self, *parts: StyledText, indent: int = 2) -> None:
+        """Print an indented text; on a terminal it breaks between words."""
         if self.is_terminal:
             from rich.padding import Padding
 
-            self._show(Padding(_styled_text(parts), (0, 0, 0, 2)))
+            self._show(Padding(_styled_text(parts), (0, 0, 0, indent)))
         else:
-            self.line("  ", *parts)
+            self.line(" " * indent, *parts)
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
         """Print rows below the names of their columns; in a pipe nothing is folded or cut.

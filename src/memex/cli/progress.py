@@ -45,3 +45,29 @@ def counting_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
             show(what, done, total)
 
         yield count
+
+
+@contextmanager
+def rising_count(text: str) -> Iterator[Callable[[int], None]]:
+    """Return a function that counts on stderr what is done of work whose total is unknown.
+
+    Its argument is how many more are done. `text` shows the count, such as `"Read {:,} messages"`. Nothing is
+    shown if stderr is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _more: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task(text.format(0), total=None)
+        done = 0
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            bar.update(task, description=text.format(done))
+
+        yield count

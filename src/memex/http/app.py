@@ -13,6 +13,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from memex import distribution
+from memex.api.uploads.imports import UploadedImports
 from memex.errors import MemexError
 from memex.http import docs_page, problems
 from memex.http.callers import documented_headers
@@ -21,6 +22,8 @@ from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
     browse,
     conversations,
+    documents,
+    events,
     files,
     mcp,
     me,
@@ -34,8 +37,9 @@ from memex.http.routes import (
     transfer,
 )
 from memex.http.routes.state import greeting, health, metrics
-from memex.http.routes.tenant import admin, erasures, evals, keys, secrets
+from memex.http.routes.tenant import admin, erasures, evals, keys, projects, secrets
 from memex.http.routes.tenant import health as tenant_health
+from memex.http.routes.work import places, standing
 from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
@@ -71,7 +75,11 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_service() as service, mcp.McpServers(service, known) as app.state.mcp:
+        async with (
+            open_service() as service,
+            mcp.McpServers(service, known) as app.state.mcp,
+            UploadedImports(service, known) as app.state.imports,
+        ):
             app.state.service, app.state.metrics_key = service, known.metrics_key
             yield
 
@@ -102,6 +110,8 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         tools,
         browse,
         conversations,
+        documents,
+        events,
         files,
         operations,
         provenance,
@@ -110,10 +120,13 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         transfer,
         prompt_block,
         tidy,
+        standing,
+        places,
         greeting,
         docs_page,
         health,
         metrics,
+        projects,
     ):
         app.include_router(part.router)
     for router in (me.router, operations.replayable_router):
@@ -125,6 +138,8 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         tools,
         browse,
         conversations,
+        documents,
+        events,
         files,
         operations,
         provenance,
@@ -133,6 +148,8 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         transfer,
         prompt_block,
         tidy,
+        standing,
+        places,
     ):
         app.include_router(part.admin_router)
     app.include_router(mcp.router)

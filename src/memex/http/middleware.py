@@ -23,10 +23,14 @@ from memex.store.waiting.fair_queue import expect_turns_soon
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
 MAX_VAULT_BYTES = 16 << 20  # a zip to import
 MAX_VAULT_FORM_BYTES = MAX_VAULT_BYTES + (64 << 10)  # with the rest of the form
+MAX_UPLOAD_FORM_BYTES = (2 << 30) + (
+    64 << 10
+)  # an export of conversations; MEMEX_MAX_UPLOAD_BYTES may allow less
 MAX_BYTES_AT = {
     "/v1/import": MAX_VAULT_BYTES,
     "/v1/admin/import": MAX_VAULT_BYTES,
     "/ui/memory/import": MAX_VAULT_FORM_BYTES,
+    "/ui/conversations/import": MAX_UPLOAD_FORM_BYTES,
 }
 MAX_REQUEST_ID_CHARS = 200
 

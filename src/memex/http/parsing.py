@@ -1,8 +1,9 @@
 """What a request may say only once, and only where somebody reads it: the keys of its JSON, and its parameters."""
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args, get_origin
 
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
@@ -40,22 +41,28 @@ def check_lines(body: bytes) -> None:
                 raise ValidationFailed(f"Line {number}: {error.message}", hint=error.hint) from None
 
 
-def query_names(dependant: Dependant) -> frozenset[str]:
-    """Return the query parameters that a route takes."""
-    own = frozenset(field.alias for field in dependant.query_params)
-    return own.union(*map(query_names, dependant.dependencies))
+def query_names(dependant: Dependant) -> dict[str, bool]:
+    """Return the query parameters that a route takes, each with whether it may come more than once."""
+    names = {field.alias: _is_list(field.field_info.annotation) for field in dependant.query_params}
+    for one in dependant.dependencies:
+        names |= query_names(one)
+    return names
 
 
-def check_query(request: Request, known: frozenset[str]) -> None:
-    """Refuse a query parameter that the route does not take, or that came twice; raises ValidationFailed."""
+def _is_list(annotation: Any) -> bool:
+    return any(get_origin(one) is list for one in (annotation, *get_args(annotation)))
+
+
+def check_query(request: Request, known: Mapping[str, bool]) -> None:
+    """Refuse a query parameter that the route does not take, or that came too often; raises ValidationFailed."""
     if not request.scope["query_string"]:
         return
     given = [name for name, _ in request.query_params.multi_items()]
-    if unknown := set(given) - known:
+    if unknown := set(given) - known.keys():
         hint = f"It takes {_listed(known)}." if known else "It takes none."
         raise ValidationFailed(f"This route takes no query parameter {_shown(min(unknown))}.", hint=hint)
-    if len(given) > len(set(given)):
-        twice = next(name for name in given if given.count(name) > 1)
+    twice = next((name for name, times in Counter(given).items() if times > 1 and not known[name]), None)
+    if twice is not None:
         raise ValidationFailed(
             f"The query parameter {_shown(twice)} came more than once.", hint="Send it once."
         )

@@ -7,7 +7,7 @@ good for the next request: uvicorn throws the rest of the body away as it comes,
 from fastapi import Request
 
 from memex.errors import RateLimited
-from memex.service.service import TOOLS, Service
+from memex.service.service import BY_NAME, Service
 from memex.service.tools.aliases import ALIASES
 from memex.store.identity.authentication import Principal
 
@@ -16,7 +16,7 @@ READING = ("GET", "HEAD", "OPTIONS")
 
 def writes(tool: str) -> bool:
     """Whether a tool writes; false for a name of none."""
-    found = TOOLS.get(ALIASES[tool].tool if tool in ALIASES else tool)
+    found = BY_NAME.get(ALIASES[tool].tool if tool in ALIASES else tool)
     return found is not None and not found.is_read_only
 
 

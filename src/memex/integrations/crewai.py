@@ -8,7 +8,7 @@ packages only httpx2 and tenacity, which CrewAI brings along: `pip install --no-
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from memex.errors import ValidationFailed
 from memex.remote import CallContext, Remote
-from memex.toolcalls import run
+from memex.toolcalls import including, run
 
 T = TypeVar("T")
 
@@ -33,8 +33,15 @@ class CrewAIMemoryTool(BaseTool):  # type: ignore[misc]  # as above
     _address: tuple[str, str] = PrivateAttr()
     _context: CallContext = PrivateAttr()
     _allowed_arguments: tuple[str, ...] = PrivateAttr()
+    _include: Sequence[str] | None = PrivateAttr()
 
-    def __init__(self, definition: dict[str, Any], address: tuple[str, str], context: CallContext) -> None:
+    def __init__(
+        self,
+        definition: dict[str, Any],
+        address: tuple[str, str],
+        context: CallContext,
+        include: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(
             name=definition["name"],
             description=definition["description"],
@@ -43,13 +50,17 @@ class CrewAIMemoryTool(BaseTool):  # type: ignore[misc]  # as above
         )
         self._address = address
         self._context = context
+        self._include = include
         self._allowed_arguments = tuple(definition["parameters"]["properties"])
 
     async def _arun(self, **arguments: Any) -> str | ToolFailure:
         async with Remote(*self._address) as remote:  # each call may come from another thread and event loop
-            execute = partial(remote.execute, self._context)
+            execute = partial(self._execute, remote)
             outcome = await run(execute, self.name, arguments, allowed={self.name: self._allowed_arguments})
         return outcome.text if outcome.error is None else ToolFailure(message=outcome.text)
+
+    async def _execute(self, remote: Remote, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return await remote.execute(self._context, tool, including(tool, arguments, self._include))
 
     def _run(self, **arguments: Any) -> str | ToolFailure:
         return _run_to_end(self._arun(**arguments))
@@ -63,6 +74,7 @@ def memory_tools(
     actor: str | None = None,
     project: str | None = None,
     profile: str = "agent",
+    include: Sequence[str] | None = None,
 ) -> list[BaseTool]:
     """Return the tools of a profile over one user's memory, as the service describes them.
 
@@ -73,6 +85,7 @@ def memory_tools(
         actor: who acts for the user, such as the program's name.
         project: the slug of the one that the work is about.
         profile: agent, the two tools, or files, all of them.
+        include: what contexts hold beside memory, such as `["conversations"]`; by default what the service says.
 
     Raises:
         MemexError: there is no address or key, or the service refuses.
@@ -82,7 +95,7 @@ def memory_tools(
         raise ValidationFailed("There is no address or no key.", hint="Set MEMEX_URL and MEMEX_API_KEY.")
     context = CallContext(user_id, actor, project)
     return [
-        CrewAIMemoryTool(definition, address, context)
+        CrewAIMemoryTool(definition, address, context, include)
         for definition in _run_to_end(_definitions(address, profile))
     ]
 

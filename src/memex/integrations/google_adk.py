@@ -12,6 +12,7 @@ from memex.api.memex import Memex, UserMemory
 from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
+from memex.settings import Include
 
 with RequiredExtra("google-adk"):
     from google.adk.events.event import Event
@@ -54,10 +55,15 @@ class MemoryService(BaseMemoryService):
     """ADK's memory service: whose memory it is says the session's `user_id`, which the host gave.
 
     Of a session the user's own words are remembered, each event once however often it is added.
+
+    Args:
+        memex: the service, here or over HTTP.
+        include: as for `Memex.for_user`.
     """
 
-    def __init__(self, memex: Memex) -> None:
+    def __init__(self, memex: Memex, *, include: Include = None) -> None:
         self._memex = memex
+        self._include = include
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember what the user said in a session."""
@@ -83,6 +89,7 @@ class MemoryService(BaseMemoryService):
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return what memory holds about a query as one entry, the text of memory_context, or none."""
-        found = await self._memex.for_user(user_id, actor=app_name).context(query)
+        memory = self._memex.for_user(user_id, actor=app_name, include=self._include)
+        found = await memory.context(query)
         entry = MemoryEntry(content=Content(role="user", parts=[Part(text=found.context)]))
         return SearchMemoryResponse(memories=[entry] if found.context else [])

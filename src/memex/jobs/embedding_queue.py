@@ -4,6 +4,7 @@ A sweep defers jobs for all scopes that changed since they were embedded.
 """
 
 import asyncio
+import time
 from datetime import UTC, datetime
 
 import procrastinate
@@ -12,7 +13,7 @@ from procrastinate import BaseRetryStrategy, RetryDecision
 
 from memex.errors import MemexError
 from memex.jobs.worker import JobQueue, delete_old_jobs, execute, free_stalled
-from memex.service.chunk_embedding import EmbeddingProgress, embed_scope
+from memex.service.chunk_embedding import EmbeddingProgress, embed_scope, estimate
 from memex.store.database import Database
 from memex.store.search import vectors
 from memex.subagent.embedders.interface import Embedder
@@ -27,6 +28,7 @@ FIRST_PAUSE_S = 5
 LONGEST_PAUSE_S = 600
 GIVEN_UP_FOR_S = 3_600.0  # after its job is given up, a scope waits so long for the sweep
 DEFERRED_AT_ONCE = 500  # scopes in one transaction
+PROGRESS_EVERY_S = 30.0  # of a job that is not done by one run
 
 _log = structlog.get_logger("memex.jobs")
 
@@ -51,11 +53,12 @@ def embedding_queue(
     """Return the queue whose jobs embed scopes.
 
     Args:
-        database: a database that has vectors.
+        database: a database that has vectors; without them, only token states are made.
         embedder: the embedder that the jobs use.
         at_once: the number of scopes that are embedded at the same time.
         conversations: also users' conversations.
     """
+    progress = _ProgressLog(database, embedder.name, conversations=conversations)
 
     def add_tasks(app: procrastinate.App) -> None:
         @app.task(name=EMBED, queue=QUEUE, retry=ExponentialBackoff())
@@ -65,7 +68,8 @@ def embedding_queue(
                 await execute(app, "jobs/job_forget_failed", lock=f"{EMBED}:{scope_id}")
             else:
                 async with database.maintenance() as connection:
-                    await vectors.defer(connection, [scope_id])
+                    await vectors.defer(connection, [scope_id], has_vectors=database.has_vectors)
+                await progress.write()
 
         @app.periodic(cron=SWEEP_TIMES)
         @app.task(name=SWEEP, queue=QUEUE, queueing_lock=SWEEP, lock=SWEEP)
@@ -87,18 +91,24 @@ async def sweep(
     """Defer a job for each scope that changed since a model embedded it, and return the number of these scopes.
 
     Args:
-        database: a database that has vectors.
+        database: a database that has vectors; without them, only token states are made.
         model: the name of the embedder.
         failed_before_s: the sweep leaves out scopes that failed more recently than this; their own jobs try again.
         conversations: also users' conversations.
     """
     async with database.maintenance() as connection:
         behind = await vectors.scopes_behind(
-            connection, model, failed_before_s=failed_before_s, conversations=conversations
+            connection,
+            model,
+            failed_before_s=failed_before_s,
+            conversations=conversations,
+            has_vectors=database.has_vectors,
         )
     for start in range(0, len(behind), DEFERRED_AT_ONCE):
         async with database.maintenance() as connection:
-            await vectors.defer(connection, behind[start : start + DEFERRED_AT_ONCE])
+            await vectors.defer(
+                connection, behind[start : start + DEFERRED_AT_ONCE], has_vectors=database.has_vectors
+            )
     if behind:
         _log.info("embedding_deferred", model=model, scopes=len(behind))
     return len(behind)
@@ -117,3 +127,28 @@ async def _embed(database: Database, embedder: Embedder, scope_id: int) -> Embed
             reason=reason,
         )
         raise
+
+
+class _ProgressLog:
+    """Writes into the process log how far the embedding of many texts is, with an estimate."""
+
+    def __init__(self, database: Database, model: str, *, conversations: bool) -> None:
+        self._database = database
+        self._model = model
+        self._conversations = conversations
+        self._next_s = 0.0
+
+    async def write(self) -> None:
+        """Write a line, unless one was written a moment ago."""
+        now = time.monotonic()
+        if now < self._next_s:
+            return
+        self._next_s = now + PROGRESS_EVERY_S
+        found = await estimate(self._database, self._model, conversations=self._conversations)
+        _log.info(
+            "embedding_progress",
+            model=self._model,
+            missing=found.missing,
+            texts_a_second=None if found.texts_a_second is None else round(found.texts_a_second, 1),
+            seconds_left=found.seconds_left,
+        )

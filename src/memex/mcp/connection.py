@@ -6,23 +6,34 @@ from typing import Any
 
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
+from memex.mcp.folders import LocalFolders
+from memex.mcp.project_tools import run_project_tool
 from memex.mcp.tools import OPERATION, OPERATIONS, REVERT
+from memex.mcp.work_tools import run_work_tool
 from memex.service.conversations import finding, reading
+from memex.settings import Include
+from memex.toolcalls import including
 
 
 @dataclass(frozen=True, slots=True)
 class McpConnection:
-    """The Memex of a connection, and for whom it is asked. What a model says cannot change whose memory it is."""
+    """The Memex of a connection, and for whom it is asked. What a model says cannot change whose memory it is.
+
+    `include` is what contexts hold beside memory, as the host says; None for what the service's settings say.
+    `folders` are those of this machine, for a program that runs beside the files.
+    """
 
     api: MemexApi
     context: CallContext
+    include: Include = None
+    folders: LocalFolders | None = None
 
 
 async def run_tool(
-    api: MemexApi, context: CallContext, tool: str, arguments: Mapping[str, Any]
+    connection: McpConnection, context: CallContext, tool: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Run a tool of memory, of conversations, or of the operations that only admins have as tools."""
-    given = dict(arguments)
+    """Run a tool of memory, of conversations, of work, of projects, or of the operations that only admins have."""
+    api, given = connection.api, including(tool, arguments, connection.include)
     if tool == OPERATIONS.name:
         page = OPERATIONS.parse(given)
         return await api.operations(context, limit=page.limit, cursor=page.cursor)
@@ -37,4 +48,7 @@ async def run_tool(
         return await api.conversations.read(context, given)
     if tool == reading.LIST:
         return await api.conversations.list(context, given)
-    return await api.execute(context, tool, given)
+    answer = await run_work_tool(api, context, tool, given)
+    if answer is None:
+        answer = await run_project_tool(api, context, tool, given, connection.folders)
+    return answer if answer is not None else await api.execute(context, tool, given)

@@ -8,7 +8,7 @@ from memex.errors import InvalidPath
 
 SCHEME = "memex://"
 MARKDOWN, PLAIN = "text/markdown", "text/plain"
-CONVERSATIONS = "conversations/"
+CONVERSATIONS, WORK = "conversations/", "work/"
 HINT = "A file's address is memex:// before its path, such as memex://user/profile.md, percent-encoded."
 
 TEMPLATES = (
@@ -47,6 +47,15 @@ CONVERSATION_TEMPLATES = (
         title="A message of an imported conversation",
         uri_template="memex://conversations/{id}/{number}",
         description="A message with those around it.",
+        mime_type=PLAIN,
+    ),
+)
+WORK_TEMPLATES = (
+    types.ResourceTemplate(
+        name="work",
+        title="Where the work of a project stands",
+        uri_template="memex://work/{project}",
+        description="The pack of a project, or of a label of sessions.",
         mime_type=PLAIN,
     ),
 )

@@ -28,10 +28,13 @@ from memex.mcp.resources import (
     MARKDOWN,
     PLAIN,
     TEMPLATES,
+    WORK,
+    WORK_TEMPLATES,
     path_of,
     to_resource,
 )
 from memex.mcp.tools import McpProfile, build_listing
+from memex.mcp.work_tools import CONTEXT, WORK_ALIASES, WORK_PROMPT, work_prompt
 from memex.remote import new_tool_call_id
 from memex.service.conversations import reading
 from memex.service.tools.aliases import translate
@@ -70,6 +73,8 @@ def new_server(
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         name, arguments = translate(params.name, dict(params.arguments or {}))
+        if profile == "work":
+            name, arguments = translate(name, arguments, aliases=WORK_ALIASES)
         if name not in told.allowed:
             raise _unknown_tool(params.name, told.allowed)
         try:
@@ -77,11 +82,15 @@ def new_server(
             connection = _acting(connection_of(context), context)
         except MemexError as error:
             return _failed(error, None)
-        execute = partial(run_tool, connection.api, connection.context.under(tool_call_id))
+        called = connection.context.under(tool_call_id)
+        execute = partial(run_tool, connection, called)
         outcome = await toolcalls.run(execute, name, arguments, allowed=told.allowed)
         if outcome.error is not None:
             return _failed(outcome.error, tool_call_id)
-        return types.CallToolResult(content=[_text(outcome.text)], structured_content=outcome.result)
+        result = outcome.result
+        if result is not None and name == CONTEXT.name != params.name:
+            result = result | {"pack_hash": result["hash"]}  # its name where the other names are from
+        return types.CallToolResult(content=[_text(outcome.text)], structured_content=result)
 
     async def list_resources(
         context: Context, params: types.PaginatedRequestParams | None
@@ -96,7 +105,7 @@ def new_server(
     async def list_templates(
         _: Context, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        own = CONVERSATION_TEMPLATES if profile == "conversations" else ()
+        own = {"conversations": CONVERSATION_TEMPLATES, "work": WORK_TEMPLATES}.get(profile, ())
         return types.ListResourceTemplatesResult(resource_templates=[*TEMPLATES, *own])
 
     async def read_resource(
@@ -111,6 +120,12 @@ def new_server(
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
             )
+        if profile == "work" and path.startswith(WORK):
+            found = await connection.api.work.pack(connection.context, {"project": path.removeprefix(WORK)})
+            text = toolcalls.result_text(CONTEXT.name, found)
+            return types.ReadResourceResult(
+                contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
+            )
         asked = {"path": path}
         file = await connection.api.execute(connection.context, "memory_read", asked)
         return types.ReadResourceResult(
@@ -118,16 +133,23 @@ def new_server(
         )
 
     async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[_PROMPT])
+        return types.ListPromptsResult(prompts=[_PROMPT, *([WORK_PROMPT] if profile == "work" else [])])
 
     async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given = params.arguments or {}
+        if profile == "work" and params.name == WORK_PROMPT.name:
+            connection = _acting(connection_of(context), context)
+            return await work_prompt(connection.api, connection.context, given)
         if params.name != MEMORY_PROMPT:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}.")
         if unknown := set(given) - {"project"}:
             raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
         connection = _acting(connection_of(context), context)
-        block = await connection.api.prompt_block(connection.context, project=given.get("project"))
+        block = await connection.api.prompt_block(
+            connection.context,
+            project=given.get("project"),
+            profile="project" if profile == "project" else None,
+        )
         return types.GetPromptResult(
             description=_PROMPT.description,
             messages=[types.PromptMessage(role="user", content=_text(block["text"]))],
@@ -138,7 +160,7 @@ def new_server(
         "memex",
         title="Memex",
         version=distribution.version(),
-        instructions=prompts.load_text(PROMPT, prompts_dir).body,
+        instructions=_instructions(profile, prompts_dir),
         cache_hints={"tools/list": fresh, "resources/templates/list": fresh, "prompts/list": fresh},
         get_tool_input_schema=lambda _: None,  # no argument of ours is also sent as a header
         on_list_tools=list_tools,
@@ -152,6 +174,12 @@ def new_server(
     # In place of the SDK's own spans, which hold what a caller made up: the service has spans of its own.
     server.middleware[:] = [_translated_errors]
     return server
+
+
+def _instructions(profile: McpProfile, prompts_dir: Path | None) -> str:
+    """Return how to use the tools of a profile."""
+    text = prompts.load_text("project") if profile == "project" else prompts.load_text(PROMPT, prompts_dir)
+    return text.body
 
 
 def refused_result(params: Mapping[str, Any], error: MemexError) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from memex.api.remote import RemoteMemex
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.mcp.connection import McpConnection
+from memex.mcp.folders import LocalFolders
 from memex.mcp.server import new_server
 from memex.mcp.tools import McpProfile
 from memex.postgres import Postgres
-from memex.settings import Settings
+from memex.settings import Include, Settings
 from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
@@ -33,17 +34,23 @@ async def local_memory(
     tenant: str,
     context: CallContext,
     started: "Future[Postgres] | None" = None,
+    include: Include = None,
 ) -> AsyncIterator[McpConnection]:
     """One user's memory in this process; raises as `running_service`."""
     async with running_service(settings, started=started, with_worker=True) as service:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         role = role_of(profile)
-        yield McpConnection(LocalMemex(service, Principal(tenant_id, role), role=role), context)
+        memex = LocalMemex(service, Principal(tenant_id, role), role=role)
+        yield McpConnection(memex, context, include, LocalFolders("", context.user_id or ""))
 
 
 @asynccontextmanager
 async def remote_memory(
-    url: str, settings: Settings, profile: McpProfile, context: CallContext
+    url: str,
+    settings: Settings,
+    profile: McpProfile,
+    context: CallContext,
+    include: Include = None,
 ) -> AsyncIterator[McpConnection]:
     """One user's memory at a running Memex, with the key of the settings.
 
@@ -55,7 +62,8 @@ async def remote_memory(
             f"There is no key for {url}.", hint="Set MEMEX_API_KEY; `memex keys create` makes one."
         )
     async with RemoteMemex(url, settings.api_key.get_secret_value(), role=role_of(profile)) as remote:
-        yield McpConnection(remote, context)
+        folders = LocalFolders(url.rstrip("/"), context.user_id or "")
+        yield McpConnection(remote, context, include, folders)
 
 
 async def serve(

@@ -9,18 +9,26 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from mcp import types
+from memex.mcp.project_tools import PROJECT_TOOLS
+from memex.mcp.work_tools import UNLISTED_TOOLS, WORK_TOOLS
 from memex.service.conversations import finding, reading
 from memex.service.tools.definitions import Profile, ToolDefinition, define
 from memex.service.tools.revisions import RevertResult
 from memex.service.tools.tool import Arguments, Tool, ToolResult
 from memex.store.writes.edits import MAX_REASON_CHARS
 
-McpProfile = Literal["agent", "files", "conversations", "admin"]
+McpProfile = Literal["agent", "files", "conversations", "work", "project", "admin"]
 MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
 DESCRIPTIVE_KEYWORDS = ("title", "description")
-NOTICES = ("SecretResult", "HiddenCharacterResult", "HiddenCharactersResult", "StatementResult")
+NOTICES = (
+    "SecretResult",
+    "HiddenCharacterResult",
+    "HiddenCharactersResult",
+    "StatementResult",
+    "IncludedResult",
+)
 
 
 class ListCallsArguments(Arguments):
@@ -72,7 +80,8 @@ class ToolListing:
 
     Attributes:
         tools: in an order that is always the same.
-        allowed: the arguments that a model may give, by the tool's name.
+        allowed: the arguments that a model may give, by the tool's name; also of tools that are understood and not
+            listed.
     """
 
     tools: tuple[types.Tool, ...]
@@ -82,29 +91,43 @@ class ToolListing:
 @cache
 def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolListing:
     """Return the tools of a profile; prompts of a directory go before ours."""
-    own: Profile = "agent" if profile in ("agent", "conversations") else "files"
+    if profile == "project":
+        told = [
+            _own_tool(tool, title, is_read_only=effect == "reads", is_destructive=effect == "removes")
+            for tool, (title, effect) in PROJECT_TOOLS.items()
+        ]
+        return ToolListing(
+            tuple(told), {tool.name: tuple(tool.arguments.model_fields) for tool in PROJECT_TOOLS}
+        )
+    own: Profile = "agent" if profile in ("agent", "conversations", "work") else "files"
     told = [_render_definition(one) for one in define(own, prompts_dir)]
     if profile == "conversations":
         told += [_own_tool(tool, title, is_read_only=True) for tool, title in CONVERSATION_TOOLS.items()]
+    if profile == "work":
+        told += [_own_tool(tool, title, is_read_only=True) for tool, title in WORK_TOOLS.items()]
     if profile == "admin":
         told += [
             _own_tool(OPERATIONS, "List calls", is_read_only=True),
             _own_tool(OPERATION, "Show a call", is_read_only=True),
             _own_tool(REVERT, "Undo a call", is_read_only=False),
         ]
-    return ToolListing(tuple(told), {tool.name: tuple(tool.input_schema["properties"]) for tool in told})
+    allowed = {tool.name: tuple(tool.input_schema["properties"]) for tool in told}
+    if profile == "work":
+        allowed |= {tool.name: tuple(tool.arguments.model_fields) for tool in UNLISTED_TOOLS}
+    return ToolListing(tuple(told), allowed)
 
 
 def shorten_notices(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the shape of a result where what the service found in the call's texts has no inner shape.
 
     `secrets` and `hidden_characters` are in each result, and no model gets the `statements` of a dry run. OpenAPI
-    has the whole shape of all three.
+    has the whole shape of them, and of what a context has `included` beside memory.
     """
     shortened: dict[str, Any] = {
         "secrets": {"type": "array"},
         "hidden_characters": {"type": "object"},
         "statements": {"type": ["array", "null"]},
+        "included": {},
     }
     properties = schema.get("properties", {})
     kept = {name: part for name, part in schema.get("$defs", {}).items() if name not in NOTICES}
@@ -133,7 +156,9 @@ def _render_definition(definition: ToolDefinition) -> types.Tool:
     )
 
 
-def _own_tool(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Tool:
+def _own_tool(
+    tool: Tool[Any], title: str, *, is_read_only: bool, is_destructive: bool | None = None
+) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=title,
@@ -143,7 +168,7 @@ def _own_tool(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Tool:
         annotations=types.ToolAnnotations(
             title=title,
             read_only_hint=is_read_only,
-            destructive_hint=not is_read_only,
+            destructive_hint=not is_read_only if is_destructive is None else is_destructive,
             idempotent_hint=is_read_only,
             open_world_hint=False,
         ),

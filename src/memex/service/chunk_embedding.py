@@ -1,6 +1,7 @@
 """What was written is embedded: chunks compared with vectors, new texts sent to the embedder, vectors stored."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,10 +14,13 @@ from memex.errors import MemexError, ModelUnavailable
 from memex.store.conversations.vectors import missing_messages
 from memex.store.database import Connection, Database
 from memex.store.log import operations
+from memex.store.log.embedding_rate import texts_a_second
 from memex.store.search import vectors
+from memex.store.search.hybrid import late_interaction, token_states
 from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
 from memex.store.text_pool import offload
-from memex.subagent.embedders.interface import Embedder
+from memex.subagent.embedders.interface import Embedder, TokenEmbedder, embed_texts
+from memex.subagent.embedders.names import LOCAL_MODELS
 
 BATCH_CHUNKS = 64
 
@@ -29,6 +33,31 @@ class EmbeddingProgress:
 
     texts: int
     is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingEstimate:
+    """How many chunks have no vector yet, how fast the embedder was lately, and how long the rest will take."""
+
+    missing: int
+    texts_a_second: float | None
+
+    @property
+    def seconds_left(self) -> int | None:
+        """Seconds until all is embedded, by one worker; None if the embedder embedded nothing lately."""
+        if not self.missing:
+            return 0
+        return None if self.texts_a_second is None else math.ceil(self.missing / self.texts_a_second)
+
+
+async def estimate(database: Database, model: str, *, conversations: bool = False) -> EmbeddingEstimate:
+    """Return how far a model is, and how long the rest will take."""
+    async with database.maintenance() as connection:
+        found = await vectors.status(
+            connection, model, conversations=conversations, has_vectors=database.has_vectors
+        )
+        speed = await texts_a_second(connection, model)
+    return EmbeddingEstimate(next((one.missing for one in found if one.model == model), 0), speed)
 
 
 async def embed_scope(
@@ -45,7 +74,7 @@ async def embed_scope(
     No connection is held while the embedder works. Runs beside each other do no harm.
 
     Args:
-        database: a database that has vectors.
+        database: a database that has vectors; without them, only token states are made.
         embedder: makes the vectors, which are stored under its name.
         scope_id: the scope, which may have been removed meanwhile.
         max_texts: end after about so many; None for all.
@@ -65,13 +94,21 @@ async def embed_scope(
     except Exception as error:
         with suppress(MemexError):
             async with database.maintenance() as connection:
-                await vectors.fail(connection, scope_id, embedder.name, _reason(error))
+                await vectors.fail(
+                    connection,
+                    scope_id,
+                    embedder.name,
+                    _reason(error),
+                    has_vectors=database.has_vectors,
+                )
         raise
     if done.is_complete:
         await _trim(database, scope_id)
     if done.is_complete and since is None:
         async with database.maintenance() as connection:
-            await vectors.finish(connection, scope_id, embedder.name, scope.rev)
+            await vectors.finish(
+                connection, scope_id, embedder.name, scope.rev, has_vectors=database.has_vectors
+            )
     return done
 
 
@@ -90,7 +127,7 @@ async def backfill(
     Another embedder may serve meanwhile. Raises as `embed_scope`, at the first scope that fails.
 
     Args:
-        database: a database that has vectors.
+        database: a database that has vectors; without them, only token states are made.
         embedder: makes the vectors, which are stored under its name.
         at_once: scopes at a time.
         on_texts: told of each number of texts that was done.
@@ -100,7 +137,9 @@ async def backfill(
     """
     if scope_ids is None:
         async with database.maintenance() as connection:
-            waiting = await vectors.scopes(connection, conversations=conversations)
+            waiting = await vectors.scopes(
+                connection, conversations=conversations, has_vectors=database.has_vectors
+            )
     else:
         waiting = list(scope_ids)
     done = 0
@@ -135,7 +174,13 @@ async def _embed_missing(
     while max_texts is None or sent < max_texts:
         async with database.maintenance() as connection:
             files, last = await vectors.missing(
-                connection, scope.scope_id, embedder.name, after=after, limit=BATCH_CHUNKS
+                connection,
+                scope.scope_id,
+                embedder.name,
+                after=after,
+                limit=BATCH_CHUNKS,
+                states=isinstance(embedder, TokenEmbedder),
+                has_vectors=database.has_vectors,
             )
         if last is None:
             return EmbeddingProgress(sent, is_complete=True)
@@ -202,13 +247,14 @@ async def _embed(
     revisions: Sequence[str],
 ) -> None:
     """Store the vectors of texts, and in the same transaction which revisions the embedder saw parts of."""
-    _log.info(
-        "texts_sent_to_embedder",
-        model=embedder.name,
-        texts=len(texts),
-        chars=sum(map(len, texts.values())),
-        scope_id=scope.scope_id,
-    )
+    if embedder.name not in LOCAL_MODELS.values():  # to which no text leaves the machine
+        _log.info(
+            "texts_sent_to_embedder",
+            model=embedder.name,
+            texts=len(texts),
+            chars=sum(map(len, texts.values())),
+            scope_id=scope.scope_id,
+        )
     started_at, started_s = datetime.now(UTC), time.perf_counter()
 
     async def log(connection: Connection, error_code: str | None = None) -> None:
@@ -225,7 +271,7 @@ async def _embed(
         )
 
     try:
-        made = await embedder.embed(list(texts.values()), "document")
+        made = await embed_texts(embedder, list(texts.values()))
     except BaseException as error:  # also of one that was called off: the texts may have been seen
         with suppress(MemexError):
             async with database.maintenance() as connection:
@@ -233,14 +279,25 @@ async def _embed(
         raise
     async with database.maintenance() as connection:
         await log(connection)
-        await vectors.add(connection, scope.scope_id, embedder.name, list(zip(texts, made, strict=True)))
+        of_texts = [(sha256, one.vector) for sha256, one in zip(texts, made, strict=True)]
+        if database.has_vectors:
+            await vectors.add(connection, scope.scope_id, embedder.name, of_texts)
+        states = {
+            sha256: one.states for sha256, one in zip(texts, made, strict=True) if one.states is not None
+        }
+        if states and scope.kind != "conversations":  # messages are not compared piece by piece
+            signs = [(sha256, late_interaction.pack_signs(of_text)) for sha256, of_text in states.items()]
+            width = next(iter(states.values())).shape[1]
+            await token_states.add(connection, scope.scope_id, embedder.name, width, signs)
 
 
 async def _trim(database: Database, scope_id: int) -> None:
     is_more = True
     while is_more:
         async with database.maintenance() as connection:
-            is_more = await vectors.trim(connection, scope_id)
+            is_more = await token_states.trim(connection, scope_id)
+            if database.has_vectors:
+                is_more = await vectors.trim(connection, scope_id) or is_more
 
 
 def _reason(error: Exception) -> str:

@@ -1,7 +1,8 @@
-"""The planners of the two tools that ask one."""
+"""The planners of the two tools that ask one, and the model that reads sessions."""
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
@@ -9,22 +10,37 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.planner import Planner
 
+if TYPE_CHECKING:
+    from memex.subagent.model.observing.reader import WorkReader
+
 
 @dataclass(frozen=True, slots=True)
 class Planners:
-    """The planners of the two tools.
+    """The planners of the two tools, and the model that reads sessions for work.
 
     Attributes:
         context: the planner of memory_context.
         remember: the planner of memory_remember.
         daily_usd: US dollars that each tenant may spend in a day; None for no limit.
         chats: the models that the planners ask.
+        work: has a model read sessions; None if rules alone read them.
     """
 
     context: Planner
     remember: Planner
     daily_usd: Decimal | None = None
     chats: tuple[ChatModel, ...] = ()
+    work: "WorkReader | None" = None
+
+    @property
+    def work_reader_name(self) -> str:
+        """What answers of the model that reads sessions are known by; "" if there is none."""
+        return "" if self.work is None else self.work.name
+
+    @property
+    def all_chats(self) -> tuple[ChatModel, ...]:
+        """The models that may be asked by anybody."""
+        return self.chats if self.work is None else (*self.chats, self.work.chat)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -64,7 +80,10 @@ class Planners:
         return found.with_prompt(prompts.parse("prompt", prompt))
 
 
-def builtin_planners() -> Planners:
-    """Return the built-in planner for both tools; it sends nothing to other services."""
+def builtin_planners(daily_usd: Decimal | None = None) -> Planners:
+    """Return the built-in planner for both tools; it sends nothing to other services.
+
+    `daily_usd` limits what other models may cost: that which reads sessions.
+    """
     planner = BuiltinPlanner(Analyzer())
-    return Planners(planner, planner)
+    return Planners(planner, planner, daily_usd)

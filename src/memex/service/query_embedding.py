@@ -1,17 +1,28 @@
 """The vectors of queries. The embedder is asked before any connection is held."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memex.errors import ModelUnavailable, ValidationFailed
-from memex.settings import SearchMode
+from memex.service.search.word_matches import WordMatch, match_words
+from memex.settings import FindMode, SearchMode
+from memex.store.database import Database
 from memex.store.log.call import Call
 from memex.store.records import QueryVector
 from memex.store.search.find import MAX_QUERY_CHARS
-from memex.subagent.embedders.interface import Embedder
+from memex.store.search.hybrid import late_interaction
+from memex.subagent.embedders.interface import (
+    STARTING,
+    EmbeddedText,
+    Embedder,
+    TokenEmbedder,
+    embed_texts,
+)
+from memex.subagent.embedders.names import ENGLISH_ONLY
+from memex.subagent.judgement import ENGLISH, is_latin
 
 QUERY_TIMEOUT_S = 10.0  # somebody waits; a provider's own limit is shorter
+STARTING_POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,50 +39,111 @@ class QueryEmbedder:
 
     Attributes:
         embedder: None if there is no embedder, or the database has no vectors.
-        mode: the search mode of calls that name none. `auto` uses words, and vectors if there is an embedder.
+        mode: the search mode of calls that name none. `auto` uses words, and vectors if there is an embedder that
+            knows the language.
+        has_vectors: whether the database holds vectors; without them, texts are compared by token states alone.
     """
 
     embedder: Embedder | None = None
     mode: SearchMode = "auto"
+    has_vectors: bool = True
 
-    async def of(self, query: str, mode: SearchMode | None, call: Call) -> QueryEmbeddings:
+    @classmethod
+    def over(
+        cls, database: Database, embedder: Embedder | None, mode: SearchMode = "auto"
+    ) -> "QueryEmbedder":
+        """Return the embedder of queries for a database: one without vectors is searched by token states alone."""
+        is_usable = database.has_vectors or (database.has_jobs and isinstance(embedder, TokenEmbedder))
+        return cls(embedder if is_usable else None, mode, has_vectors=database.has_vectors)
+
+    async def of(
+        self, query: str, mode: FindMode | None, call: Call, *, language: str = ENGLISH
+    ) -> QueryEmbeddings:
         """Return the vector of a query, or no vector if the search uses words alone.
 
         Args:
             query: the text of the query.
             mode: the search mode that the call names, if it names one.
             call: its log records the embedder, even if embedding fails.
+            language: of the texts that are searched.
 
         Raises:
-            ValidationFailed: the call or the setting asks for hybrid search, and this service has no vectors.
-            ModelUnavailable: the call asks for hybrid search, and the embedder does not answer.
+            ValidationFailed: the call or the setting asks for vectors, and this service has none.
+            ModelUnavailable: the call asks for vectors, and the embedder does not answer.
         """
         wanted = mode or self.mode
         if wanted == "bm25" or not 0 < len(query.strip()) <= MAX_QUERY_CHARS:
             return QueryEmbeddings()
-        if self.embedder is None:
-            if wanted == "hybrid":
+        if self.embedder is None or (wanted == "vectors" and not self.has_vectors):
+            if wanted in ("hybrid", "vectors"):
                 remedy = "Ask with mode bm25 or auto" if mode else "Set MEMEX_SEARCH_MODE=auto"
                 raise ValidationFailed(
                     "This service has no vectors to search by.",
                     hint=f"{remedy}; `memex doctor` says what hybrid search needs.",
                 )
             return QueryEmbeddings()
+        if (
+            wanted == "auto"
+            and self.embedder.name in ENGLISH_ONLY
+            and (language != ENGLISH or not is_latin(query))
+        ):
+            return QueryEmbeddings()
         call.record.config["embedder"] = self.embedder.name
+        is_required = mode in ("hybrid", "vectors")
         try:
-            values = await self._embed_with_timeout(self.embedder, query)
+            embedded = await self._embed_with_timeout(self.embedder, query, waits_for_start=is_required)
         except ModelUnavailable as error:
-            if mode == "hybrid":
+            if is_required:
                 raise
-            return QueryEmbeddings(degraded=error.code)
-        return QueryEmbeddings({query: QueryVector(self.embedder.name, values)})
+            return QueryEmbeddings(degraded=None if _is_starting(error) else error.code)
+        values = embedded.vector.tolist() if self.has_vectors else ()
+        states = None if embedded.states is None else late_interaction.round_states(embedded.states)
+        return QueryEmbeddings({query: QueryVector(self.embedder.name, values, states)})
 
-    async def _embed_with_timeout(self, embedder: Embedder, query: str) -> Sequence[float]:
+    async def match_words(self, query: str, passage: str) -> list[WordMatch] | None:
+        """Return which words of a passage answer which words of a query; None if the embedder does not say."""
+        if not isinstance(self.embedder, TokenEmbedder):
+            return None
         try:
             async with asyncio.timeout(QUERY_TIMEOUT_S):
-                [values] = await embedder.embed([query], "query")
+                asked, found = await embed_texts(self.embedder, [query, passage], "query")
+        except (ModelUnavailable, TimeoutError):
+            return None
+        return match_words(query, asked, passage, found) or None
+
+    async def _embed_with_timeout(
+        self, embedder: Embedder, query: str, *, waits_for_start: bool
+    ) -> EmbeddedText:
+        try:
+            async with asyncio.timeout(QUERY_TIMEOUT_S):
+                while True:
+                    try:
+                        [embedded] = await embed_texts(embedder, [query], "query")
+                    except ModelUnavailable as error:
+                        if not (waits_for_start and _is_starting(error)):
+                            raise
+                        await asyncio.sleep(STARTING_POLL_S)
+                    else:
+                        return embedded
         except TimeoutError:
             raise ModelUnavailable(
                 f"The embedder did not answer within {QUERY_TIMEOUT_S:.0f} s.", reason="timeout"
             ) from None
-        return [float(value) for value in values]
+
+
+def _is_starting(error: ModelUnavailable) -> bool:
+    """Return whether an embedder is not ready yet: the first answers of a service are by words, and complete."""
+    return error.details.get("reason") == STARTING
+
+
+def least_similarity(mode: FindMode | None, min_score: float | None, as_of: object) -> float | None:
+    """Return the least cosine of a search by vectors alone; None in the other modes.
+
+    Raises:
+        ValidationFailed: a smallest score without mode vectors, or that mode for the past.
+    """
+    if min_score is not None and mode != "vectors":
+        raise ValidationFailed("min_score needs mode vectors.", hint="Leave it out, or use mode vectors.")
+    if mode == "vectors" and as_of is not None:
+        raise ValidationFailed("The past has no vectors.", hint="Leave out as_of, or use mode bm25.")
+    return (-1.0 if min_score is None else min_score) if mode == "vectors" else None

@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 import structlog
 
 from memex.call_context import CallContext
-from memex.errors import MemexError, OperationNotFound, Refused, Unauthenticated, UnknownTool
+from memex.errors import MemexError, Refused, Unauthenticated, UnknownTool
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
 from memex.service.evals.run_folder import RunFolder
 from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
-from memex.service.log import operations
-from memex.service.log.call_list import ALL_CALLS, CallQuery, list_calls
+from memex.service.included.kinds import KINDS
+from memex.service.included.sections import LiveSections
+from memex.service.log.call_list import ALL_CALLS, CallQuery, list_calls, read_attempts
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.dry_runs import LoggedDryRuns
-from memex.service.log.trace import load_trace
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.readiness import Readiness
@@ -31,13 +31,14 @@ from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.call_locks import CallLocks
-from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool, new_metrics
-from memex.service.tools.tool import ReadTool, check_json, is_dry_run
+from memex.service.tools.registry import ACTIONS, BY_NAME, TOOLS, AnyTool, new_metrics
+from memex.service.tools.tool import check_json, is_dry_run
 from memex.service.tools.tool_context import ToolContext
-from memex.settings import SearchMode
+from memex.settings import Band, SearchMode
 from memex.store import catalogue
 from memex.store.access import Access, Role, SecretPolicies
 from memex.store.database import Connection, Database
+from memex.store.documents.records import DEFAULT_LIMITS, DocumentLimits
 from memex.store.identity.authentication import Principal
 from memex.store.log import operations as operations_log
 from memex.store.log import queue
@@ -51,7 +52,7 @@ from memex.subagent.embedders.interface import Embedder
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
-__all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call"]
+__all__ = ["ACTIONS", "BY_NAME", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call"]
 
 
 class Service:
@@ -76,15 +77,19 @@ class Service:
         run_folder: RunFolder | None = None,
         case_folder: Path | None = None,
         max_messages: int = 2_000_000,
+        document_limits: DocumentLimits = DEFAULT_LIMITS,
+        include: Sequence[str] = (),
+        min_confidence: Band = "weak",
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
         self.database, self.prompts_dir = database, prompts_dir
-        self.rendering, self.rate_limits = rendering, rate_limits or RateLimits()
-        self.run_folder, self.case_folder, self.max_messages = run_folder, case_folder, max_messages
+        self.rendering, self.min_confidence, self.max_messages = rendering, min_confidence, max_messages
+        self.run_folder, self.case_folder, self._include = run_folder, case_folder, tuple(include)
+        self.rate_limits, self.document_limits = rate_limits or RateLimits(), document_limits
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
-        self.query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
+        self.query_embedder = QueryEmbedder.over(database, embedder, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
@@ -97,7 +102,7 @@ class Service:
 
     def cancel_models(self) -> None:
         """Stop waiting for models because the process ends; a call from the queue goes back there."""
-        for chat in self.planners.chats:
+        for chat in self.planners.all_chats:
             chat.cancel()
 
     async def authenticate(self, secret: str) -> Principal:
@@ -149,7 +154,7 @@ class Service:
         *,
         tool_call_id: str | None = None,
         now: datetime | None = None,
-        own: ReadTool[Any] | None = None,
+        own: AnyTool | None = None,
     ) -> dict[str, Any]:
         """Run a tool for a caller, log the call, and return its result with its `tool_call_id`.
 
@@ -168,7 +173,7 @@ class Service:
         """
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
-        with self.rate_limits.counting(caller, arguments, named := own or TOOLS.get(tool)) as writes:
+        with self.rate_limits.counting(caller, arguments, named := own or BY_NAME.get(tool)) as writes:
             guarded = await guard(self.policies_of(caller), tool, arguments)
             call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
             async with self.recorder.watch(caller, call) as span:
@@ -228,20 +233,13 @@ class Service:
         Raises:
             OperationNotFound: the caller made no such call.
         """
-        check_tool_call_id(tool_call_id)
-        async with self.database.transaction(caller.access) as connection:
-            found = await operations_log.read_call(connection, caller.access, tool_call_id)
-            stories = [await load_trace(connection, caller.access, operation) for operation in found]
-        if not found:
-            raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
-        return list(map(operations.render_operation, found, stories))
+        return await read_attempts(self.database, caller, tool_call_id)
 
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            reader = Memory(connection, caller.access)
-            listed = await reader.list_files(limit=catalogue.MAX_FILES)
-        return catalogue.render(listed, max_chars=max_chars)
+            listed = await Memory(connection, caller.access).list_files(limit=catalogue.MAX_FILES)
+        return catalogue.render_with_tags(listed, max_chars=max_chars)
 
     async def administer(
         self,
@@ -313,7 +311,7 @@ class Service:
 
     def _tool_context(self, caller: Caller, call: Call, writes: int) -> ToolContext:
         """Return the context in which a tool runs for one call of this service."""
-        access, today = caller.access, datetime.now(UTC).date()
+        access, renew = caller.access, partial(self.identities.with_conversations, caller)
         return ToolContext(
             access=access,
             call=call,
@@ -322,11 +320,13 @@ class Service:
             new_draft=partial(self.draft, caller, writes=writes),
             query_embedder=self.query_embedder,
             planners=self.planners,
-            spending=TenantSpending(self.database, access, today, self.planners.daily_usd),
+            spending=TenantSpending(self.database, access, datetime.now(UTC).date(), self.planners.daily_usd),
             call_locks=self._call_locks,
             database=self.database,
+            sections=LiveSections(KINDS, self.database, access, call, self._include, renew),
             prompts_dir=self.prompts_dir,
             rendering=self.rendering,
+            min_confidence=self.min_confidence,
             rates=self.rate_limits.write_rates(caller, writes),
             dry_runs=LoggedDryRuns(self.database, access),
         )

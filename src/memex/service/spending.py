@@ -12,6 +12,8 @@ from memex.store.log import spend
 from memex.store.log.spend import ModelUsage
 from memex.subagent.limits import model_unavailable
 
+SPENT = "the tenant's money for the day is spent"
+
 
 @dataclass(frozen=True, slots=True)
 class TenantSpending:
@@ -32,7 +34,7 @@ class TenantSpending:
         async with self.database.transaction(self.access) as connection:
             spent = await spend.usd_of_day(connection, self.access, self.day)
         if spent >= self.limit:
-            raise model_unavailable("the tenant's money for the day is spent")
+            raise model_unavailable(SPENT)
 
     async def add(self, model: str, usage: ModelUsage) -> None:
         """Count what a request used."""

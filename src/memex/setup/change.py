@@ -106,6 +106,31 @@ def undo(path: Path) -> bool:
     return known["before"] is not None
 
 
+@dataclass(frozen=True, slots=True)
+class OriginalFile:
+    """What a file was before Memex changed it; `data` is None where there was none."""
+
+    data: bytes | None
+
+
+def original(path: Path) -> OriginalFile | None:
+    """Return what a file was before the first change; None if it is not as Memex left it."""
+    path = path.resolve()
+    known = _read_record(_record_path(path))
+    if known is None or known["after_sha256"] != _sha256(read(path)):
+        return None
+    return OriginalFile(None if known["before"] is None else base64.b64decode(known["before"]))
+
+
+def take_out(path: Path, rest: bytes) -> None:
+    """Write what is left of a file without a part that Memex put there; the rest of it can be undone still."""
+    path = path.resolve()
+    record = _record_path(path)
+    if original(path) is not None and (known := _read_record(record)) is not None:
+        _write(record, json.dumps(known | {"after_sha256": _sha256(rest)}).encode(), PRIVATE)
+    _write(path, rest, path.stat().st_mode & 0o777)
+
+
 def _record_path(path: Path) -> Path:
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return state / "memex" / "setup" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:16]}.json"

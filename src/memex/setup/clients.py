@@ -34,6 +34,7 @@ class Connection:
     key: str | None = None
     profile: SetupProfile = "agent"
     user: str | None = None
+    project: str | None = None
 
     @property
     def endpoint(self) -> str:
@@ -44,7 +45,8 @@ class Connection:
     def headers(self, variable: str) -> dict[str, str]:
         """The headers of a request; without a key it stands there as the client writes a variable."""
         user = {"Memex-User": self.user} if self.user else {}
-        return {"Authorization": f"Bearer {self.key or variable}", **user}
+        project = {"Memex-Project": self.project} if self.project else {}
+        return {"Authorization": f"Bearer {self.key or variable}", **user, **project}
 
     def process(self) -> dict[str, Any]:
         """The program to start, as most clients write it."""
@@ -54,7 +56,9 @@ class Connection:
         if self.user:
             arguments += ["--user", self.user]
         entry: dict[str, Any] = {"command": self.command[0], "args": arguments}
-        return entry | ({"env": dict(self.environment)} if self.environment else {})
+        project = {"MEMEX_PROJECT": self.project} if self.project else {}
+        environment = {**self.environment, **project}
+        return entry | ({"env": environment} if environment else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def _claude_desktop(connection: Connection) -> dict[str, Any]:
         raise ValidationFailed("Claude Desktop reads no variable for a key.", hint="Name the key with --key.")
     entry = connection.process()
     remote = {"MEMEX_URL": connection.url, KEY_VARIABLE: connection.key}
-    return entry | {"env": remote}
+    return entry | {"env": {**entry.get("env", {}), **remote}}
 
 
 def _cursor(connection: Connection) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 Scope = Literal["user", "project"]
-SetupProfile = Literal["agent", "files", "conversations"]
+SetupProfile = Literal["agent", "files", "conversations", "work", "project"]
 
 NAMES = {
     "claude-code": "Claude Code",
@@ -14,3 +14,7 @@ NAMES = {
     "gemini-cli": "Gemini CLI",
     "opencode": "opencode",
 }
+ONLY_HOOKS = {
+    "openclaw": "OpenClaw",
+    "hermes": "Hermes Agent",
+}  # their sessions are captured; no more is set up

@@ -20,6 +20,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 from memex.store import links
+from memex.store.citations.syntax import find_citations
 from memex.store.links import LinkCandidate
 from memex.store.markdown import MAX_NESTING, FieldValue, read_front_matter
 from memex.store.writes.hidden_characters import reveal_hidden
@@ -27,6 +28,7 @@ from memex.ui.rendering import address
 
 FILE_PAGE = "/ui/memory/file"
 NEW_PAGE = "/ui/memory/new"
+EVIDENCE_PAGE = "/ui/memory/evidence"
 MAX_CHARS = 200_000  # a longer text is shown as it is stored: laying it out would take seconds
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _NOT_IN_SLUG = re.compile(r"[\W_]+")
@@ -232,6 +234,8 @@ def _render_wiki_link(
     _: RendererHTML, tokens: Sequence[Token], index: int, __: OptionsDict, env: EnvType
 ) -> str:
     inside = tokens[index].content
+    if cited := find_citations(f"[[{inside}]]"):
+        return _citation(env, *cited[0])
     targets, anchor, label = links.wiki_parts(inside)
     shown = label or inside
     if not targets:
@@ -259,6 +263,21 @@ def _render_link_of_message(
 ) -> str:
     href = str(tokens[index].attrGet("href") or "")
     return _external(href) if _SCHEME.match(href) else f'<a title="{escape(href)}">'
+
+
+def _citation(env: EnvType, conversation_id: str, number: int) -> str:
+    """Return a link to what is known of the message that a statement cites."""
+    to = address(EVIDENCE_PAGE, path=f"{env['mount']}/{env['path']}")
+    named = f"{conversation_id}#{number}"
+    return (
+        f'<a class="citation" href="{escape(to)}#{citation_anchor(conversation_id, number)}" '
+        f'title="Evidence: {named}">evidence</a>'
+    )
+
+
+def citation_anchor(conversation_id: str, number: int) -> str:
+    """Return the place on the page of the evidence of a file where a message is first named."""
+    return f"said-{conversation_id}-{number}"
 
 
 def _external(href: str) -> str:

@@ -29,6 +29,8 @@ ENTRIES = (
     NavigationEntry("Search", "/ui/search", "search", "s"),
     NavigationEntry("Ask", "/ui/ask", "message-circle", "a"),
     NavigationEntry("Conversations", "/ui/conversations", "messages-square", "c"),
+    NavigationEntry("Documents", "/ui/documents", "folder", "d"),
+    NavigationEntry("Work", "/ui/work", "list", "w"),
     NavigationEntry("Calls", "/ui/calls", "activity", "l"),
     NavigationEntry("Review", "/ui/review", "list-checks", "r"),
     NavigationEntry("People", "/ui/people", "users", "p", is_for_admins=True),

@@ -25,11 +25,12 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from memex.api.local import LocalMemex
+from memex.api.uploads.folder import too_large
 from memex.call_context import CallContext
 from memex.errors import FileTooLarge, MemexError, Unauthenticated, ValidationFailed
 from memex.http.callers import service_of
 from memex.http.hosts import hosts_of
-from memex.http.middleware import MAX_VAULT_BYTES
+from memex.http.middleware import MAX_UPLOAD_FORM_BYTES, MAX_VAULT_BYTES
 from memex.http.problems import RETRY_AFTER_S, status_of
 from memex.service.identity import sessions
 from memex.service.service import Caller, Service
@@ -52,6 +53,7 @@ from memex.ui.security import (
 HOME = "/ui/memory"
 SIGN_IN = "/ui/sign-in"
 IMPORT = "/ui/memory/import"
+UPLOAD = "/ui/conversations/import"
 Fields = Mapping[str, str]
 
 
@@ -116,6 +118,10 @@ class PageRequest:
     def redirect(self, path: str, /, **query: Any) -> Response:
         """Lead the browser to another page, after a form was carried out."""
         return redirect(self.request, address(path, **query))
+
+    def check_form(self, fields: Fields) -> None:
+        """Refuse a form that was not made by this session for its user; raises StaleForm."""
+        check_form(fields, self._secret, self.session.user_id)
 
     @property
     def form_token(self) -> str:
@@ -209,9 +215,30 @@ class PageRoute(UiRoute):
             return _to_sign_in(request)
 
 
+class StreamedRoute(UiRoute):
+    """A route of who is signed in, whose handler reads the form itself and first calls `page.check_form`."""
+
+    async def answer(
+        self, request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
+    ) -> Response:
+        """Answer a request; without a session nothing that was sent is read."""
+        secret = request.cookies.get(COOKIE, "")
+        try:
+            session = await _session_of(request, secret)
+            request.state.page = PageRequest(request, session, secret, {}, {})
+            return await handle(request)
+        except Unauthenticated:
+            return _to_sign_in(request)
+
+
 def page_router(path: str) -> APIRouter:
     """Return a router of pages below `/ui`, for who is signed in."""
     return APIRouter(prefix=f"/ui{path}", route_class=PageRoute, include_in_schema=False)
+
+
+def streamed_router(path: str) -> APIRouter:
+    """Return a router of forms below `/ui` that are read as they come, from who is signed in."""
+    return APIRouter(prefix=f"/ui{path}", route_class=StreamedRoute, include_in_schema=False)
 
 
 async def page_of(request: Request) -> PageRequest:
@@ -284,6 +311,8 @@ def _unreadable(request: Request, error: HTTPException) -> MemexError:
             f"The zip is larger than {MAX_VAULT_BYTES >> 20} MiB.",
             hint="Go back, and import the folders of the vault one at a time.",
         )
+    if error.status_code == 413 and request.url.path == UPLOAD:
+        return too_large(MAX_UPLOAD_FORM_BYTES)
     if error.status_code == 413:
         return FileTooLarge("The form is too large.", hint="Send the text in several files.")
     return ValidationFailed("The form could not be read.", hint="Load the page again.")

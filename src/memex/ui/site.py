@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from memex.ui.pages import (
     ask,
+    evidence,
     file,
     file_edit,
     health,
@@ -14,9 +15,11 @@ from memex.ui.pages import (
     sessions,
     sign_in,
     static,
+    work,
 )
 from memex.ui.pages.calls import call, calls, case, comparing
-from memex.ui.pages.conversations import deleting, finding, reading
+from memex.ui.pages.conversations import deleting, distilling, finding, importing, reading
+from memex.ui.pages.documents import roots
 from memex.ui.pages.evals import runs
 from memex.ui.pages.first_minute import connect, demo, vault_import
 from memex.ui.pages.people import erasures, keys, projects, users
@@ -32,6 +35,7 @@ def routers() -> tuple[APIRouter, ...]:
         connect.router,
         vault_import.router,
         file.router,
+        evidence.router,
         file_edit.router,
         search.router,
         ask.router,
@@ -39,12 +43,17 @@ def routers() -> tuple[APIRouter, ...]:
         finding.router,
         reading.router,
         deleting.router,
+        distilling.router,
+        importing.router,
+        importing.upload_router,
+        roots.router,
         calls.router,
         call.router,
         case.router,
         comparing.router,
         runs.router,
         review.router,
+        work.router,
         users.router,
         keys.router,
         projects.router,

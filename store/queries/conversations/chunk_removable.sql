@@ -1,5 +1,5 @@
 -- The chunks of a conversation, to be taken out of the index.
-select chunk.chunk_id, chunk.length, chunk.sha256
+select chunk.chunk_id, chunk.length, chunk.sha256, cardinality(chunk.lexemes) > 0 or chunk.length = 0 as has_lexemes
   from (select *
           from conversation
          where conversation.scope_id = %(scope_id)s

@@ -1,6 +1,6 @@
 -- Those of some conversations that are stored.
 select known.conversation_no, known.conversation_id, known.next_number, known.next_position, known.is_complete,
-       known.sha256, known.reader_version, known.started_at, known.last_at
+       known.sha256, known.reader_version, known.started_at, known.last_at, known.folder, known.branch
   from unnest(%(conversation_ids)s::text[]) as wanted (conversation_id)
  cross join lateral (
         select *

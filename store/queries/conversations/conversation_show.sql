@@ -1,7 +1,7 @@
 -- A conversation, with how many of its messages are on the path. No row if there is none.
 select conversation.conversation_id, conversation.provider_id, conversation.title, conversation.project,
-       conversation.started_at, conversation.last_at, conversation.is_complete, source.kind, source.label,
-       source.account,
+       conversation.started_at, conversation.last_at, conversation.is_complete, conversation.sha256,
+       conversation.reader_version, conversation.folder, conversation.branch, source.kind, source.label, source.account,
        (select count(*)
           from message
          where message.scope_id = %(scope_id)s

@@ -20,18 +20,21 @@ origin as (
 written as (
   insert into conversation
     (scope_id, tenant_id, conversation_no, conversation_id, source_id, provider_id, title, project, started_at,
-     last_at, is_complete, next_number, next_position, sha256, reader_version, imported_at)
+     last_at, is_complete, next_number, next_position, sha256, reader_version, imported_at, first_chunk_id,
+     last_chunk_id, first_said_at, last_said_at, folder, branch)
   select %(scope_id)s, %(tenant_id)s::bigint, one.conversation_no, one.conversation_id, %(source_id)s::bigint,
          one.provider_id, one.title, one.project, one.started_at, one.last_at, one.is_complete, one.next_number,
-         one.next_position, decode(one.sha256, 'hex'), %(reader_version)s::integer, %(imported_at)s::timestamptz
+         one.next_position, decode(one.sha256, 'hex'), %(reader_version)s::integer, %(imported_at)s::timestamptz,
+         one.first_chunk_id, one.last_chunk_id, one.first_said_at, one.last_said_at, one.folder, one.branch
     from jsonb_to_recordset(%(written)s::jsonb)
          as one (conversation_no bigint, conversation_id text, provider_id text, title text, project text,
                  started_at timestamptz, last_at timestamptz, is_complete boolean, next_number integer,
-                 next_position integer, sha256 text)
+                 next_position integer, sha256 text, first_chunk_id integer, last_chunk_id integer,
+                 first_said_at timestamptz, last_said_at timestamptz, folder text, branch text)
   on conflict (scope_id, conversation_no) do update
     set source_id = excluded.source_id,
-        title = excluded.title,
-        project = excluded.project,
+        title = coalesce(nullif(excluded.title, ''), conversation.title),
+        project = coalesce(nullif(excluded.project, ''), conversation.project),
         started_at = excluded.started_at,
         last_at = excluded.last_at,
         is_complete = excluded.is_complete,
@@ -39,7 +42,17 @@ written as (
         next_position = excluded.next_position,
         sha256 = excluded.sha256,
         reader_version = excluded.reader_version,
-        imported_at = excluded.imported_at
+        imported_at = excluded.imported_at,
+        former_titles = case when conversation.title = any (array[excluded.title] || conversation.former_titles)
+                               or cardinality(conversation.former_titles) >= 20
+                             then conversation.former_titles
+                             else array_append(conversation.former_titles, conversation.title) end,
+        first_chunk_id = least(conversation.first_chunk_id, excluded.first_chunk_id),
+        last_chunk_id = greatest(conversation.last_chunk_id, excluded.last_chunk_id),
+        first_said_at = least(conversation.first_said_at, excluded.first_said_at),
+        last_said_at = greatest(conversation.last_said_at, excluded.last_said_at),
+        folder = coalesce(nullif(excluded.folder, ''), conversation.folder),
+        branch = coalesce(nullif(excluded.branch, ''), conversation.branch)
 ),
 moved as (
   update message

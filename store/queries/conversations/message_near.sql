@@ -1,9 +1,7 @@
--- The messages on the path that stand up to `reach` places before or after some messages, and these: of each that has
--- one chunk, how often each lexeme of a query stands in it. `distance` is from the message that was asked for.
+-- The messages on the path that stand up to `reach` places before or after some messages, and these, with their first two
+-- chunks. `distance` is from the message that was asked for.
 select wanted.message_id as centre_id, near.message_id, near.distance, near.number, near.position, near.role,
-       near.human_authored, near.said_at, near.conversation_no, chunk.chunk_id, chunk.start_char, chunk.end_char, chunk.length,
-       array(select coalesce(chunk.tfs[array_position(chunk.lexemes, lexeme)], 0)
-               from unnest(%(lexemes)s::text[]) as lexeme) as tfs
+       near.human_authored, near.said_at, near.conversation_no, chunk.chunk_id, chunk.start_char, chunk.end_char, chunk.length
   from unnest(%(message_ids)s::bigint[], %(conversation_nos)s::bigint[], %(positions)s::integer[])
        as wanted (message_id, conversation_no, position)
  cross join lateral (

@@ -1,12 +1,10 @@
--- Messages with their conversations, and of a chunk of each how often each lexeme of a query stands in it.
+-- Messages with their conversations, and the length of a chunk of each.
 select message.message_id, message.number, message.provider_id as message_provider_id,
        message.parent, message.role, message.part, message.author, message.text,
        message.sha256, message.said_at, message.model, message.human_authored, message.on_path, message.origin,
        conversation.conversation_id, conversation.provider_id, conversation.title, conversation.project,
        conversation.started_at, conversation.last_at, conversation.is_complete, source.kind, source.label,
-       source.account, chunk.length,
-       array(select coalesce(chunk.tfs[array_position(chunk.lexemes, lexeme)], 0)
-               from unnest(%(lexemes)s::text[]) as lexeme) as tfs
+       source.account, chunk.length
   from unnest(%(message_ids)s::bigint[], %(chunk_ids)s::integer[]) as wanted (message_id, chunk_id)
  cross join lateral (
         select *

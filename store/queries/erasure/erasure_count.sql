@@ -3,7 +3,7 @@ with own as (
   select scope_id
     from scope
    where tenant_id = %(tenant_id)s::bigint
-     and kind in ('user', 'conversations')
+     and kind in ('user', 'conversations', 'documents')
      and key = %(user_id)s::text
 )
 , calls as (
@@ -19,7 +19,7 @@ with own as (
      and operation.scope_id in (select scope_id
                                   from scope
                                  where tenant_id = %(tenant_id)s
-                                   and kind not in ('user', 'conversations'))
+                                   and kind not in ('user', 'conversations', 'documents'))
 )
 , keys as (
   select key_id
@@ -34,6 +34,7 @@ select exists (select from own) as has_memory,
        (select count(*) from chunk where scope_id in (select scope_id from own)) as passages,
        (select count(*) from conversation where scope_id in (select scope_id from own)) as conversations,
        (select count(*) from message where scope_id in (select scope_id from own)) as messages,
+       (select count(*) from document where scope_id in (select scope_id from own)) as documents,
        (select count(*) from calls) as calls,
        (select count(*)
           from calls

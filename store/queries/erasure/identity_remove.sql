@@ -3,7 +3,7 @@
 with scopes as (
   delete from scope
    where tenant_id = %(tenant_id)s::bigint
-     and kind in ('user', 'conversations')
+     and kind in ('user', 'conversations', 'documents')
      and key = %(user_id)s::text
   returning scope_id
 )
@@ -14,6 +14,11 @@ with scopes as (
 )
 , conversation_stats as (
   delete from conversation_stat
+   where scope_id in (select scope_id from scopes)
+  returning scope_id
+)
+, document_stats as (
+  delete from document_stat
    where scope_id in (select scope_id from scopes)
   returning scope_id
 )

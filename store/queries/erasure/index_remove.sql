@@ -1,5 +1,5 @@
--- Remove what is derived from the files of these scopes, their conversations without the messages, and what a call left
--- in their logs. Always one row, of what was removed.
+-- Remove what is derived from the files of these scopes, their conversations without the messages, the roots of their
+-- documents, and what a call left in their logs. Always one row, of what was removed.
 with links as (
   delete from link where scope_id = any (%(scope_ids)s::bigint[])
 )
@@ -20,6 +20,42 @@ with links as (
 )
 , files_read as (
   delete from conversation_file where scope_id = any (%(scope_ids)s)
+)
+, events as (
+  delete from event where scope_id = any (%(scope_ids)s)
+)
+, imports as (
+  delete from conversation_import where scope_id = any (%(scope_ids)s)
+)
+, observations as (
+  delete from observation where scope_id = any (%(scope_ids)s)
+)
+, derived as (
+  delete from work_derived where scope_id = any (%(scope_ids)s)
+)
+, answers as (
+  delete from work_answer where scope_id = any (%(scope_ids)s)
+)
+, marks as (
+  delete from work_mark where scope_id = any (%(scope_ids)s)
+)
+, citations as (
+  delete from citation where scope_id = any (%(scope_ids)s)
+)
+, distilled_parts as (
+  delete from distilled where scope_id = any (%(scope_ids)s)
+)
+, progress as (
+  delete from token_progress where scope_id = any (%(scope_ids)s)
+)
+, states as (
+  delete from token_state where scope_id = any (%(scope_ids)s)
+)
+, links_of_labels as (
+  delete from work_link where scope_id = any (%(scope_ids)s)
+)
+, document_roots as (
+  delete from document_root where scope_id = any (%(scope_ids)s)
 )
 , conversations as (
   delete from conversation where scope_id = any (%(scope_ids)s)

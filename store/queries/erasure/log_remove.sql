@@ -13,7 +13,7 @@ with old as (
     where scope_id = any (array(select scope.scope_id
                                   from scope
                                  where scope.tenant_id = %(tenant_id)s::bigint
-                                   and scope.kind not in ('user', 'conversations')))
+                                   and scope.kind not in ('user', 'conversations', 'documents')))
       and user_id = %(user_id)s::text
       and parent_id is null
     limit %(limit)s)

@@ -1,5 +1,6 @@
 -- Take the name of a user out of the log of the administrators: where an argument is the name, a part of it by which
--- users were looked for, or the label of a key of the user. Revisions that stay and bear the name as their author lose it too. Always one row.
+-- users were looked for, or the label of a key of the user. Revisions that stay and bear the name as their author lose it
+-- too, as do roots of documents in projects, and citations of the user's conversations in files of others go. Always one row.
 with logs as (
   select scope_id
     from scope
@@ -33,5 +34,24 @@ with logs as (
      and actor = %(user_id)s
   returning version
 )
+, roots as (
+  update document_root
+     set owner = ''
+   where tenant_id = %(tenant_id)s
+     and owner = %(user_id)s
+)
+, owned as (
+  update document
+     set owner = ''
+   where tenant_id = %(tenant_id)s
+     and owner = %(user_id)s
+)
+, cited as (
+  delete from citation
+   where tenant_id = %(tenant_id)s
+     and user_id = %(user_id)s
+  returning number
+)
 select (select count(*) from named) + (select count(*) from looked_for) as named,
-       (select count(*) from authors) as authors;
+       (select count(*) from authors) as authors,
+       (select count(*) from cited) as citations;

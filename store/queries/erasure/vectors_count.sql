@@ -4,5 +4,5 @@ select count(*) as vectors
  where scope_id in (select scope_id
                       from scope
                      where tenant_id = %(tenant_id)s::bigint
-                       and kind in ('user', 'conversations')
+                       and kind in ('user', 'conversations', 'documents')
                        and key = %(user_id)s::text);

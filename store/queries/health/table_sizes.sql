@@ -2,11 +2,14 @@
 select case
          when relation.relname = 'revision' then 'files'
          when relation.relname in ('chunk', 'chunk_removed', 'posting', 'link', 'scope_stat') then 'search index'
-         when relation.relname like 'embedding%%' then 'vectors'
+         when relation.relname like 'embedding%%' or relation.relname like 'token%%' then 'vectors'
          when relation.relname in ('operation', 'prompt', 'log_hour', 'spend') then 'log'
          when relation.relname in ('message', 'conversation', 'conversation_removed', 'conversation_stat',
-                                    'conversation_file', 'source')
+                                    'conversation_file', 'conversation_import', 'source', 'event', 'observation',
+                                    'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
+                                    'work_link')
            then 'conversations'
+         when relation.relname in ('document', 'document_root', 'document_stat') then 'documents'
          when namespace.nspname = 'procrastinate' then 'jobs'
          else 'other tables'
        end as name,

@@ -10,4 +10,4 @@ select count(*) as scopes,
     on progress.scope_id = scope.scope_id
    and progress.model = %(model)s::text
  where scope.tenant_id = %(tenant_id)s::bigint
-   and scope.kind <> 'conversations';
+   and scope.kind not in ('conversations', 'documents', 'project_documents');

@@ -1,6 +1,6 @@
 -- What is stored and may be stored: of the tenant, of each user and project with a quota of its own, and of one that is
--- asked for; with `only_asked` of that one alone. A row with the key '' holds for all users, or projects, and has no
--- numbers of use. For maintenance.
+-- asked for, with the messages of imported conversations and with documents; with `only_asked` of that one alone. A row with
+-- the key '' holds for all users, or projects, and has no numbers of use. For maintenance.
 with wanted as (
   select %(kind)s::text as kind, %(key)s::text as key
    where %(kind)s is not null
@@ -19,7 +19,11 @@ select wanted.kind,
        coalesce(own.bytes, every.bytes) as max_bytes,
        coalesce(own.revisions, every.revisions) as max_revisions,
        coalesce(own.stored_bytes, every.stored_bytes) as max_stored_bytes,
-       used.*
+       used.*,
+       held.messages,
+       held.message_bytes,
+       mirrored.documents,
+       mirrored.document_bytes
   from wanted
   left join quota own on own.tenant_id = %(tenant_id)s and own.kind = wanted.kind and own.key = wanted.key
   left join quota every on every.tenant_id = %(tenant_id)s and every.kind = wanted.kind and every.key = ''
@@ -45,4 +49,21 @@ select wanted.kind,
           and scope.kind = wanted.kind
           and scope.key = wanted.key
           and wanted.key <> '') as used on true
+ cross join lateral (
+       select coalesce(sum(conversation_stat.messages), 0)::bigint as messages,
+              coalesce(sum(conversation_stat.text_bytes), 0)::bigint as message_bytes
+         from conversation_stat
+         join scope using (scope_id)
+        where conversation_stat.tenant_id = %(tenant_id)s
+          and scope.kind = 'conversations'
+          and (wanted.kind = 'tenant' or (wanted.kind = 'user' and scope.key = wanted.key))) as held
+ cross join lateral (
+       select coalesce(sum(document_stat.documents), 0)::bigint as documents,
+              coalesce(sum(document_stat.text_bytes), 0)::bigint as document_bytes
+         from document_stat
+         join scope using (scope_id)
+        where document_stat.tenant_id = %(tenant_id)s
+          and (wanted.kind = 'tenant'
+               or scope.kind = case wanted.kind when 'user' then 'documents' else 'project_documents' end
+                  and scope.key = wanted.key)) as mirrored
  order by wanted.kind <> 'tenant', wanted.kind desc, wanted.key;

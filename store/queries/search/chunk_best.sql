@@ -12,7 +12,7 @@ with scored as (
 found as (
   select scored.scope_id, scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char,
          chunk.length, chunk.heading_path, chunk.lexemes, chunk.tfs, head.path, head.version, head.title,
-         head.size_chars, head.dated, head.content, scored.mount || '/' || head.path as virtual_path
+         head.size_chars, head.dated, head.tags, head.created_at, head.content, scored.mount || '/' || head.path as virtual_path
     from scored
    cross join lateral (
           select *
@@ -46,8 +46,15 @@ ranked as (
            as is_shown
     from in_file
 )
-select scope_id, chunk_id, score, file_id, start_char, end_char, length, path, version, title, size_chars, dated,
+select scope_id, chunk_id, score, file_id, start_char, end_char, length, path,
        case when is_shown then heading_path end as heading_path,
+       case when is_shown then
+         array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
+                 from unnest(%(lexemes)s::text[]) as lexeme)
+       end as tfs,
+       version, title, size_chars, dated,
+       case when is_shown then tags end as tags,
+       created_at as updated_at,
        case when is_shown then
          (select first.start_char
             from chunk first
@@ -62,10 +69,6 @@ select scope_id, chunk_id, score, file_id, start_char, end_char, length, path, v
          else
            substring(content from start_char + 1 for end_char - start_char)
          end
-       end as text,
-       case when is_shown then
-         array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
-                 from unnest(%(lexemes)s::text[]) as lexeme)
-       end as tfs
+       end as text
   from ranked
  order by score desc;

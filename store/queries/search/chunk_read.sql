@@ -1,6 +1,6 @@
 -- What a hit shows of each chunk: its text, its file's head, and how often each lexeme of the query stands in it.
 select chunk.chunk_id, chunk.heading_path, chunk.length, chunk.start_char, chunk.end_char, head.version, head.title,
-       head.size_chars, head.dated,
+       head.size_chars, head.dated, head.tags, head.created_at as updated_at,
        (select first.start_char
           from chunk first
          where first.scope_id = %(scope_id)s

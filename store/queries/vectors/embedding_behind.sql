@@ -11,6 +11,7 @@ select scope.scope_id
  where coalesce(progress.rev, -1)
          < case when scope.kind = 'conversations' then scope_stat.next_chunk_id - 1 else scope.rev end
    and (scope.kind <> 'conversations' or %(conversations)s)
+   and scope.kind not in ('documents', 'project_documents')
    and tenant.expires_at is null
    and (scope_stat.n > 0 or exists (select from embedding where embedding.scope_id = scope.scope_id))
    and (progress.error is null or progress.at < clock_timestamp() - make_interval(secs => %(failed_before_s)s))

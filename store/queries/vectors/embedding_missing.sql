@@ -1,17 +1,25 @@
--- The first chunks of a scope after one of them whose texts have no vector of a model: the files, with how far this
--- looked and the digests that are wanted. `content` is null for a file that is gone meanwhile.
+-- The first chunks of a scope after one of them whose texts have no vector of a model, or with `states` no token states:
+-- the files, with how far this looked and the digests that are wanted. `content` is null for a file that is gone meanwhile.
 with missing as (
   select chunk.chunk_id, chunk.file_id, chunk.sha256
     from chunk
    where chunk.scope_id = %(scope_id)s
      and chunk.chunk_id > %(after)s
-     and not exists (
-           select
-             from embedding
-            where embedding.scope_id = %(scope_id)s
-              and embedding.model = %(model)s
-              and embedding.text_sha256 = chunk.sha256
-           offset 0)
+     and (not exists (
+            select
+              from embedding
+             where embedding.scope_id = %(scope_id)s
+               and embedding.model = %(model)s
+               and embedding.text_sha256 = chunk.sha256
+            offset 0)
+          or %(states)s
+             and not exists (
+                   select
+                     from token_state
+                    where token_state.scope_id = %(scope_id)s
+                      and token_state.model = %(model)s
+                      and token_state.text_sha256 = chunk.sha256
+                   offset 0))
    order by chunk.chunk_id
    limit %(limit)s
 )

@@ -3,6 +3,7 @@
 select scope_stat.scope_id
   from scope_stat
   join scope on scope.scope_id = scope_stat.scope_id and (scope.kind <> 'conversations' or %(conversations)s)
+             and scope.kind not in ('documents', 'project_documents')
   join tenant on tenant.tenant_id = scope_stat.tenant_id
  where tenant.expires_at is null
    and (scope_stat.n > 0

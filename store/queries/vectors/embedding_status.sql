@@ -1,6 +1,7 @@
--- What there is of each model that has vectors, and of the named one: chunks in all, those with a vector, the size of
--- the vectors, indexes of large scopes, and what embedding failed with last.
+-- What there is of each model that has vectors, and of the named one: chunks in all, those with a vector, the sizes of
+-- the vectors and of token states, indexes of large scopes, and what embedding failed with last.
 select model.model, counted.chunks, counted.embedded, sized.size_bytes, sized.dimensions,
+       states.texts as state_texts, states.size_bytes as state_bytes,
        (select count(*) from embedding_hnsw where embedding_hnsw.model = model.model) as indexes,
        failed.scopes as failed_scopes, failed.error, failed.at as failed_at
   from (select distinct embedding.model
@@ -14,6 +15,7 @@ select model.model, counted.chunks, counted.embedded, sized.size_bytes, sized.di
           join scope
             on scope.scope_id = chunk.scope_id
            and (scope.kind <> 'conversations' or %(conversations)s)
+           and scope.kind not in ('documents', 'project_documents')
           left join embedding
             on embedding.scope_id = chunk.scope_id
            and embedding.model = model.model
@@ -22,6 +24,10 @@ select model.model, counted.chunks, counted.embedded, sized.size_bytes, sized.di
         select coalesce(sum(pg_column_size(vector)), 0)::bigint as size_bytes, max(vector_dims(vector)) as dimensions
           from embedding
          where embedding.model = model.model) as sized
+ cross join lateral (
+        select count(*) as texts, coalesce(sum(pg_column_size(signs)), 0)::bigint as size_bytes
+          from token_state
+         where token_state.model = model.model) as states
  cross join lateral (
         select count(*) as scopes, max(at) as at, (array_agg(error order by at desc))[1] as error
           from embedding_progress

@@ -17,5 +17,6 @@ select tenant.name as tenant, scope.kind, scope.key, counted.chunks, counted.emb
          where chunk.scope_id = scope.scope_id) as counted
  where scope_stat.n > 0
    and (scope.kind <> 'conversations' or %(conversations)s)
+   and scope.kind not in ('documents', 'project_documents')
  order by counted.embedded - counted.chunks, tenant.name, scope.kind, scope.key
  limit %(limit)s;

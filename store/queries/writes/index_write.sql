@@ -40,7 +40,7 @@ linked as (
 ),
 removed as (
   delete from chunk
-   using jsonb_to_recordset(%(removed)s::jsonb) as gone (scope_id bigint, chunk_id integer, is_merged boolean)
+   using jsonb_to_recordset(%(removed)s::jsonb) as gone (scope_id bigint, chunk_id integer, is_merged boolean, lexemes text, tfs text)
    cross join lateral (
          select chunk.ctid as place
            from chunk
@@ -48,7 +48,9 @@ removed as (
             and chunk.chunk_id = gone.chunk_id
          offset 0) as located
    where chunk.ctid = located.place
-  returning chunk.scope_id, chunk.tenant_id, chunk.chunk_id, chunk.lexemes, chunk.tfs, chunk.length, gone.is_merged
+  returning chunk.scope_id, chunk.tenant_id, chunk.chunk_id, chunk.length, gone.is_merged,
+            coalesce(string_to_array(gone.lexemes, ' '), chunk.lexemes) as lexemes,
+            coalesce(string_to_array(gone.tfs, ' ')::smallint[], chunk.tfs) as tfs
 ),
 kept as (
   -- Chunks that are in the postings are kept aside until they are taken out there.

@@ -1,6 +1,7 @@
--- Append the entries of the chunks from `first_chunk_id` on, 256 to a row: the last row of a lexeme is filled
--- up, then rows are opened under the first chunk that they hold. The scope's lock is held, so the place (ctid)
--- of a last row stays true until it is updated, which saves finding it by its key a second time.
+-- Append the entries of the chunks from `first_chunk_id` on, and behind them those of `entries`, an array for each of
+-- `lexemes`, 240 to a row, of which four fill a page: the last row of a lexeme is filled up, then rows are opened under
+-- the first chunk that they hold. The scope's lock is held, so the place (ctid) of a last row stays true until it is
+-- updated, which saves finding it by its key a second time.
 with entry as materialized (
   select term.lexeme, chunk.chunk_id,
          (chunk.chunk_id::bigint << 32) | (chunk.length::bigint << 16) | term.tf as entry
@@ -9,13 +10,23 @@ with entry as materialized (
    where chunk.scope_id = %(scope_id)s
      and chunk.chunk_id >= %(first_chunk_id)s
 ),
-added as materialized (
-  select lexeme, array_agg(entry order by entry) as entries, count(*)::integer as n
+pending as materialized (
+  select lexeme, array_agg(entry order by entry) as entries
     from entry
    group by lexeme
 ),
+added as materialized (
+  select lexeme, entries, cardinality(entries) as n
+    from (select lexeme, pending.entries || given.entries::bigint[] as entries
+            from pending
+            full join unnest(string_to_array(%(lexemes)s::text, ' '), string_to_array(%(entries)s::text, ' '))
+                      as given (lexeme, entries)
+           using (lexeme)
+          offset 0) as either
+),
 placed as materialized (
-  select added.lexeme, added.entries, added.n, last.ctid as place, least(256 - coalesce(last.n, 256), added.n) as fits
+  select added.lexeme, added.entries, added.n, last.ctid as place,
+         least(greatest(240 - coalesce(last.n, 240), 0), added.n) as fits
     from added
     left join lateral (
          select posting.ctid, posting.n
@@ -35,7 +46,7 @@ filled as (
 )
 insert into posting (scope_id, tenant_id, lexeme, segment, n, entries)
 select %(scope_id)s::bigint, %(tenant_id)s::bigint, lexeme, (entries[first] >> 32)::integer,
-       least(256, placed.n - first + 1), entries[first:first + 255]
+       least(240, placed.n - first + 1), entries[first:first + 239]
   from placed
- cross join lateral generate_series(placed.fits + 1, placed.n, 256) as first
+ cross join lateral generate_series(placed.fits + 1, placed.n, 240) as first
  order by lexeme, first;

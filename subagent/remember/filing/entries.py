@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memex.store.citations.syntax import CitedPlace
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
@@ -24,7 +25,8 @@ class Entry:
     """A statement to file; `links` are targets such as `people/alice`.
 
     `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands.
-    `due` is the day on which it is due.
+    `due` is the day on which it is due. `cited` is the message of a conversation that it was taken from: such a
+    statement never takes the place of one that may be newer; see `ListItem.resists`.
     """
 
     statement: Statement
@@ -33,6 +35,7 @@ class Entry:
     links: tuple[str, ...] = ()
     replaces: str | None = None
     due: datetime.date | None = None
+    cited: CitedPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,12 @@ class EntryOutcome:
     `overtaken`: a later entry of the same call takes its place, or a bullet that was said later has it, and it is
     not filed. Of a text to take out:
     `removed`; `absent` when it does not stand there; `nested` when what stands below it would lose its parent.
+    `cited` is the text of the bullet that a citation was added to, for a duplicate.
     """
 
     action: Literal["added", "duplicate", "superseded", "overtaken", "removed", "absent", "nested"]
     replaced: str | None = None
+    cited: str | None = None
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memex.store import markdown
+from memex.store.citations.syntax import find_citations, without_citations
 from memex.store.markdown import MarkdownDocument
 from memex.store.records import Span
 from memex.subagent.remember.filing import layout
@@ -19,12 +20,11 @@ from memex.subagent.remember.filing.entries import (
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
 from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
 from memex.subagent.statements import paraphrase
-from memex.subagent.statements.bullets import escape_line, render_bullet
+from memex.subagent.statements.bullets import cite, escape_line, render_bullet
 from memex.subagent.statements.places import general_heading, section_rank
 from memex.subagent.statements.subjects import is_replaceable, normal_form
 
 _CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
-_TEXT_LINE = re.compile(r"(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])[ \t]*[^\s]")
 _FULL_STOP = re.compile(r"[.!?。！？][\"'”’»)\]]*$")
 
 _Change = tuple[int, int, str]  # a span of the text, and what stands there instead
@@ -79,7 +79,7 @@ class FileRevision:
         if planned.kind in SAME_TASK:
             return self._add_task(planned)
         if self.by_normal_form.get(planned.normal_form):
-            return EntryOutcome("duplicate")
+            return self._duplicate(planned)
         if denied := self.by_name.get(opposite_claim(planned.normal_form)):
             return self._supersede(next(reversed(denied)), planned)
         if planned.normal_form in self.prose or self._is_paraphrase_known(planned):
@@ -96,8 +96,16 @@ class FileRevision:
 
     def _pending(self, planned: PlannedEntry) -> list[ListItem]:
         """Return the pending bullets of a task that were there when it was said to be done."""
-        found = self.by_name.get(f"pending {planned.subject}", {})
-        return [item for item in found if not item.is_later_than(planned.entry.date)]
+        return [
+            item
+            for item in self.by_name.get(f"pending {planned.subject}", ())
+            if not item.resists(planned.entry)
+        ]
+
+    def _duplicate(self, planned: PlannedEntry) -> EntryOutcome:
+        """Return that the file says it; the last bullet that does gets the citation of the new statement."""
+        same = [*self.by_normal_form.get(planned.normal_form, ())]
+        return EntryOutcome("duplicate", cited=same[-1].cite(planned.entry) if same else None)
 
     def remove(self, text: str) -> EntryOutcome:
         """Take a statement out and say what became of it."""
@@ -114,8 +122,8 @@ class FileRevision:
         """Put an entry in the place of a text; None when that is not there, or says the same."""
         older = self._find_item(text)
         if older is None:
-            return self._rewrite_prose(planned, text)
-        if older.is_later_than(planned.entry.date):
+            return None if planned.entry.cited else self._rewrite_prose(planned, text)
+        if older.resists(planned.entry):
             return None
         is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
         if is_moved:
@@ -134,21 +142,26 @@ class FileRevision:
         return EntryOutcome("superseded", older.text)
 
     def _find_item(self, text: str) -> ListItem | None:
-        """Return the last bullet that makes a statement, one that makes it in these very words before others."""
-        found = list(self.by_normal_form.get(normal_form(text), ()))
-        return next((item for item in reversed(found) if item.text == text), found[-1] if found else None)
+        """Return the last bullet that makes a statement, one that makes it in these very words before others.
+
+        A text that ends with citations means a bullet that has exactly these.
+        """
+        found, wanted = list(self.by_normal_form.get(normal_form(text), ())), without_citations(text)
+        if wanted != text:
+            cited = find_citations(text)
+            found = [item for item in found if find_citations(self.text[item.start : item.own_end]) == cited]
+        return next((item for item in reversed(found) if item.text == wanted), found[-1] if found else None)
 
     def _nests(self, item: ListItem) -> bool:
         """Whether something stands below a bullet."""
-        if item.own_end == item.end:
-            return bool(item.children)
-        return bool(item.children) or bool(self._rendered(item.own_end, item.end).strip())
+        below = item.own_end != item.end and self._rendered(item.own_end, item.end).strip()
+        return bool(item.children) or bool(below)
 
     def _add_task(self, planned: PlannedEntry) -> EntryOutcome:
         if self._is_known(planned) or self._is_paraphrase_known(planned):
-            return EntryOutcome("duplicate")
+            return self._duplicate(planned)
         done = self.by_name.get(f"done {planned.subject}", ()) if planned.kind == "pending" else ()
-        if any(item.is_later_than(planned.entry.date) for item in done):
+        if any(item.resists(planned.entry) for item in done):
             return EntryOutcome("overtaken")
         self._add(planned)
         return planned.outcome()
@@ -182,8 +195,8 @@ class FileRevision:
 
     def _supersede(self, older: ListItem, planned: PlannedEntry) -> EntryOutcome:
         """Put an entry in the place of a bullet, unless that was said later."""
-        if older.is_later_than(planned.entry.date):
-            return EntryOutcome("overtaken")
+        if older.resists(planned.entry):
+            return EntryOutcome("overtaken", older.text if planned.entry.cited else None)
         replaced = older.text
         is_filed = general_heading(self.path) is not None and not self._nests(older)
         if is_filed and leaves_topic(older.heading, older.text, planned.entry.statement.text):
@@ -316,7 +329,7 @@ class FileRevision:
         general = general_heading(self.path)
         if general is None:
             return
-        added = [item for item in self.added if not item.is_gone and _is_same(item.heading, general)]
+        added = [item for item in self.added if not item.is_gone and layout.is_same(item.heading, general)]
         if not (added or all_of_them):
             return
         standing = list(self._movable_items(general))
@@ -367,7 +380,7 @@ class FileRevision:
 
     def _applied(self, changes: Sequence[_Change], start: int, end: int) -> str:
         parts, at = [], start
-        for first, last, text in sorted(changes, key=_in_order):
+        for first, last, text in sorted(changes, key=layout.change_order):
             if first >= at:
                 parts += [self.text[at:first], text]
                 at = last
@@ -378,15 +391,12 @@ class FileRevision:
         starts = [bisect_left(self.items, place, key=lambda item: item.start) for place in (start, end)]
         for item in self.items[slice(*starts)]:
             if item.is_gone:
-                yield item.start, item.end, self._gap(item.start, item.end)
+                yield item.start, item.end, layout.gap(self.text, item.start, item.end, self.line_ending)
             elif item.is_changed:
-                yield item.start, item.own_end, self._lines(item) + self._gap(item.start, item.own_end)
-
-    def _gap(self, start: int, end: int) -> str:
-        """Return a line ending if text would run into a bullet when the code between them goes."""
-        said = self.text[start:end]
-        is_code = "~~~" in said or said[: said.rfind("`") + 1].endswith("```")
-        return self.line_ending if is_code and _TEXT_LINE.match(self.text, end) else ""
+                gap = layout.gap(self.text, item.start, item.own_end, self.line_ending)
+                yield item.start, item.own_end, self._lines(item) + gap
+            elif item.cited:
+                yield item.start, item.own_end, cite(self.text[item.start : item.own_end], item.cited)
 
     def _lines(self, item: ListItem) -> str:
         if item.lines:
@@ -398,6 +408,7 @@ class FileRevision:
             len(item.marker.expandtabs(4)) - len(item.marker.lstrip()) + layout.width(item.marker) - 2
         )
         lines = [item.marker + first[2:], *(indent + line if line else "" for line in rest)]
+        lines = cite("\n".join(lines), item.cited).split("\n")
         children = "".join(self._rendered(parent.own_end, parent.end) for parent in item.children)
         if children and children[-1] not in "\r\n":
             children += self.line_ending
@@ -484,13 +495,3 @@ class FileRevision:
         before = self.line_ending * (max(0, 2 - breaks) if written.strip("\ufeff") else 0)
         blank = self.line_ending * 2
         return len(self.text), len(self.text), before + blank.join(parts) + self.line_ending
-
-
-def _is_same(heading: str, other: str) -> bool:
-    return " ".join(heading.split()).casefold() == other.casefold()
-
-
-def _in_order(change: _Change) -> tuple[int, bool, int]:
-    """Return what changes are sorted by: what is put in first, and what goes before what goes with it."""
-    start, end, _ = change
-    return start, start < end, -end

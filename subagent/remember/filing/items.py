@@ -3,10 +3,11 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import takewhile
 
+from memex.store.citations.syntax import CitedPlace
 from memex.store.markdown import Block, MarkdownDocument
 from memex.store.records import Span
 from memex.subagent.remember.filing.entries import Entry, entry_subject
@@ -15,6 +16,7 @@ from memex.subagent.statements.bullets import (
     ITEM,
     LINE_END,
     STAMP,
+    UNDATED,
     parse_bullet,
     stamped_day,
     stamped_due_day,
@@ -55,10 +57,25 @@ class ListItem:
     is_stamped: bool = False  # one of the lines of its statement ends with a date
     children: Sequence["ListItem"] = ()  # whose nested lines a new one in another section takes over
     lines: str = ""  # of one that moves to another section as it is
+    cited: list[CitedPlace] = field(default_factory=list)  # messages that say the same; new ones alone
 
-    def is_later_than(self, day: date) -> bool:
-        """Whether it was said after a day, so that what was said that day does not take its place."""
-        return self.day is not None and self.day > day
+    def resists(self, entry: Entry) -> bool:
+        """Whether it was said after an entry, so that the entry does not take its place.
+
+        An entry that was taken from a conversation gives way to what may be newer: to a statement of the same day,
+        to one without a day, and if nobody knows when the entry was said, to any. What the call itself has put in
+        is in the order of the call.
+        """
+        if entry.cited is not None and self.entry is None:
+            return entry.date == UNDATED or self.day is None or self.day >= entry.date
+        return self.day is not None and self.day > entry.date
+
+    def cite(self, entry: Entry) -> str | None:
+        """Note that the message of an entry says the same; return the statement, None if there is no message."""
+        if entry.cited is None:
+            return None
+        self.cited.append(entry.cited)
+        return self.text
 
     def is_redated_by(self, entry: Entry) -> bool:
         """Whether an entry, which says the same later, names another due day."""

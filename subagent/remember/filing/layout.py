@@ -13,6 +13,7 @@ from memex.subagent.statements.language import StatementKind
 # What a new task begins with; an open box under a heading such as `Blocked` is a task that is blocked.
 BOXES: dict[StatementKind, str] = {"pending": "- [ ] ", "blocker": "- [ ] ", "done": "- [x] "}
 
+_TEXT_LINE = re.compile(r"(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])[ \t]*[^\s]")
 _HTML_OPENING = re.compile(r"\s*(<!--|<\?|<!\[cdata\[|<!|<script|<pre|<style|<textarea)", re.IGNORECASE)
 _HTML_CLOSINGS = {
     "<!--": "-->",
@@ -79,3 +80,21 @@ def closing_lines(text: str, document: MarkdownDocument) -> str:
     opening = _HTML_OPENING.match(block)
     closing = _HTML_CLOSINGS.get(opening[1].casefold()) if opening else None
     return "" if closing is None or closing in block.casefold() else closing
+
+
+def gap(text: str, start: int, end: int, line_ending: str) -> str:
+    """Return a line ending if text would run into a bullet when the code between `start` and `end` goes."""
+    said = text[start:end]
+    is_code = "~~~" in said or said[: said.rfind("`") + 1].endswith("```")
+    return line_ending if is_code and _TEXT_LINE.match(text, end) else ""
+
+
+def change_order(change: tuple[int, int, str]) -> tuple[int, bool, int]:
+    """Return what changes of a text are sorted by: what is put in first, and what goes before what goes with it."""
+    start, end, _ = change
+    return start, start < end, -end
+
+
+def is_same(heading: str, other: str) -> bool:
+    """Return whether two headings are the same, whatever their case and spaces."""
+    return " ".join(heading.split()).casefold() == other.casefold()

@@ -77,6 +77,8 @@ _NOT_OVER = re.compile(
     r"|una parte)\b",
     re.IGNORECASE,
 )
+# Words that end nothing: in a compound (`the cut-over`), or before an amount or a thing (`over 500 bookings`).
+_NO_END = re.compile(r"\b\w+(?:-\w+)+\b|\bover (?=\d|(?:the|an?|my|our|his|her|their)\b)", re.IGNORECASE)
 # It denies what it names: `I have not sent it yet`, `the rent is not 910 euros`; no end such as `not … any more`.
 _DENIED = re.compile(
     r"(?:\b(?:is|are|was|were|has|have|had|did|do|does)(?: not|n't)|\bnot yet|\byet to|\bnoch nicht"
@@ -177,7 +179,7 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         is_change=is_plain and tables.change.search(unquoted) is not None,
         is_closing=is_plain
         and _NOT_OVER.search(unquoted) is None
-        and (kind == "done" or tables.closing.search(unquoted) is not None),
+        and (kind == "done" or tables.closing.search(_NO_END.sub(" ", unquoted)) is not None),
         is_added=_ADDED.search(unquoted) is not None,
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,

@@ -294,7 +294,8 @@ def holds_secret(text: str) -> bool:
 
 def find_secrets(text: str) -> list[tuple[int, int]]:
     """Return where the secrets stand that `holds_secret` finds, each to the end of its word; they may overlap."""
-    return [(start, _end(text, start, end)) for start, end in _spans(text)]
+    ends = _Ends(text)
+    return [(start, ends.of(start, end)) for start, end in _spans(text)]
 
 
 def find_values(text: str) -> Iterator[tuple[str, int, int]]:
@@ -309,8 +310,9 @@ def find_values(text: str) -> Iterator[tuple[str, int, int]]:
         yield "password", *match.span("value")
     for _, code in _lock_codes(clues):
         yield "code", *code
+    ends = _Ends(straight)
     for kind, _, (start, end) in _named_values(clues):
-        yield kind, start, _end(straight, start, end)
+        yield kind, start, ends.of(start, end)
 
 
 def names_secret(text: str) -> bool:
@@ -394,13 +396,22 @@ def _to_names(text: str, small: str) -> str:
     return "".join(letters)
 
 
-def _end(text: str, start: int, end: int) -> int:
-    """Return where a secret ends of which the beginning was found."""
-    if text.startswith("-----BEGIN", start):
-        closing = _KEY_END.search(text, end)
-        return closing.end() if closing else len(text)
-    rest = _WORD_REST.match(text, end)
-    return rest.end() if rest else end
+class _Ends:
+    """Where secrets of a text end: many of them may begin in one long word, which is read once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._read = (0, -1)
+
+    def of(self, start: int, end: int) -> int:
+        """Return where a secret ends of which the beginning was found."""
+        if self._text.startswith("-----BEGIN", start):
+            closing = _KEY_END.search(self._text, end)
+            return closing.end() if closing else len(self._text)
+        if not self._read[0] <= end <= self._read[1]:
+            rest = _WORD_REST.match(self._text, end)
+            self._read = (end, rest.end() if rest else end)
+        return self._read[1]
 
 
 def _is_card(digits: str) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,8 @@ def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
     assert "Choosing a queue" in plain
     assert "Postgres, with skip locked." in plain
     message = reference.removeprefix("conversations/")
-    assert f"Read around a result with: memex thread '{message}' --user" in plain
+    assert f"\n    {message}\n" in plain
+    assert "Read around the first result with: memex thread @1 --user" in plain
     assert memex.plain("dig", "skip", "locked", "--format", "ids", *user) == f"{reference}\n"
     assert memex.json("keyword", "skip", "locked", *user)["hits"] == found["hits"]
     assert memex.json("dig", "everybody", *user)["hits"] == []
@@ -146,8 +148,11 @@ def test_no_hit_is_an_answer_too(memex: Memex, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("MEMEX_EVAL_DATA" not in os.environ, reason="MEMEX_EVAL_DATA names no folder")
-def test_real_exports_are_imported_in_one_command(memex: Memex) -> None:
-    """The folder with exports of four providers: what people and assistants said in each is there."""
+def test_real_exports_are_imported_in_one_command(memex: Memex, tmp_path: Path) -> None:
+    """The folder with exports of four providers: what people and assistants said in each is there.
+
+    What is exported and deleted comes back as the same bytes.
+    """
     user = ("--user", "ingest-frank")
     folder = Path(os.environ["MEMEX_EVAL_DATA"]) / "exports"
     first = memex.json("ingest", str(folder), *user)
@@ -162,6 +167,17 @@ def test_real_exports_are_imported_in_one_command(memex: Memex) -> None:
     third = memex.json("ingest", str(folder), "--reparse", *user)
     assert third["messages_added"] == 0
     assert third["conversations"]["unchanged"] == sum(first["conversations"].values())
+
+    for name in ("out", "again"):
+        (tmp_path / name).mkdir()
+    out, again = (tmp_path / name / "all.jsonl" for name in ("out", "again"))
+    memex.json("conversations", "export", str(out), *user)
+    named = [json.loads(line)["id"] for line in out.read_text().splitlines()]
+    assert memex.json("ingest", str(out), *user)["conversations"]["unchanged"] == len(named)
+    memex.json("conversations", "delete", *named, "--yes", *user)
+    assert memex.json("ingest", str(out), "--again", *user)["conversations"]["created"] == len(named)
+    memex.json("conversations", "export", str(again), *user)
+    assert again.read_bytes() == out.read_bytes()
 
 
 def test_a_transcript_without_words_is_an_error_only_alone(memex: Memex, tmp_path: Path) -> None:
@@ -337,6 +353,7 @@ def test_a_transcript_begins_with_any_words(memex: Memex, tmp_path: Path, words:
     assert memex.json("ingest", str(tmp_path / "s1.jsonl"), *user)["messages_added"] == 0
 
 
+@pytest.mark.slow
 def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: Path) -> None:
     """Not before: then the error names the command. Coverage is counted, and vectors have a weight."""
     user, name = ("--user", "ingest-vera"), "ingest-vera"
@@ -380,3 +397,55 @@ def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: 
     assert "No list" in embedding.run("thread", "@1", "--user", "ingest-nobody").err
     assert embedding.plain("similar", first, "--format", "ids", *user) == f"{second}\n"
     assert "names no message" in embedding.run("similar", first.partition("#")[0], *user).err
+
+
+def test_an_own_export_comes_back_as_it_was(memex: Memex, tmp_path: Path) -> None:
+    """Unchanged while it is there; after a deletion the same bytes, numbers and branches of edited messages too."""
+    user = ("--user", "ingest-again")
+    path = export(tmp_path)
+    memex.json("ingest", str(path), *user)
+    edited = json.loads(path.read_text())
+    edited[0]["mapping"]["n3"]["message"]["content"]["parts"] = ["Postgres, with listen and notify."]
+    edited[0]["mapping"]["n4"] = node("n4", "n3", "user", "And retries?", 1767225700.0)
+    edited[0]["current_node"] = "n4"
+    path.write_text(json.dumps(edited))
+    memex.json("ingest", str(path), *user)
+    lines = [{"role": "assistant" if n % 2 else "user", "content": f"text {n}"} for n in range(2_300)]
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text("\n".join(map(json.dumps, lines)))
+    memex.json("ingest", str(chat), *user)
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    first, second = (tmp_path / name / "out.jsonl" for name in ("first", "second"))
+    memex.json("conversations", "export", str(first), *user)
+    cut = [json.loads(line) for line in first.read_text().splitlines()]
+    cut[0] |= {"is_complete": False, "sha256": None}
+
+    counts = memex.json("ingest", str(first), *user)["conversations"]
+    assert counts == {"created": 0, "grown": 0, "unchanged": 2, "removed": 0}
+    named = [json.loads(line)["id"] for line in first.read_text().splitlines()]
+    memex.json("conversations", "delete", *named, "--yes", *user)
+    assert memex.json("ingest", str(first), *user)["conversations"]["removed"] == 2
+    assert memex.json("ingest", str(first), "--again", *user)["conversations"]["created"] == 2
+    memex.json("conversations", "export", str(second), *user)
+    assert second.read_bytes() == first.read_bytes()
+
+    other = ("--user", "ingest-cut")
+    first.write_text("".join(json.dumps(line) + "\n" for line in cut))
+    memex.json("ingest", str(first), *other)
+    assert not memex.json("thread", cut[0]["id"], *other)["conversation"]["is_complete"]
+
+
+def test_an_import_that_stops_says_what_is_stored(memex: Memex, tmp_path: Path) -> None:
+    """And that the same command goes on: here a file whose second request holds too many messages for a user."""
+    lines = [{"role": "assistant" if n % 2 else "user", "content": f"text {n}"} for n in range(1_200)]
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text("\n".join(map(json.dumps, lines)))
+
+    small = replace(memex, environment=memex.environment | {"MEMEX_MAX_MESSAGES": "1000"})
+    stopped = small.run("ingest", str(chat), "--user", "ingest-full", "--json")
+    error = json.loads(stopped.err.splitlines()[-1])
+    assert error["code"] == "LIMIT_EXCEEDED"
+    assert "after 1,000 new messages, which stay stored; the same command goes on" in error["hint"]
+    done = memex.json("ingest", str(chat), "--user", "ingest-full")
+    assert (done["conversations"]["created"], done["messages_added"]) == (0, 200)

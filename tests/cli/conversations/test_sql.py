@@ -1,6 +1,7 @@
 """`memex query`: a person's own SELECT, as the user's agent, and nothing else."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Memex
@@ -29,6 +30,20 @@ def test_a_question_in_sql_is_answered(filled: Memex) -> None:
     assert "sql_query" in filled.plain("log", *USER)
     found = filled.json("query", "select tool from my_calls where tool = 'memory_write'", *USER)
     assert found["rows"] == [["memory_write"]]
+
+
+def test_documents_are_asked_for_too(filled: Memex, tmp_path: Path) -> None:
+    """The user's own, with their texts; those of others are not there."""
+    (folder := tmp_path / "repo").mkdir()
+    (folder / "oolong.md").write_text("# Oolong\n")
+    own = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "STATE")}
+    for user in ("sql-alice", "sql-bob"):
+        here = filled.elsewhere(filled.data_dir, **own)
+        here.json("docs", "push", str(folder), "--name", user, "--user", user)
+
+    found = filled.json("query", "select reference, project, text from my_documents", *USER)
+
+    assert found["rows"] == [["documents/user/sql-alice/oolong.md", None, "# Oolong\n"]]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ def beam(fresh: Memex, tmp_path: Path) -> Memex:
     return fresh.elsewhere(fresh.data_dir, MEMEX_EVAL_DATA=str(published(tmp_path)))
 
 
+@pytest.mark.slow
 def test_a_chat_is_played_and_measured(beam: Memex) -> None:
     """As a table of figures, and as JSON; what went wrong is listed; nothing is left."""
     misses = ("--misses", "knowledge update: evidence in 600 characters")

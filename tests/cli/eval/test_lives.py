@@ -29,6 +29,7 @@ def life(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_life_is_played_and_measured(fresh: Memex, life: Path) -> None:
     """As a table of figures with their aims, and as JSON; nothing is left."""
     misses = ("--misses", "lost", "--misses", "small talk kept")
@@ -74,6 +75,7 @@ def test_what_is_no_life_ends_with_two(fresh: Memex, life: Path, tmp_path: Path)
         assert done.out == ""
 
 
+@pytest.mark.slow
 def test_pairs_are_told_and_measured(fresh: Memex) -> None:
     """The figures of the open pairs alone; how they are shown is tested with a life."""
     document = fresh.json("eval", "pairs", "--no-sealed")

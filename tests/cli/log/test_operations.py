@@ -102,9 +102,13 @@ def test_calls_that_saw_a_version_are_found(memex: Memex) -> None:
         {"path": "shared/tea.md", "version": 1, "how": ["returned", "read", "found"]}
     ]
     assert "shared/tea.md@1  returned, read, found" in seen
+    assert memex.json("seen", "shared/tea.md", *sue) == calls, "without a version, the newest"
+    memex.plain("write", "shared/tea.md", "--content", "# Tea\n", "--overwrite", *sue, "--as-admin")
+    assert memex.plain("seen", "shared/tea.md", *sue) == "No call saw shared/tea.md@2.\n"
     assert memex.plain("seen", "shared/tea.md@1") == "No call saw shared/tea.md@1.\n"
-    for words in ((), ("user/a.md",), ("user/a.md@0",), ("user/a.md@1", "--call", "asked")):
+    for words in ((), ("user/a.md@0",), ("user/a.md@1", "--call", "asked")):
         assert "VALIDATION_ERROR" in memex.run("seen", *words, *sue).err
+    assert "FILE_NOT_FOUND" in memex.run("seen", "user/a.md", *sue).err
     assert "VERSION_NOT_FOUND" in memex.run("seen", "user/a.md@1", *sue).err
     assert "This call names no user" in memex.run("seen", "user/a.md@1", "--everyone").err
 
@@ -179,9 +183,10 @@ def test_the_commands_of_the_page_run(memex: Memex) -> None:
 
     printed = {shlex.join(command): memex.plain(*command, *vic) for command in commands}
 
-    assert len(printed) == 14
+    assert len(printed) == 15
     assert "└── took " in printed["log call-2"]
     assert "call-2" in printed["seen user/preferences.md@1"]
+    assert "call-2" in printed["seen user/preferences.md"]
     assert "user/preferences.md@1  returned, read, found" in printed["seen --call call-2"]
     assert printed["seen shared/guide.md@1 --everyone"] == "No call saw shared/guide.md@1.\n"
     assert "I prefer oolong tea." in printed["blame user/preferences.md"]

@@ -77,6 +77,7 @@ def test_a_text_is_left_for_later_and_worked_off(memex: Memex) -> None:
     assert memex.plain("queue", "work") == "Nothing to do: the queue is empty.\n"
 
 
+@pytest.mark.slow
 def test_what_was_given_up_is_shown_and_tried_again(memex: Memex) -> None:
     """With the reason, and the command for it; by its user's name only that one's."""
     cal = ("--user", "cal")
@@ -109,6 +110,7 @@ def test_a_dry_run_cannot_be_left_for_later(memex: Memex) -> None:
     assert "VALIDATION_ERROR" in refused.err
 
 
+@pytest.mark.slow
 def test_work_that_is_ended_gives_its_call_back(memex: Memex) -> None:
     """Ctrl-C in the middle of a call: it is in the queue as it was, and the next one does it."""
     memex.plain("remember", TEA, "--no-wait", "--user", "eve", "--tool-call-id", "ended-1")

@@ -95,6 +95,7 @@ def test_what_cannot_be_is_told(memex: Memex, asked: str, arguments: tuple[str, 
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(memex: Memex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each command that docs/replay.md shows does what the page says, in its order."""
     page = (Path(__file__).parents[3] / "docs" / "replay.md").read_text(encoding="utf-8")

@@ -252,6 +252,7 @@ def test_a_state_asks_the_memory_of_then(memex: Memex) -> None:
     assert "exclude each other" in memex.run("list", "--catalogue", *then).err
 
 
+@pytest.mark.slow
 def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_server: ModelServer) -> None:
     """`context` says who planned, `log` what was asked and answered, `spend` what the day has cost."""
     bea = ("--user", "bea")
@@ -278,3 +279,22 @@ def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_serv
     [day] = spent["spent"]
     assert (day["model"], day["requests"], day["usd"]) == ("openai:scripted", 1, 0.02)
     assert "A day may cost 2 US dollars" in said
+
+
+def test_a_host_says_how_sure_a_context_must_be(memex: Memex) -> None:
+    """Below that the context says that nothing is remembered; the terminal shows the band and its reason."""
+    kim = ("--user", "kim")
+    memex.plain("write", "user/tea.md", "--content", "# Tea\n\nOolong from Fujian.\n", *kim)
+    ask = ("context", "Which oolong did the neighbours order yesterday evening?", *kim)
+
+    plain, found = memex.both(*ask, "--min-confidence", "strong")
+    screen = shown(memex, *ask)
+    hits = memex.plain("find", "oolong", *kim)
+
+    assert plain == found["context"]
+    assert plain.split("\n")[1] == "Nothing is remembered about this."
+    assert found["omitted"]["best"][0]["reason"] == "nothing_fits"
+    assert "Oolong from Fujian." in screen
+    assert re.search(r"^band +fair \(0\.\d\d, lifted by few_passages\)$", screen, re.MULTILINE)
+    assert re.search(r"^user/tea\.md@1.* confidence 0\.\d\d$", hits, re.MULTILINE)
+    assert memex.run(*ask, "--min-confidence", "sure").code == 2

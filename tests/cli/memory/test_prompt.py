@@ -32,6 +32,7 @@ def test_a_terminal_sees_what_was_left_out(memex: Memex) -> None:
     assert "\x1b[31m red" not in shown
 
 
+@pytest.mark.slow
 def test_control_characters_do_not_pass_a_pipe(memex: Memex) -> None:
     """It may end at a terminal, as in `memex read … | less -R`; `--raw` prints the bytes as they are stored."""
     user = ("--user", "mal")

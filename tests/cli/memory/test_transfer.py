@@ -149,6 +149,7 @@ def test_a_terminal_gets_a_bar(memex: Memex, folder: Path) -> None:
     assert b"3 created" in shown
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_no_zip(memex: Memex) -> None:
     """It is refused with what to do instead."""
     ours, theirs = pty.openpty()
@@ -166,6 +167,7 @@ def test_a_terminal_gets_no_zip(memex: Memex) -> None:
     assert b"cannot be shown on a terminal" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_export_by_default_bears_the_date(memex: Memex, tmp_path: Path) -> None:
     """In the folder where the command is run."""
     done = subprocess.run(
@@ -183,6 +185,7 @@ def test_an_export_by_default_bears_the_date(memex: Memex, tmp_path: Path) -> No
     assert made.name in done.stdout.decode()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_or_written_is_an_error(memex: Memex, folder: Path, tmp_path: Path) -> None:
     """One sentence and what to do instead, and nothing is left behind."""
     (tmp_path / "no.zip").write_bytes(b"no")
@@ -209,6 +212,7 @@ def test_what_cannot_be_read_or_written_is_an_error(memex: Memex, folder: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said_with_the_option_for_it(memex: Memex, tmp_path: Path) -> None:
     """What memory has newer, projects, and hidden files; each option takes what it names."""
     ida = ("--user", "ida")

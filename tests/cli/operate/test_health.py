@@ -1,8 +1,10 @@
 """`memex health`: what is wrong and what to do, and the figures."""
 
+import pytest
 from tests.cli.conftest import Memex
 
 
+@pytest.mark.slow
 def test_health_shows_checks_calls_and_sizes(memex: Memex) -> None:
     """A memory that works: the exit code is 0, the checks have marks, and the document has the figures."""
     tenant = ("--tenant", "healthy")

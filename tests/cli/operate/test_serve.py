@@ -11,11 +11,12 @@ import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
-from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
+from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex
 from tests.kit import clusters
 from tests.kit.model_server import ModelServer, Request, Step, hangs
 
@@ -40,7 +41,8 @@ def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
 
     assert (code, out) == (0, "")
     told = {json.loads(line)["event"] for line in err.splitlines()}
-    assert told - {"embedded_postgres_waiting"} == {"request"}, "a slow start may say that it waits"
+    on_a_busy_machine = {"embedded_postgres_waiting", "event_loop_stalled"}
+    assert told - on_a_busy_machine == {"request"}
     for secret in (serving.ready["agent_key"], serving.ready["admin_key"], "Oolong", "tea.md"):
         assert secret not in err
     clusters.await_stop(memex.data_dir)
@@ -66,10 +68,10 @@ def test_two_services_share_a_data_directory(prepared: Memex) -> None:
     with prepared.serve() as one, prepared.serve() as other:
         [keys] = [serving.ready for serving in (one, other) if "agent_key" in serving.ready]
         for serving in (one, other):
-            Serving(serving.process, serving.ready | keys | {"url": serving.ready["url"]}).call("memory_list")
+            replace(serving, ready=serving.ready | keys | {"url": serving.ready["url"]}).call("memory_list")
         one.process.kill()
         one.process.wait()
-        second = Serving(other.process, keys | {"url": other.ready["url"]})
+        second = replace(other, ready=keys | {"url": other.ready["url"]})
         assert second.call("memory_write", path="user/a.md", content="a")["version"] == 1
         assert other.end()[0] == 0
     clusters.await_stop(prepared.data_dir)
@@ -85,9 +87,9 @@ def test_the_first_process_waits_for_the_server(prepared: Memex) -> None:
         unshare = serving.process.pid
         service = int(Path(f"/proc/{unshare}/task/{unshare}/children").read_text())
         os.kill(service, signal.SIGTERM)
-        _, err = serving.process.communicate(timeout=PATIENCE_S)
+        serving.process.communicate(timeout=PATIENCE_S)
 
-    assert serving.process.returncode == 0, err
+    assert serving.process.returncode == 0
     assert "database system is shut down" in (prepared.data_dir / "server.log").read_text()
 
 

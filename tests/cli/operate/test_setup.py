@@ -54,6 +54,12 @@ def test_every_client_gets_its_own_form(here: Memex, home: Path) -> None:
         "url": f"{URL}/mcp",
         "headers": {"Authorization": "Bearer ${env:MEMEX_API_KEY}", **header},
     }
+    shop = ("--profile", "project", "--project", "shop")
+    of_project = json.loads(printed("cursor", *shop))["mcpServers"]["memex"]
+    assert (of_project["url"], of_project["headers"]["Memex-Project"]) == (f"{URL}/mcp/project", "shop")
+    alone = json.loads(here.plain("setup", "cursor", *shop, "--print"))["mcpServers"]["memex"]
+    assert alone["args"][-3:] == ["mcp", "--profile", "project"]
+    assert alone["env"]["MEMEX_PROJECT"] == "shop"
     vscode = json.loads(printed("vscode"))
     assert vscode["servers"]["memex"]["headers"] == {"Authorization": "Bearer ${input:memex-key}", **header}
     assert [one["id"] for one in vscode["inputs"]] == ["memex-key"]
@@ -154,6 +160,68 @@ def test_a_broken_file_is_left_as_it_is(here: Memex, home: Path) -> None:
     assert list(home.iterdir()) == [file]
 
 
+def test_hooks_are_written_and_turn_capture_on(here: Memex, home: Path) -> None:
+    """Nothing unasked; then the hooks beside others, and settings of the user alone; all of it is taken back."""
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say"}]}]}}')
+    before = settings.read_bytes()
+    state = home / ".local" / "state" / "memex" / "capture" / "settings.json"
+    words = ("setup", "claude-code", "--hooks", "--url", URL, "--key", KEY)
+
+    assert here.run(*words).code == 3
+    assert settings.read_bytes() == before
+    assert not state.exists()
+    done = here.json(*words, "--yes")
+
+    assert done["status"] == "changed"
+    assert KEY not in settings.read_text() + done["diff"]
+    assert state.stat().st_mode & 0o777 == 0o600
+    assert json.loads(state.read_text())["key"] == KEY
+    assert here.json(*words, "--yes")["status"] == "unchanged"
+    told = here.json("setup", "--check")
+    missing = {one["client"]: len(one["missing"]) for one in told["clients"]}
+    assert (missing["claude-code"], missing["codex"], missing["opencode"]) == (0, 7, 7)
+    here.json("setup", "claude-code", "--hooks", "--undo")
+    assert settings.read_bytes() == before
+    assert not state.exists()
+    for wrong in (
+        ("cursor", "--hooks"),
+        ("codex", "--hooks", "--http", "--url", URL),
+        ("codex", "--hooks", "--http"),
+    ):
+        assert here.run("setup", *wrong, "--yes").code == 1
+
+
+def test_a_plugin_is_written_and_taken_back(here: Memex, home: Path) -> None:
+    """Both files are shown and written at once; a file that its program changed since loses Memex's line alone."""
+    config, provider = (
+        home / ".hermes" / "config.yaml",
+        home / ".hermes" / "plugins" / "memex" / "__init__.py",
+    )
+    config.parent.mkdir(parents=True)
+    config.write_text("model:\n  default: m\n")
+    words = ("setup", "hermes", "--hooks")
+
+    assert here.run("setup", "hermes", "--yes").code == 1
+    assert here.run(*words).code == 3
+    assert not provider.exists()
+    assert all(
+        part in here.plain(*words, "--print") for part in (str(config), str(provider), "provider: memex")
+    )
+    done = here.json(*words, "--yes")
+    assert (done["status"], done["path"]) == ("changed", str(provider))
+    assert "+  provider: memex" in done["diff"]
+    assert here.json(*words, "--yes")["status"] == "unchanged"
+    with config.open("a") as file:
+        file.write("theirs: 1\n")
+    here.json(*words, "--undo")
+
+    assert not provider.exists()
+    assert config.read_text() == 'model:\n  default: m\nmemory:\n  provider: ""\ntheirs: 1\n'
+    assert here.run(*words, "--undo").code == 1
+
+
 def test_what_does_not_fit_together_is_refused(here: Memex) -> None:
     """A key without a service, no address, a scope that the client has not, and a client that reads no variable."""
     refused = [
@@ -191,6 +259,7 @@ def test_opencode_keeps_its_form(here: Memex, home: Path) -> None:
     assert not (folder / "opencode.json").exists()
 
 
+@pytest.mark.slow
 def test_a_key_that_does_not_fit_is_noticed(memex: Memex, tmp_path: Path) -> None:
     """Of nobody, of another user, of an administrator, or unknown; the change can still be made."""
     here = memex.elsewhere(memex.data_dir, HOME=str(tmp_path))

@@ -38,6 +38,7 @@ def test_real_notes_come_first_and_reworded_ones_after_them(of_vaults: Notes) ->
     assert "reworded" in of_vaults.origin
 
 
+@pytest.mark.slow
 def test_notes_and_questions_are_the_same_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also without data, where they are generated."""
     monkeypatch.delenv(VARIABLE, raising=False)

@@ -1,5 +1,7 @@
 """The section of the benchmark that measures the pages of the web UI, in its smallest size."""
 
+import pytest
+
 from memex.evals.bench.call_pages import USER, fill_log, measure_call_pages
 from memex.evals.bench.pages import (
     AIM_FIRST_PAGE_KB,
@@ -13,6 +15,7 @@ from memex.store.database import Database
 from memex.store.identity import tenants
 
 
+@pytest.mark.slow
 async def test_pages_are_measured_and_small(database: Database, service: Service) -> None:
     """Each page answers with its times and bytes, and the first one is within its aims with everything."""
     async with database.connection() as connection:

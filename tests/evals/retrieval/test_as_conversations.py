@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from memex.errors import ValidationFailed
-from memex.evals.retrieval import as_conversations, evaluation, page, tables
+from memex.evals.retrieval import evaluation, page, tables
 from memex.evals.retrieval.evaluation import RetrievalOptions
+from memex.evals.retrieval.stored_as import conversations
 from memex.evals.retrieval.suites import Collection
 
 pytestmark = pytest.mark.embedded_only
@@ -19,7 +20,7 @@ def test_turns_are_messages_of_their_session() -> None:
         "user/chats/a/0001.md": "---\ndate: 2023-05-08\n---\n**Ada**: One.\n",
         "user/chats/b/0001.md": "assistant: Three.\n",
     }
-    first, second = as_conversations.conversations_of(Collection("alice", files, ()))
+    first, second = conversations.conversations_of(Collection("alice", files, ()))
 
     assert (first.id, second.id) == ("user/chats/a", "user/chats/b")
     assert [(one.role, one.text) for one in (*first.messages, *second.messages)] == [

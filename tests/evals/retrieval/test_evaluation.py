@@ -1,5 +1,7 @@
 """A suite is played through the service: written, asked, measured."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,7 @@ async def test_every_suite_is_played(retrieval_data: Path, conninfo: str) -> Non
     assert [part.name for part in run.parts] == [
         "locomo-sessions",
         "locomo-turns",
+        "locomo-plus",
         "beam-user",
         "beam-all",
         "scifact",
@@ -52,7 +55,7 @@ async def test_every_suite_is_played(retrieval_data: Path, conninfo: str) -> Non
         "vaults",
         "vaults-linked",
     ]
-    assert [part.guard is None for part in run.parts] == [False] * 6 + [True] * 2
+    assert [part.guard is None for part in run.parts] == [False] * 7 + [True] * 2
     assert ("locomo-turns: asking", 4, 4) in seen
     assert all(outcome.ranks == (None, None) for outcome in outcomes(run, "vaults-linked"))
 
@@ -103,6 +106,29 @@ async def test_the_same_run_gives_the_same(retrieval_data: Path, conninfo: str) 
     compared = runs.compare(first, sample, name="first")
     assert compared.questions == {"locomo-sessions": 2, "locomo-turns": 2}
     assert all(change.value == 0 for change in compared.changes["locomo-turns"]["all"].values())
+
+
+async def test_foreign_questions_have_less_evidence(retrieval_data: Path, conninfo: str) -> None:
+    """Each conversation is asked its own questions and another's, with the names of its own people."""
+    path = retrieval_data / "locomo" / "locomo5.json.gz"
+    [first] = json.loads(gzip.decompress(path.read_bytes()))
+    other = json.loads(json.dumps(first).replace("Ada", "Cleo").replace("Bert", "Dan"))
+    other["sample_id"] = "conv-2"
+    other["qa"] = [{"question": "Why did Cleo sell her cello?", "evidence": ["D1:1"], "category": 4}]
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        json.dump([first, other], file)
+
+    run = await evaluation.run_suite("foreign", retrieval_data, RetrievalOptions(database_url=conninfo))
+
+    [told] = run.foreign
+    assert run.parts == ()
+    assert (told.own, told.foreign) == (5, 5)
+    shares = {outcome.id: outcome.share for outcome in told.outcomes}
+    cello = next(one for one in shares if f"f{one}" in shares and shares[one] == min(shares.values()))
+    assert shares[f"f{cello}"] < 0.5
+    assert max(shares.values()) <= 1
+    assert list(told.curve) == sorted(told.curve)
+    assert 0 <= told.low <= told.auc <= told.high <= 1
 
 
 async def test_missing_data_ends_before_anything_is_written(tmp_path: Path, conninfo: str) -> None:

@@ -56,6 +56,7 @@ SLOW = dict.fromkeys(("scifact", "locomo", "cranfield", "beam"), pytest.mark.slo
 @pytest.mark.parametrize(
     "suite", [pytest.param(suite, marks=SLOW.get(suite, ())) for suite in reference.SUITES]
 )
+@pytest.mark.slow
 def test_published_figures_come_out(suite: str) -> None:
     """Each within 0.3 points: LoCoMo, BEAM, SciFact and Cranfield, with either stop list."""
     figures = reference.reproduce(Path(str(EVAL_DATA)), [suite])

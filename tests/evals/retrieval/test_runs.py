@@ -107,6 +107,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
             runs.load(tmp_path / f"{name}.json")
 
 
+@pytest.mark.slow
 def test_runs_are_compared_by_question() -> None:
     """Over the questions that both asked, in whatever order."""
     before = run(outcome(1, 1, 2), outcome(2, None, None), outcome(3, 7, 8))

@@ -94,6 +94,16 @@ def test_a_turn_is_one_file(retrieval_data: Path) -> None:
     assert part.collections[0].files[paths[0]] == "---\ndate: 2023-05-08\n---\n**Ada**: Hello Bert!\n"
 
 
+def test_a_cue_stands_among_the_turns_of_a_conversation(retrieval_data: Path) -> None:
+    """Both lines of it in a file of its own, which a later remark asks for."""
+    part = suites.locomo_plus(retrieval_data)
+
+    [collection] = part.collections
+    [question] = collection.questions
+    assert (part.files, question.kinds, question.text) == (6, ("causal",), "A: Why did we never set out?")
+    assert collection.files[question.relevant[0]] == "A: My dog ate the map.\n\nB: Then we stay at home.\n"
+
+
 def test_user_messages_alone_leave_evidence_out_of_reach(retrieval_data: Path) -> None:
     """What the assistant said is no file there, and still counts as evidence."""
     user, every = suites.beam_user(retrieval_data), suites.beam_all(retrieval_data)
@@ -183,6 +193,7 @@ def test_the_real_data_is_read_whole() -> None:
     counts = {name: (len(part.collections), part.files, part.questions) for name, part in parts.items()}
     assert counts["locomo-sessions"] == (5, 136, 786)
     assert counts["locomo-turns"] == (5, 2_960, 786)
+    assert counts["locomo-plus"] == (1, 620, 201)
     assert counts["beam-user"][::2] == counts["beam-all"][::2] == (10, 179)
     assert counts["scifact"] == (1, 5_183, 300)
     assert counts["cranfield"] == (1, 1_400, 225)

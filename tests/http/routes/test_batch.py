@@ -134,6 +134,7 @@ def test_a_batch_has_1_to_500_members(alice: Client) -> None:
     assert len(alice.get("/v1/files", params={"limit": 1_000}).json()["files"]) == 500
 
 
+@pytest.mark.slow
 def test_a_batch_of_8_mib_is_refused(alice: Client) -> None:
     """By its bytes before it is read, and by its characters after that; what fits into both is written."""
     mebibyte = [write(f"user/{number}.md", "x" * (1 << 20)) for number in range(8)]

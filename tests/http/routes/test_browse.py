@@ -128,3 +128,29 @@ def test_changes_lead_back(alice: Client) -> None:
     assert [one["actor"] for one in older[:1]] == ["scout"]
     assert {one["path"] for one in then} == set(FILES)
     assert alice.get("/v1/changes", params={"limit": 0}).json()["code"] == "VALIDATION_ERROR"
+
+
+def test_topics_are_tags_with_counts(alice: Client) -> None:
+    """Compared without case, written as most files have them, of most files first; no deleted file counts."""
+    more = {
+        "user/notes/f.md": "---\ntags: [tea, TEA, kettle]\n---\n# F\n",
+        "user/g.md": "---\ntags: [kettle, gone]\n---\n# G\n",
+    }
+    fill(alice)
+    for path, content in more.items():
+        assert alice.put("/v1/file", params={"path": path}, content=content).is_success
+    gone = {"params": {"path": "user/g.md"}, "headers": {"If-Match": "*"}}
+    assert alice.delete("/v1/file", **gone).is_success
+
+    topics = alice.get("/v1/topics").json()["topics"]
+    first = alice.get("/v1/topics", params={"limit": 1}).json()["topics"]
+    catalogue = alice.get("/v1/catalogue").json()["catalogue"]
+    hit = alice.post("/v1/tools/memory_find/execute", json={"arguments": {"query": "B"}}).json()["hits"][0]
+    times = {file["path"]: file["updated_at"] for file in browse(alice)["files"]}
+
+    assert [(one["tag"], one["files"]) for one in topics] == [("tea", 3), ("kettle", 1)]
+    assert topics[0]["updated_at"] == times["user/notes/f.md"]
+    assert first == topics[:1]
+    assert catalogue.splitlines()[-1] == "Tags: #tea 3, #kettle 1"
+    assert (hit["tags"], hit["updated_at"]) == (["Tea"], times["user/notes/b.md"])
+    assert alice.get("/v1/topics", params={"project": "none"}).json()["code"] == "PROJECT_NOT_FOUND"

@@ -34,3 +34,24 @@ def test_a_call_shows_the_operations_inside_it(alice: httpx2.Client) -> None:
     ]
     assert shown["inner"][0]["request"]["query"] == "tea"
     assert [(call["tool_call_id"], call["inner"]) for call in listed] == [("call-1", [])]
+
+
+def test_conversations_are_included_from_the_first_import_on(alice: httpx2.Client) -> None:
+    """Though the service keeps what it looked up of alice before; what is unknown is refused with what there is."""
+    assert alice.put("/v1/file", params={"path": "user/tea.md"}, content="Sencha.\n").is_success
+    asked = {"query": "How hot for oolong?", "include": ["conversations"]}
+    before = recall(alice, "before", **asked).json()
+    said = (
+        '{"kind": "chat"}\n{"id": "1", "messages": [{"id": "1", "role": "user", "text": "Oolong: how hot?"}]}'
+    )
+    assert alice.post("/v1/conversations", content=said).is_success
+    after = recall(alice, "after", **asked).json()
+    [shown] = alice.get("/v1/operations/after").json()["attempts"]
+    refused = recall(alice, "refused", query="tea", include=["dreams"])
+
+    assert (before["context"], before["included"][0]["passages"]) == ("", 0)
+    assert "Oolong: how hot?" in after["context"]
+    assert shown["inner"][0]["tool"] == "context_include"
+    assert shown["inner"][0]["response"]["passages"][0][0].startswith("conversations/")
+    assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
+    assert "include" in refused.json()["detail"]

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from httpx2 import Client
@@ -98,3 +99,15 @@ def test_a_bookmark_goes_with_a_conversation(alice: Client) -> None:
     assert alice.delete(f"{ROUTE}/{put['conversations'][0]['id']}").is_success
 
     assert bookmark_of(alice) is None
+
+
+def test_a_source_is_deleted_whatever_its_label(alice: Client) -> None:
+    """Encoded in the address; a label of dots, which no address can hold, in the body."""
+    labels = ["a/b", "a?b#c%", "%2F", "über/../x", "delete", " "]
+    for number, label in enumerate([*labels, ".."]):
+        alice.post(ROUTE, content=lines(SOURCE | {"label": label}, conversation(f"c{number}")))
+
+    for label in labels:
+        assert alice.delete(f"/v1/sources/{quote(label, safe='')}").json()["conversations"] == 1, label
+    assert alice.post(f"{ROUTE}/delete", json={"source": ".."}).json()["conversations"] == 1
+    assert alice.get("/v1/sources").json()["sources"] == []

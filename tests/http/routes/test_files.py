@@ -284,14 +284,15 @@ def test_a_section_is_read_alone(alice: Client) -> None:
 
 
 def test_the_catalogue_is_bounded(alice: Client) -> None:
-    """A line a file with title, size and tags, never longer than asked."""
+    """A line a file with title, size and tags, then the tags; never longer than asked."""
     for n in range(30):
         put(alice, f"---\ntags: [tea]\n---\n# Title {n}\n", f"user/{n:02}.md")
 
     whole = alice.get("/v1/catalogue").json()["catalogue"]
     short = alice.get("/v1/catalogue", params={"max_chars": 300}).json()["catalogue"]
 
-    assert whole.count("\n") == 30
+    assert whole.count("\n- ") == 29
+    assert whole.endswith("Tags: #tea 30\n")
     assert "user/07.md" in whole
     assert "Title 7" in whole
     assert "#tea" in whole

@@ -49,6 +49,7 @@ def own(embedded_server: Any, serving: Any) -> Iterator[tuple[Any, Outage]]:
     embedded_server.drop(name)
 
 
+@pytest.mark.slow
 def test_an_outage_is_told_and_outlived(own: tuple[Any, Outage]) -> None:
     """Without its database the process lives, says soon that it is not ready, and recovers by itself."""
     served, outage = own

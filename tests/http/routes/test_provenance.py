@@ -92,7 +92,8 @@ def test_calls_that_saw_a_version_and_versions_that_a_call_saw(alice: Client) ->
     ]
     assert page["calls"] + rest["calls"] == calls["calls"]
     assert [(one["path"], one["version"]) for one in seen["revisions"]] == [(PATH, 2)]
-    for params in ({"path": PATH}, {**at, "version": 0}, {**at, "limit": 501}, {**at, "cursor": "x"}):
+    assert alice.get("/v1/seen/calls", params={"path": PATH}).json() == calls
+    for params in ({}, {**at, "version": 0}, {**at, "limit": 501}, {**at, "cursor": "x"}):
         refused = alice.get("/v1/seen/calls", params=params)
         assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
 

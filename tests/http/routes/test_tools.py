@@ -20,7 +20,7 @@ def run(client: Client, tool: str, /, *, context: dict[str, Any] | None = None, 
 
 
 # Members of answers about texts that hold some, and of a dry run.
-IF_FOUND = {"secrets", "hidden_characters", "statements"}
+IF_FOUND = {"secrets", "hidden_characters", "statements", "included"}
 
 
 def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Client) -> None:
@@ -84,6 +84,25 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         "dry_run_id",
     }
     assert context["input_schema"]["required"] == ["query"]
+
+
+def test_a_host_says_how_sure_a_context_must_be(alice: Client) -> None:
+    """Below that the context says so; no definition for a model has the argument, and another band is refused."""
+    run(alice, "memory_write", path="user/tea.md", content="# Tea\n\nOolong from Fujian.\n")
+    question = "Which oolong did the neighbours order yesterday evening?"
+    found = run(alice, "memory_context", query=question).json()
+    nothing = run(alice, "memory_context", query=question, min_confidence="strong").json()
+    [hit] = run(alice, "memory_find", query=question).json()["hits"]
+    told = alice.get("/v1/tools", params={"format": "openai"}).text
+
+    assert found["confidence"]["band"] == "fair"
+    assert found["confidence"]["lifted_by"] == "few_passages"
+    assert "Oolong from Fujian." in found["context"]
+    assert nothing["context"].split("\n")[1] == "Nothing is remembered about this."
+    assert (nothing["sources"], nothing["confidence"]) == ([], found["confidence"])
+    assert hit["confidence"] == found["confidence"]["score"]
+    assert "min_confidence" not in told
+    assert run(alice, "memory_context", query=question, min_confidence="sure").status_code == 422
 
 
 def test_a_text_is_remembered_and_recalled(alice: Client, bob: Client) -> None:
@@ -243,7 +262,9 @@ def test_unknown_arguments_and_tools_are_refused_with_what_there_is(alice: Clien
 
     assert unknown.json()["code"] == "VALIDATION_ERROR"
     assert "top_k" in unknown.json()["detail"]
-    assert unknown.json()["hint"] == "The arguments are: query, limit, project, prefix, tags, mode, as_of."
+    assert unknown.json()["hint"] == (
+        "The arguments are: query, limit, project, prefix, tags, mode, min_score, as_of, include."
+    )
     assert (missing.status_code, missing.json()["code"]) == (404, "UNKNOWN_TOOL")
 
 

@@ -395,7 +395,7 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
 
     assert (row.tool, row.status, row.engine) == ("memory_context", "answered", ENGINE)
     assert (row.request, row.state) == ({"query": "oolong", "budget": 900}, state)
-    assert row.config == {"planner": "builtin", "prompt": "context-3"}
+    assert row.config == {"planner": "builtin", "prompt": "context-3", "min_confidence": "weak"}
     assert row.response == {k: v for k, v in answer.items() if k not in ("context", "tool_call_id")}
     assert [(inner[n].tool, inner[n].request) for n in sorted(inner)] == [
         ("memory_find", {"query": "oolong", "limit": 16}),

@@ -156,6 +156,8 @@ def _of_kind(name: str, kind: str, schema: dict[str, Any]) -> st.SearchStrategy[
             return st.booleans()
         case "integer":
             return st.integers(schema.get("minimum"), schema.get("maximum"))
+        case "number":
+            return st.floats(schema.get("minimum"), schema.get("maximum"))
         case "array" if name == "span":
             return st.tuples(st.integers(0, 50), st.integers(51, 99)).map(list)
         case "array" if name == "edits":

@@ -11,10 +11,12 @@ from memex.call_context import CallContext
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.service import query_embedding
 from memex.service.chunk_embedding import backfill
+from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import InputType
+from memex.subagent.embedders.interface import STARTING, InputType
+from memex.subagent.embedders.names import LOCAL
 
 FILES = {
     "user/cluster.md": "# Kubernetes\n\nThe cluster runs on three nodes.",
@@ -42,6 +44,21 @@ class Hanging(HashEmbedder):
         """Wait for ever."""
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
+
+
+class Starting(HashEmbedder):
+    """An embedder whose model is being loaded for the first `refused` calls."""
+
+    refused = 2
+
+    async def embed(
+        self, texts: Sequence[str], kind: InputType = "document"
+    ) -> "np.typing.NDArray[np.float32]":
+        """Refuse, or embed."""
+        if self.refused:
+            self.refused -= 1
+            raise ModelUnavailable("The embedding model is being loaded.", reason=STARTING)
+        return await super().embed(texts, kind)
 
 
 async def service_with(
@@ -103,6 +120,44 @@ async def test_both_lists_count(with_vectors: Database, alice: Caller) -> None:
     )
 
 
+async def test_meaning_alone_down_to_a_similarity(with_vectors: Database, alice: Caller) -> None:
+    """Words count nothing; what is less similar is left out, and a replay finds the same."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+    asked = {"query": "kubrnetes cluster", "mode": "vectors"}
+
+    every = await find(service, caller, **asked)
+    similar = [hit["match"]["fused"] for hit in every]
+    found = await service.execute(caller, "memory_find", asked | {"min_score": similar[0]}, tool_call_id="x")
+
+    assert len(every) == 3
+    assert similar == sorted(similar, reverse=True)
+    assert every[0]["match"] | {"terms": {}} == {
+        "mode": "vectors",
+        "bm25_rank": None,
+        "vector_rank": 1,
+        "terms": {},
+        "borrowed": {},
+        "score": 0,
+        "fused": similar[0],
+    }
+    assert [hit["path"] for hit in found["hits"]] == ["user/cluster.md"]
+    assert (await replay_call(service, caller, "x")).is_equal
+
+
+async def test_mode_vectors_says_what_it_needs(database: Database, alice: Caller) -> None:
+    """An embedder, the present, and no smallest score for other modes."""
+    service, caller = await service_with(database, alice, None)
+
+    for arguments in (
+        {"mode": "vectors"},
+        {"mode": "vectors", "as_of": "2026-01-01T00:00:00Z"},
+        {"min_score": 0.5},
+        {"mode": "vectors", "min_score": 2},
+    ):
+        with pytest.raises(ValidationFailed):
+            await service.execute(caller, "memory_find", {"query": "tea"} | arguments)
+
+
 async def test_filters_hold_for_vectors_too(with_vectors: Database, alice: Caller) -> None:
     """A prefix or a tag leaves out what lies near elsewhere."""
     service, caller = await service_with(with_vectors, alice, HashEmbedder())
@@ -137,6 +192,23 @@ async def test_an_embedder_that_fails_leaves_words(with_vectors: Database, alice
     assert (recalled["degraded"], "Oolong" in recalled["context"]) == ("MODEL_UNAVAILABLE", True)
     with pytest.raises(ModelUnavailable):
         await find(service, caller, "oolong", mode="hybrid")
+
+
+async def test_nobody_waits_for_an_embedder_that_starts(with_vectors: Database, alice: Caller) -> None:
+    """Until then answers are by words, and not degraded; who asks for hybrid waits."""
+    starting = Starting()
+    service, caller = await service_with(with_vectors, alice, starting)
+
+    first = await find(service, caller, "oolong")
+    recalled = await service.execute(caller, "memory_context", {"query": "oolong"})
+    ready = await find(service, caller, "oolong")
+    starting.refused = 3
+    waited = await find(service, caller, "oolong", mode="hybrid")
+
+    assert [hit["match"]["mode"] for hit in first] == ["bm25"]
+    assert (recalled["degraded"], "Oolong" in recalled["context"]) == (None, True)
+    assert {hit["match"]["mode"] for hit in (*ready, *waited)} == {"hybrid"}
+    assert starting.refused == 0
 
 
 async def test_an_embedder_that_hangs_is_given_up(
@@ -191,3 +263,32 @@ async def test_a_commit_defers_the_embedding_of_its_scope(with_vectors: Database
 
     assert [job["task_name"] for job in jobs] == ["embed_scope"]
     assert "secret" not in jobs[0]["args"]
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "mode"),
+    [
+        ("english", "kubrnetes", "hybrid"),
+        ("german", "kubrnetes", "bm25"),
+        ("neutral", "kubrnetes", "bm25"),
+        ("english", "oolong です", "bm25"),
+    ],
+)
+async def test_a_model_for_english_is_asked_of_english_alone(
+    with_vectors: Database, alice: Caller, language: str, query: str, mode: str
+) -> None:
+    """In other languages it finds less than words do; whoever asks for it gets it."""
+    embedder = HashEmbedder()
+    embedder.name = LOCAL
+    service = Service(with_vectors, max_files=100, embedder=embedder, language=language)
+    reader = await service.caller(alice.principal, CallContext(user_id="reader"), makes_user=True)
+    for path, content in FILES.items():
+        await service.execute(reader, "memory_write", {"path": path, "content": content})
+    await backfill(with_vectors, embedder)
+
+    found = await find(service, reader, query)
+    asked = await find(service, reader, query, mode="hybrid")
+
+    assert {hit["match"]["mode"] for hit in found} == ({mode} if found else set())
+    assert bool(found) == (query != "kubrnetes" or mode == "hybrid")
+    assert {hit["match"]["mode"] for hit in asked} == {"hybrid"}

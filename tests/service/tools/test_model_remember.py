@@ -727,6 +727,7 @@ async def test_a_long_talk_is_read_in_parts(database: Database, alice: Caller) -
     assert sum(inner.tool == "memory_find" for inner in row.inner) <= 190
 
 
+@pytest.mark.slow
 async def test_a_long_talk_has_fewer_parts_where_few_requests_may_be(
     database: Database, alice: Caller
 ) -> None:
@@ -794,6 +795,7 @@ async def test_a_part_may_take_back_what_an_earlier_one_gave(database: Database,
 
 
 @pytest.mark.parametrize("failing", [1, 3])
+@pytest.mark.slow
 async def test_a_failure_at_any_part_leaves_the_rules_answer(
     database: Database, service: Service, alice: Caller, caller_of: CallerOf, failing: int
 ) -> None:

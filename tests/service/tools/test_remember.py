@@ -795,6 +795,7 @@ async def test_the_operations_inside_are_logged_in_order(service: Service, alice
     assert "Water at" not in json.dumps([inner.response for inner in row.inner])
 
 
+@pytest.mark.slow
 async def test_a_list_of_calls_with_long_texts_is_short(service: Service, alice: Caller) -> None:
     """Long texts are cut there, long lists too; the call itself is shown whole."""
     for n in range(5):

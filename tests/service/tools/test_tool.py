@@ -14,7 +14,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("memory_remember", {"text": "x" * 200_001}, "text must have at most 200,000 characters."),
     ("memory_remember", {"text": "nul \0"}, "text: holds a NUL character or a lone surrogate."),
     ("memory_remember", {"text": "x", "userId": "bob"}, "there is no argument userId."),
-    ("memory_context", {"query": "x", "known_hash": "abc"}, "known_hash is malformed."),
+    ("memory_context", {"query": "x", "known_hash": "abc"}, "known_hash is malformed: 'abc'."),
     (
         "memory_context",
         {"query": "x", "budget": "many", "max_hops": -1},

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -199,14 +200,89 @@ def test_titles_are_one_printable_line() -> None:
     assert len(about.title) == 200
 
 
-@pytest.mark.parametrize(
-    ("time", "year"), [(0, None), (1e12, 2001), (4.08e9, 2099), (1e30, None), ("x", None), (True, None)]
-)
-def test_impossible_times_are_none(time: Any, year: int | None) -> None:
-    """1970 is a default; 2099 is what the export says."""
-    started = read_file(json.dumps([chat(1, "x", create_time=time)]).encode()).conversations[0][0].started_at
+def test_impossible_times_are_none() -> None:
+    """1970 is a default; 2099 is what the export says. A number is one of seconds, milli- or microseconds."""
+    years = {
+        "0": None, "-5": None, "1e12": 2001, "1700000000": 2023, "1700000000123": 2023, "1700000000123456": 2023,
+        '"1700000000.25"': 2023, '"1700000000123"': 2023, "4.08e9": 2099, "4102444800": None, "1e30": None,
+        '"x"': None, "true": None, "[]": None, '"2099-12-31T23:59:59Z"': 2099, '"1970-01-01T00:00:00Z"': None,
+    }  # fmt: skip
+    for value, year in years.items():
+        content = json.dumps([chat(1, "x", create_time=0)]).replace(
+            '"create_time": 0', f'"create_time": {value}'
+        )
+        started = read_file(content.encode()).conversations[0][0].started_at
 
-    assert (started.year if started else None) == year
+        assert (started.year if started else None) == year, value
+
+
+def test_numbers_that_are_none_are_named_and_read_as_nothing() -> None:
+    """`NaN`, infinite and huge numbers: the rest of the file is read, wherever the file is cut into pieces."""
+    odd = ["1e999", "-1e999", "NaN", "Infinity", "-Infinity", "9" * 25, "9" * 70_000]
+    for number in [*odd, "1.5e300", "0.1234567890123456789012", "9007199254740993"]:
+        for padding in (0, 4_090, 262_100):
+            chats = [chat(1, "x", create_time=0, pad="y" * padding), chat(2, "NaN 1e999", create_time=1.7e9)]
+            content = json.dumps(chats).replace('"create_time": 0', f'"create_time": {number}')
+            reading = read_file(content.encode())
+            named = [(skip.reason, number[:20] in skip.detail) for skip in reading.report.skips]
+            is_broken = bool(reading.report.unreadable)
+
+            assert named == ([("no_number", True)] if number in odd and not is_broken else [])
+            assert is_broken or [m.text for m in reading.messages] == ["x", "NaN 1e999"]
+            assert not is_broken or len(number) > 60_000
+
+
+def test_values_that_are_nested_too_deep_are_named_and_left_out() -> None:
+    """In time that grows with the file alone; what stands beside them is read."""
+    for opening, closing in (("[", "]"), ('{"a":', "}"), ('["]]]\\"",', "]"), ('[[],{"b":"["},', "]")):
+        deep = opening * 50_000 + "0" + closing * 50_000
+        content = json.dumps([chat(1, "x", deep=0), chat(2, "y")]).replace('"deep": 0', f'"deep": {deep}')
+        started = time.process_time()
+        reading = read_file(content.encode())
+
+        assert [m.text for m in reading.messages] == ["x", "y"]
+        assert {skip.reason for skip in reading.report.skips} == {"too_deep"}
+        assert time.process_time() - started < 5
+    assert reader_of(as_file(b"[" * 50_000))[0] is None
+    [line] = read_file(b'{"role":"user","content":"x"}\n' * 2 + b"[" * 50_000 + b"\n").report.unreadable
+    assert line.place == "export#3"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be", "cp1252"])
+def test_files_in_other_encodings_are_read(encoding: str, tmp_path: Path) -> None:
+    """By their mark or by their zeros; Latin-1 is a guess, which a warning tells."""
+    text = "Grüße, “ça va”?"
+    array = json.dumps([chat(1, text), chat(2, "x")], ensure_ascii=False)
+    lines = "".join(f'{{"role": "user", "content": "{one}"}}\n' for one in (text, "x"))
+    for content in (array, lines):
+        reading = read_tree(tmp_path, {"export": content.encode(encoding)})
+
+        assert [m.text for m in reading.messages] == [text, "x"]
+        assert len(reading.survey.warnings) == (encoding == "cp1252")
+
+
+def test_lines_may_end_with_a_carriage_return_alone(tmp_path: Path) -> None:
+    """As on old Macs, in UTF-16 and with a byte order mark too; both characters together are read as before."""
+    lines = "".join(f'{{"role": "user", "content": "text {number}"}}\n' for number in range(3_000))
+    markdown = "".join(
+        f"**{who}:** text {place}\n\n" for place, who in enumerate(("User", "Assistant", "User"))
+    )
+    for ending in ("\r", "\r\n"):
+        for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+            reading = read_tree(tmp_path, {"export": lines.replace("\n", ending).encode(encoding)})
+            assert [one.text for one in reading.messages] == [f"text {number}" for number in range(3_000)]
+            assert (reading.survey.warnings, reading.report.damaged) == ([], 0)
+        reading = read_tree(tmp_path, {"export": markdown.replace("\n", ending).encode()})
+        assert [one.text for one in reading.messages] == ["text 0", "text 1", "text 2"]
+
+
+def test_one_wrong_byte_makes_no_other_encoding(tmp_path: Path) -> None:
+    """Letters far behind it are read as UTF-8, though the beginning has none."""
+    content = b'{"role": "user", "content": "wrong \xff"}\n' + b'{"role": "user", "content": "x"}\n' * 5_000
+    reading = read_tree(tmp_path, {"export": content + '{"role": "user", "content": "ü"}\n'.encode()})
+
+    assert (reading.messages[0].text, reading.messages[-1].text) == ("wrong �", "ü")
+    assert reading.survey.warnings == []
 
 
 def test_many_small_conversations_and_one_large() -> None:

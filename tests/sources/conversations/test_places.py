@@ -8,6 +8,7 @@ import sys
 import types
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from memex.sources.conversations.reader import FileHead, ReadableFile
 from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
 
 SAMPLES = Path(__file__).with_name("samples")
+NOBODY = 65534
 CHAT = (SAMPLES / "chatgpt.json").read_bytes()
 
 
@@ -151,16 +153,41 @@ def test_formats_without_a_reader_say_what_to_give(tmp_path: Path) -> None:
         assert refused(tmp_path / name) == {reason}, name
 
 
-def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    """A path that does not exist, a pipe, a folder and a file without rights."""
-    os.mkfifo(tmp_path / "pipe")
+@contextmanager
+def without_the_rights_of_root() -> Iterator[None]:
+    """Be nobody for a while, if the tests run as root."""
+    own = os.geteuid()
+    if own == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(own)
 
-    assert refused(tmp_path / "gone") == {"unreadable"}
-    assert refused(tmp_path / "pipe") == {"no_file"}
-    if os.geteuid() != 0:
-        closed = tmp_path / "closed"
-        closed.mkdir(mode=0)
-        assert refused(closed) == {"unreadable"}
+
+def test_what_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that does not exist, a pipe, a folder and a file without rights; what stands beside them is read."""
+    monkeypatch.chdir(tmp_path)  # as nobody may look into the folders above
+    tmp_path.chmod(0o755)
+    os.mkfifo("pipe")
+    for name in ("export/open.json", "export/closed.json", "export/closed/inner.json"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text('{"role": "user", "content": "alpha"}')
+    Path("export/closed.json").chmod(0)
+    Path("export/closed").chmod(0)
+
+    with survey([Path("export/open.json")]) as found:  # which loads what nobody may not load any more
+        assert len(found.found) == 1
+    assert refused(Path("gone")) == {"unreadable"}
+    assert refused(Path("pipe")) == {"no_file"}
+    with without_the_rights_of_root(), survey([Path("export")]) as found:
+        assert [one.source.file.name for one in found.found] == ["open.json"]
+        assert {(skip.place, skip.reason) for skip in found.skips} == {
+            ("closed.json", "unreadable"),
+            ("closed/", "unreadable"),
+        }
+        assert all("Permission denied" in skip.detail for skip in found.skips)
+    Path("export/closed").chmod(0o700)  # so that it can be removed
 
 
 def test_a_recognised_file_without_a_message_is_an_error() -> None:

@@ -59,7 +59,8 @@ def conversation(
     provider_id: str, title: str, messages: Sequence[NewMessage], **more: Any
 ) -> NewConversation:
     """Return a whole conversation."""
-    digest = hashlib.sha256(repr([(one.provider_id, one.text, one.on_path) for one in messages]).encode())
+    told = [title, [(one.provider_id, one.text, one.on_path) for one in messages]]
+    digest = hashlib.sha256(repr(told).encode())
     times = [one.said_at for one in messages if one.said_at]
     return NewConversation(
         provider_id,
@@ -263,9 +264,68 @@ async def test_what_was_removed_is_nowhere_and_does_not_return(database: Databas
     assert await put(database, access, QUEUE, again=True) == ["created"]
 
 
-# What stands in the index of conversations, without the ids of chunks, which go on behind the last after a rebuild.
+async def test_a_part_of_a_long_conversation_hides_nothing(database: Database, access: Access) -> None:
+    """After its first part was put again the rest is read and found as before, marked incomplete.
+
+    So it is after an import that was cut off, until the next one; the last part decides.
+    """
+    messages = said("one", "two", "three", "four", "five", "six")
+    whole = [(number, one.text) for number, one in enumerate(messages, start=1)]
+    await put(database, access, conversation("long", "Long", messages))
+    first, last = messages[:2], [*messages[2:4], replace(messages[4], text="another five")]
+    for _ in range(2):
+        await put(database, access, conversation("long", "Long", first, is_complete=False))
+
+        assert await thread(database, access, "long") == whole
+        assert await thread(database, access, "long", around=5, before=1) == whole[3:]
+        [hit], _ = await find(database, access, "six")
+        assert not hit.conversation.is_complete
+    await put(database, access, conversation("long", "Long", last, is_continued=True))
+
+    assert await thread(database, access, "long") == [*whole[:4], (7, "another five")]
+    assert (await thread(database, access, "long", all_branches=True))[-2:] == [
+        (7, "another five"),
+        (6, "six"),
+    ]
+    assert (await find(database, access, "six"))[0] == []
+
+
+async def test_a_conversation_that_was_renamed_often_is_removed_whole(
+    database: Database, access: Access
+) -> None:
+    """Only so many former titles are kept; passages under another one leave the postings too.
+
+    A passage keeps the title under which it was indexed until the index is made anew.
+    """
+    await put(database, access, TEA)
+    alone = await indexed(database)
+    titles = [f"zq{first}{last}" for first in "abc" for last in "abcdefghij"]
+    turns = said(*(f"turn{place} of many" for place in range(30)))
+    for place, title in enumerate(titles, start=1):
+        await put(database, access, conversation("renamed", title, turns[:place]))
+        await indexed(database)  # merges, so that no passage has lexemes of its own
+    for title, text in (("zqac", "turn2 of many"), ("zqcj", "turn29 of many")):
+        assert [hit.message.text for hit in (await find(database, access, title))[0]] == [text]
+
+    [named] = await select_conversations(
+        database, access, conversation_ids=[make_conversation_id(CHATGPT.kind, CHATGPT.account, "renamed")]
+    )
+    await remove_conversation(database, access, named, now=NOW)
+    left = await indexed(database)
+    assert (left["chunks"], left["postings"]) == (alone["chunks"], alone["postings"])
+
+    for title in titles[:2]:
+        await put(database, access, conversation("renamed", title, turns), again=True)
+    assert (await find(database, access, "zqab"))[0] == []
+    assert access.conversations is not None
+    await reindex.rebuild(database, access.conversations.scope_id)
+    assert len((await find(database, access, "zqab", limit=50))[0]) == 30
+
+
+# What stands in the index of conversations, without the ids of chunks, which go on behind the last after a rebuild,
+# and without the lexemes of chunks, which stand beside them only until they are merged.
 INDEXED = {
-    "chunks": "select tenant_id, file_id, start_char, end_char, heading_path, sha256, lexemes, tfs, length"
+    "chunks": "select tenant_id, file_id, start_char, end_char, heading_path, sha256, length"
     " from chunk order by file_id, start_char",
     "postings": """
         select lexeme, posting.n, chunk.file_id, chunk.start_char, entry & 65535, (entry >> 16) & 65535

@@ -2,6 +2,7 @@
 """Who sees what of conversations, by row-level security alone: statements without any condition on the scope."""
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -11,12 +12,18 @@ from tests.kit.memory import open_project
 
 from memex.call_context import CallContext
 from memex.errors import ConversationNotFound
-from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations import events, finding, putting, reading, removing
+from memex.service.conversations.events import EventsArguments
 from memex.service.conversations.putting import ConversationInput, FileInput, SourceInput
 from memex.service.service import Caller, Service
+from memex.service.work import deciding
+from memex.service.work.loading import load_work
 from memex.store.access import Access
+from memex.store.conversations.imports import begin_import
 from memex.store.conversations.records import make_conversation_id
 from memex.store.database import Connection
+from memex.store.work.answers import MessageAnswer, put_answers
+from memex.store.work.sessions import put_link
 from memex.store.writes import pending
 
 # What one user never sees of another must hold on each server: in each run these tests run on both.
@@ -29,13 +36,25 @@ OWN_TABLES = (
     "conversation_stat",
     "conversation_removed",
     "conversation_file",
+    "event",
+    "conversation_import",
+    "observation",
+    "work_derived",
+    "work_answer",
+    "work_mark",
+    "work_link",
 )
 TABLES = (*OWN_TABLES, "chunk", "posting", "scope_stat")
 CHANGES = {
     "source": "label = label",
     "conversation": "title = title",
     "message": "position = position",
+    "conversation_import": "wants_end = wants_end",
     "conversation_stat": "messages = messages",
+    "event": "messages = messages",
+    "work_derived": "derived_to = derived_to",
+    "work_answer": "tries = tries",
+    "work_link": "slug = slug",
     "chunk": "start_char = start_char",
     "posting": "n = n",
     "scope_stat": "n = n",
@@ -43,19 +62,42 @@ CHANGES = {
 
 
 async def import_two(service: Service, caller: Caller, word: str) -> None:
-    """Import two conversations that say a word, from a file that is noted, and delete the second."""
+    """Import two conversations with a task, from a file that is noted, drop the task, delete the second."""
     source = SourceInput(kind="chatgpt", account=word, files=[FileInput(sha256=f"{len(word):064x}")])
     read = [
         ConversationInput.model_validate(
-            {"id": f"{word}-{name}", "title": word, "messages": [{"id": "1", "role": "user", "text": word}]}
+            {
+                "id": f"{word}-{name}",
+                "title": word,
+                "messages": [
+                    {"id": "1", "role": "user", "text": f"TODO: {word} {name}", "human_authored": True}
+                ],
+            }
         )
         for name in ("kept", "gone")
     ]
     done = await putting.put(service, caller, source, read)
+    reported = {
+        "runtime": "my_agent",
+        "session": word,
+        "event": "1",
+        "kind": "stop",
+        "time": "2026-02-01T10:00:00Z",
+    }
+    await events.put(service, caller, EventsArguments.model_validate({"events": [reported]}))
     access = await service.identities.open_conversations(caller)
     assert access.conversations is not None
+    await begin_import(service.database, access, f"imp_{word}", f"{word}.zip", is_dry_run=False)
     async with service.database.transaction(access.for_conversations()) as connection:
         await pending.merge_scopes(connection, [access.conversations.scope_id])
+        await put_link(connection, access, f"name:{word}", "apollo", datetime.now(UTC))
+    work = await load_work(service, await refreshed(service, caller))
+    answers = [
+        MessageAnswer(one.conversation_no, 1, b"x" * 32, [("decision", 0, 4)]) for one in work.sessions
+    ]
+    await put_answers(service.database, access, "1 model", answers, datetime.now(UTC))
+    [kept] = [one.item_id for one in work.state.open if one.text.endswith("kept")]
+    await deciding.mark(service, caller, {"id": kept, "action": "drop"})
     await removing.delete(
         service, await refreshed(service, caller), {"conversations": [done.conversations[1].id]}
     )
@@ -161,7 +203,9 @@ async def test_writes_without_a_filter_touch_the_callers_rows(service: Service, 
             everything = await attempt(connection, f"update {table} set {change}")
             own = await attempt(connection, f"update {table} set {change} where scope_id = any (%s)", hers)
             assert everything == own > 0, table
-        for table in ("source", "conversation", "message", "conversation_removed", "chunk", "posting"):
+        works = ("observation", "work_derived", "work_answer", "work_mark", "work_link")
+        deletable = (*works, "chunk", "posting")
+        for table in ("source", "conversation", "message", "conversation_removed", *deletable):
             everything = await attempt(connection, f"delete from {table}")
             own = await attempt(connection, f"delete from {table} where scope_id = any (%s)", hers)
             assert everything == own > 0, table
@@ -198,7 +242,7 @@ async def test_filters_and_ids_show_nothing_of_others(service: Service, world: C
     listed = await reading.list_all(service, alice, {})
     sources = await reading.sources(service, alice)
 
-    assert [hit.message.text for hit in found.hits] == ["visible"]
+    assert [hit.message.text for hit in found.hits] == ["TODO: visible kept"]
     assert [one.title for one in listed.conversations] == ["visible"]
     assert [one.account for one in sources.sources] == ["visible"]
     for named in (make_conversation_id("chatgpt", "secret", "secret-kept"), "000000000000"):

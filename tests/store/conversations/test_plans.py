@@ -22,12 +22,20 @@ INDEXES = {
     "chunk_best": {"chunk_pkey", "message_pkey", "conversation_pkey", SOURCE},
     "message_near": {"message_position", "message_pkey", "chunk_file"},
     "message_show": {"message_pkey", "conversation_pkey", SOURCE, "chunk_pkey"},
-    "conversation_page": {"conversation_newest|conversation_source", SOURCE, "message_position"},
+    "passage_show": {"message_pkey", "conversation_pkey"},
+    "passage_at": {"conversation_named", "message_number"},
+    "conversation_page": {
+        "conversation_newest|conversation_source|conversation_said",
+        SOURCE,
+        "message_position",
+    },
     "conversation_known": {"conversation_named"},
     "message_known": {"conversation_named", "message_number|message_position"},
     "conversation_show": {"conversation_named", SOURCE, "message_number|message_position"},
     "message_page": {"conversation_named", "message_number", "message_position"},
     "chunk_of_conversation": {"conversation_named", "message_number|message_position", "chunk_file"},
+    "chunk_text": {"conversation_named", "message_number|message_position", "chunk_file"},
+    "chunk_range": {"conversation_said|conversation_newest|conversation_source"},
     "stat_lock": {"conversation_stat_pkey"},
     "removed_known": {"conversation_removed_pkey"},
     "file_known": {"conversation_file_pkey|conversation_file_lineage"},
@@ -39,11 +47,16 @@ PARAMETERS: dict[str, Any] = {
     "conversation_nos": [1, 1],
     "positions": [1, 2],
     "reach": 4,
+    "starts": [0, 0],
+    "ends": [9, 9],
+    "numbers": [1],
     "lexemes": ["common", "rare"],
     "conversation_id": "000000000001",
     "conversation_ids": ["000000000001"],
     "all_branches": False,
     "human": False,
+    "since": NOW,
+    "until": None,
     "before": 1,
     "limit": 11,
     "digests": [b"0" * 32],
@@ -134,6 +147,7 @@ VECTOR_INDEXES = {
 VECTORS: dict[str, Any] = {"model": "m", "vector": "[1,0,0,0]", "dimensions": 4, "after": 0}
 
 
+@pytest.mark.slow
 async def test_vectors_read_no_other_scope(service: Service, alice: Caller) -> None:
     """Every vector of the scope is measured, and none of another."""
     if not service.database.has_vectors:

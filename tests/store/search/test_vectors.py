@@ -362,6 +362,7 @@ async def _plan(connection: Connection, name: str, scope_id: int) -> list[dict[s
         "tags": [],
         "limit": 20,
         "after": 0,
+        "states": True,
     }
     text = sql(name).decode()
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))

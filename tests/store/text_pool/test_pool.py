@@ -70,6 +70,7 @@ def test_a_task_over_its_time_is_refused_and_the_next_one_is_done(
     assert begin(processes, len, "abc").result(PATIENCE_S) == 3
 
 
+@pytest.mark.slow
 def test_a_stuck_process_is_killed(processes: TextPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes no time of the processor, and gives no answer."""
     monkeypatch.setattr(pool, "CPU_S", 0.1)

@@ -132,6 +132,37 @@ async def live_in(service: Service, tenant_id: int) -> None:
             ),
             "insert into conversation_removed values (%(scope)s, %(tenant)s, sha256('x'), now())",
             "insert into conversation_file values (%(scope)s, %(tenant)s, sha256('x'), now())",
+            (
+                "insert into event (scope_id, tenant_id, event_no, runtime, session, name, conversation_id, kind, "
+                "happened_at, received_at) values "
+                "(%(scope)s, %(tenant)s, 1, 'claude_code', 's1', 'e1', '9k2m4q7wtx3d', 'stop', now(), now())"
+            ),
+            (
+                "insert into conversation_import (scope_id, tenant_id, import_id, name, is_dry_run) "
+                "values (%(scope)s, %(tenant)s, 'imp_1', 'export.zip', false)"
+            ),
+            "insert into observation values (%(scope)s, %(tenant)s, 1, 1, 0, 'done', 0, 1, true, true, 1)",
+            "insert into work_derived values (%(scope)s, %(tenant)s, 1, 1, 1, sha256('x'))",
+            (
+                "insert into work_answer values "
+                "(%(scope)s, %(tenant)s, 1, 1, '1 m', sha256('x'), '[]', 0, now(), true)"
+            ),
+            "insert into work_mark values (%(scope)s, %(tenant)s, '0123456789', now(), 'done', 't')",
+            "insert into token_state values (%(scope)s, %(tenant)s, 'local', sha256('x'), 8, 'x')",
+            "insert into token_progress values (%(scope)s, %(tenant)s, 'local', 1, null, now())",
+            "insert into project_reading values (%(scope)s, %(tenant)s, %(scope)s + 1, now())",
+            "insert into work_link values (%(scope)s, %(tenant)s, 'remote:github.com/a/b', 'apollo', now())",
+            (
+                "insert into citation values (%(scope)s, %(tenant)s, 'alice', '9k2m4q7wtx3d', 1, sha256('x'), "
+                "sha256('y'), 0, 1, now(), 'notes.md@1', 't', now())"
+            ),
+            "insert into distilled values (%(scope)s, %(tenant)s, '9k2m4q7wtx3d', 1, 'builtin', 't', now())",
+            "insert into document_stat values (%(scope)s, %(tenant)s)",
+            "insert into document_root values (%(scope)s, %(tenant)s, 1, 'repo', 'alice')",
+            (
+                "insert into document values (%(scope)s, %(tenant)s, 1, 1, 'alice', 'a.md', 1, sha256('x'), "
+                "'markdown', '', '{}', '{}', '{}', 'x', 1, 0, null, now(), null)"
+            ),
             "insert into chunk_removed values (%(scope)s, %(tenant)s, 1, '{}', '{}', 0) on conflict do nothing",
         ):
             parameters = {"tenant": tenant_id, "scope": scope_ids[0], "key": str(tenant_id).encode()}

@@ -110,9 +110,7 @@ def test_what_is_no_statement_stays_a_passage() -> None:
     assert [unit.candidate.text for unit in units] == ["- I sing. (2027-03-01)"]
     assert others == [f"# Notes\n\n{prose}", "- undated"]
     for text in (
-        "",
         "- undated",
-        "# Notes",
         "- no day (2027-02-30)",
         "- no month (2027-13-01)",
         "(2027-03-01)",
@@ -120,6 +118,13 @@ def test_what_is_no_statement_stays_a_passage() -> None:
         assert split(text) == ([], [text])
     for path in ("user/people/ines.md", "shared/notes.md", "projects/boat/plan.md"):
         assert split("- I sing. (2027-03-01)", path) == ([], ["- I sing. (2027-03-01)"])
+
+
+@pytest.mark.parametrize("text", ["# Notes", "# Tasks\n\n## Blocked\n", "## Notes ##\r\n"])
+def test_headings_alone_are_no_passage_of_a_file_of_statements(text: str) -> None:
+    """They say nothing, and would take the room of statements. In a file that a person wrote, they stay."""
+    assert split(text) == ([], [])
+    assert split(text, "user/notes/kettle.md")[1] == [text]
 
 
 def test_a_statement_that_was_found_twice_is_one() -> None:

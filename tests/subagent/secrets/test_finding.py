@@ -1,5 +1,9 @@
 """Secrets in whole texts."""
 
+import time
+
+import pytest
+
 from memex.evals.secrets import samples
 from memex.subagent.secrets.finding import find_secrets, places, redact
 
@@ -52,3 +56,26 @@ def test_places_count_lines_and_columns_from_one() -> None:
     [place] = places(text, find_secrets(text))
 
     assert (place.line, place.column, place.kind) == (3, 22, "password")
+
+
+def test_a_line_of_a_million_digits_takes_time_in_proportion() -> None:
+    """The line is looked for once, not for each number in it that could be of a card."""
+    seconds = []
+    for count in (1 << 17, 1 << 20):
+        started = time.process_time()
+        find_secrets("7" * count)
+        seconds.append(time.process_time() - started)
+
+    assert seconds[1] < 8 * 3 * max(seconds[0], 0.02)
+
+
+@pytest.mark.parametrize("piece", ["password=", "api_key=x1", "password:a1,", "token=-----BEGIN "])
+def test_names_without_end_take_time_in_proportion(piece: str) -> None:
+    """Each may begin a value, and all values would reach to the end of one long word."""
+    seconds = []
+    for count in (1_000, 4_000):
+        started = time.process_time()
+        find_secrets(piece * count)
+        seconds.append(time.process_time() - started)
+
+    assert seconds[1] < 4 * 2.5 * max(seconds[0], 0.02)

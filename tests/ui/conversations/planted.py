@@ -1,13 +1,20 @@
 """Conversations for the tests of their pages, and how the tests read a page."""
 
+import fcntl
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
+from tests.kit.http_service import Served
 from tests.ui.conftest import Site, Visitor
 from tests.ui.test_hostile_notes import BY_HAND
+
+from memex.api.uploads.lanes import LANES
 
 FIND = "/ui/conversations"
 THREAD = "/ui/conversations/thread"
@@ -88,7 +95,7 @@ def put_hostile(site: Site) -> list[str]:
     return put(site, *everything, source=HOSTILE_SOURCE)
 
 
-def shown(visitor: Visitor, path: str, **query: Any) -> str:
+def shown(visitor: Visitor, path: str, /, **query: Any) -> str:
     """Return the page at an address."""
     answer = visitor.get(path, params=query)
     assert answer.status_code == 200, answer.text
@@ -142,15 +149,54 @@ CHAT_EXPORT = [
 
 
 def send(
-    visitor: Visitor, content: bytes, form: dict[str, str] | None = None, **headers: str
+    visitor: Visitor,
+    content: bytes,
+    form: dict[str, str] | None = None,
+    *,
+    name: str = "export.zip",
+    **headers: str,
 ) -> httpx2.Response:
     """Send the form of the import."""
     visitor.get(IMPORT)
-    return visitor.post(IMPORT, form, file=("export", content), **headers)
+    return visitor.post(IMPORT, form, file=("export", content), file_name=name, **headers)
 
 
-def report_of(visitor: Visitor, content: bytes, form: dict[str, str] | None = None) -> str:
+def ended(visitor: Visitor, location: str, wait_s: float = 60) -> str:
+    """Return the page of an import when it has ended."""
+    until_s = time.monotonic() + wait_s
+    while "hx-trigger" in (page := visitor.get(location).text):
+        assert time.monotonic() < until_s, page
+        time.sleep(0.05)
+    return page
+
+
+def report_of(
+    visitor: Visitor, content: bytes, form: dict[str, str] | None = None, *, name: str = "export.zip"
+) -> str:
     """Send an export, and return its report."""
-    done = send(visitor, content, form)
+    done = send(visitor, content, form, name=name)
     assert done.status_code == 303, done.text
-    return visitor.get(done.headers["location"]).text
+    return ended(visitor, done.headers["location"])
+
+
+def figures(page: str) -> dict[str, int]:
+    """Return the figures of a report."""
+    return {
+        name: int(count.replace(",", ""))
+        for name, count in re.findall(r"<dt>([^<]*)</dt><dd>([\d,]+)</dd>", page)
+    }
+
+
+@contextmanager
+def lanes_held(served: Served) -> Iterator[None]:
+    """Let all uploads of a service wait, as if others were read."""
+    folder = served.app.state.imports.folder
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lanes = [os.open(folder / f"lane-{number}", os.O_RDWR | os.O_CREAT, 0o600) for number in range(LANES)]
+    try:
+        for lane in lanes:
+            fcntl.flock(lane, fcntl.LOCK_EX)
+        yield
+    finally:
+        for lane in lanes:
+            os.close(lane)

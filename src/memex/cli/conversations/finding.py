@@ -108,8 +108,7 @@ async def dig(
 ) -> CommandOutput:
     """Find what was said in imported conversations, the best first: by words, and by vectors if there are any.
 
-    Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`,
-    or around the third result with `memex thread @3`.
+    Each result names its message, such as 9k2m4q7wtx3d#41. `memex thread @3` reads around the third one.
     """
     return await _find(session, options, {"semantic_weight": semantic_weight})
 
@@ -137,7 +136,8 @@ async def semantic(
 async def similar(
     session: CommandSession,
     reference: Annotated[
-        str, typer.Argument(metavar="ID#N|@N", help="A message by its number, or a result of the last list.")
+        str,
+        typer.Argument(metavar="ID#N|@N", help="A message by its number, or a result of the last search."),
     ],
     limit: LimitOption = 10,
     output_format: FormatOption = Format.PANEL,
@@ -152,6 +152,7 @@ async def similar(
     read = await api.read(replace(context, tool_call_id=None), {"reference": named, "around": 0})
     [message] = read["messages"]
     asked = {"query": message["text"][:MAX_QUERY_CHARS], "mode": "vectors", "limit": min(limit + 1, 100)}
+    asked |= {"near": named}
     found = await api.find(context, asked)
     found["hits"] = [hit for hit in found["hits"] if hit["reference"] != message["reference"]][:limit]
     return _output(session, found, output_format, explain=False)
@@ -187,7 +188,7 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
             (shorten(conversation["title"], MAX_TITLE) or "(without a title)", "bold"),
             (f"  {conversation['source']['label']}, {message['role']}, {said_at}", "dim"),
         )
-        screen.line("    ", hit["snippet"])
+        screen.paragraph(hit["snippet"], indent=4)
         screen.line(("    " + hit["reference"].removeprefix("conversations/"), "cyan"))
         if explain:
             words = ", ".join(f"{word} {score:,}" for word, score in hit["terms"].items())
@@ -198,8 +199,7 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
             if beside:
                 screen.line((f"    from the messages beside it: {beside}", "dim"))
     if found["hits"]:
-        first = found["hits"][0]["reference"].removeprefix("conversations/")
-        screen.line((f"Read around a result with: {session.command('thread', first)}", "dim"))
+        screen.line((f"Read around the first result with: {session.command('thread', '@1')}", "dim"))
     else:
         screen.line("Nothing was found.")
     for line in found["guidance"]:

@@ -1,29 +1,28 @@
 """`memex ingest`: import exports of chats and transcripts of coding agents."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from memex.cli.output import CommandOutput, Screen, format_count, program_name
+from memex.cli.progress import rising_count
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
-from memex.errors import ValidationFailed
-
-if TYPE_CHECKING:
-    from memex.api.ingest import Progress
+from memex.errors import MemexError, ValidationFailed
 
 MAX_SHOWN = 10
 LOCAL_PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.codex/archived_sessions")
 
+# Why members of an export are left out that stand beside the chats in every export; they are only counted.
+BESIDE_CHATS = {"account", "empty", "html"}
+
 # Why something was left out, in words; other reasons are shown as they are named.
 LEFT_OUT = {
-    "account": "describes the holder of the account",
-    "empty": "holds no conversation",
+    "account": "data about the account",
+    "empty": "no conversation inside",
     "html": "a page of HTML",
     "machine_text": "text of the program itself",
     "prompt_history": "repeats what was typed",
@@ -74,10 +73,9 @@ async def ingest(
 ) -> CommandOutput:
     """Import conversations from ChatGPT, Claude, Claude Code, Codex and others.
 
-    A second import of the same file adds only what is new. Only what people and assistants said is imported,
-    unless --include names more.
+    A second import of the same file adds only what is new. The words of people and assistants are imported.
     """
-    from memex.api.ingest import Ingest, IngestOptions
+    from memex.api.ingest.ingest import Ingest, IngestOptions
     from memex.sources.conversations.records import Include
 
     given = [*(paths or []), *(_local_places() if local else [])]
@@ -96,10 +94,21 @@ async def ingest(
         reparse=reparse,
         dry_run=dry_run,
     )
-    with _counter() as progress:
+    with rising_count("Importing: {:,} messages") as progress:
         work = Ingest(session.api.conversations, session.context, options, progress)
-        report = (await work.run(given)).document() | {"dry_run": dry_run}
-    return CommandOutput(report, lambda screen: _show(screen, session, report), exit_code=_exit_code(report))
+        try:
+            report = (await work.run(given)).document() | {"dry_run": dry_run}
+        except MemexError as error:
+            error.hint = f"{error.hint} {_kept_so_far(work.report.messages_added)}".strip()
+            raise
+    return CommandOutput(
+        report, lambda screen: _show(screen, session, report, local=local), exit_code=_exit_code(report)
+    )
+
+
+def _kept_so_far(messages: int) -> str:
+    added = format_count(messages, "new message")
+    return f"The import stopped after {added}, which stay stored; the same command goes on from there."
 
 
 def _exit_code(report: dict[str, Any]) -> int:
@@ -138,27 +147,24 @@ def _confirm(places: list[Path]) -> None:
     typer.confirm("Import them?", abort=True, err=True)
 
 
-@contextmanager
-def _counter() -> Iterator["Progress"]:
-    """Show on a terminal how many messages were read."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("Importing: {task.completed:,.0f} messages, {task.speed:,.0f} a second"),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("Importing", total=None)
-        yield lambda more: bar.update(task, advance=more)
+def _show(screen: Screen, session: CommandSession, report: dict[str, Any], *, local: bool) -> None:
+    if report["files"]:
+        _show_imported(screen, report)
+    else:
+        _show_nothing(screen, report)
+    for warning in report["warnings"]:
+        screen.line((warning, "yellow"))
+    for failed in report["failed"]:
+        screen.line(("error ", "red"), (failed["code"], "bold red"), f": {failed['message']}")
+        if failed["hint"]:
+            screen.line((failed["hint"], "dim"))
+    if report["files"] and not report["dry_run"]:
+        screen.line((f"Search them with: {session.command('dig')} QUERY", "dim"))
+        if local:
+            screen.line((f"See where their work stands with: {session.command('work', 'labels')}", "dim"))
 
 
-def _show(screen: Screen, session: CommandSession, report: dict[str, Any]) -> None:
+def _show_imported(screen: Screen, report: dict[str, Any]) -> None:
     counts = report["conversations"]
     done = "Would import" if report["dry_run"] else "Imported"
     screen.line(
@@ -186,26 +192,28 @@ def _show(screen: Screen, session: CommandSession, report: dict[str, Any]) -> No
         screen.line(
             f"The export also holds {_counted(report['candidates'])} that memory could keep; none was imported."
         )
-    for one in report["places"][:MAX_SHOWN]:
-        reason = LEFT_OUT.get(one["reason"], one["reason"].replace("_", " "))
-        screen.line((f"  {one['place']}: {one['detail'] or reason}", "dim"))
-    if len(report["places"]) > MAX_SHOWN:
-        screen.line((f"  and {len(report['places']) - MAX_SHOWN} more: see --json", "dim"))
-    for warning in report["warnings"]:
-        screen.line((warning, "yellow"))
-    for failed in report["failed"]:
-        screen.line(("error ", "red"), (failed["code"], "bold red"), f": {failed['message']}")
-        if failed["hint"]:
-            screen.line((failed["hint"], "dim"))
-    if not report["files"]:
+    _show_places(screen, [one for one in report["places"] if one["reason"] not in BESIDE_CHATS])
+
+
+def _show_nothing(screen: Screen, report: dict[str, Any]) -> None:
+    """Say why no conversation was found, and what can be imported unless the files cannot be read at all."""
+    screen.line(("Nothing was imported: no conversation was recognised.", "bold"))
+    _show_places(screen, report["places"])
+    if not report["places"] or any(one["reason"] != "unreadable" for one in report["places"]):
         from memex.sources.conversations.formats.readers import formats
 
-        screen.line("No conversation was recognised. These formats are read:")
+        screen.line("These formats are read:")
         screen.line(formats())
-    elif not report["dry_run"]:
-        screen.line((f"Search them with: {session.command('dig')} QUERY", "dim"))
+
+
+def _show_places(screen: Screen, places: list[dict[str, Any]]) -> None:
+    for one in places[:MAX_SHOWN]:
+        reason = LEFT_OUT.get(one["reason"], one["reason"].replace("_", " "))
+        screen.line((f"  {one['place']}: {one['detail'] or reason}", "dim"))
+    if len(places) > MAX_SHOWN:
+        screen.line((f"  and {len(places) - MAX_SHOWN} more: see --json", "dim"))
 
 
 def _counted(counts: dict[str, int]) -> str:
     named = {name: LEFT_OUT.get(name, name.replace("_", " ")) for name in counts}
-    return ", ".join(f"{count:,} ({named[name]})" for name, count in counts.items())
+    return ", ".join(f"{named[name]} ({count:,})" for name, count in counts.items())

@@ -1,4 +1,4 @@
-"""`@3` names the third result of the last list: a file of the user holds the references, and no text."""
+"""`@3` names the third result of the last search: a file of the user holds the references, and no text."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ _PLACE = re.compile(r"@([1-9][0-9]{0,2})")
 
 
 def keep(session: CommandSession, references: Sequence[str]) -> None:
-    """Keep the references of a list, for the same user of the same Memex; without a place for them do nothing."""
+    """Keep what a search found, for the same user of the same Memex; without a place for it do nothing."""
     path = _path(session)
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -29,22 +29,29 @@ def resolve(session: CommandSession, reference: str) -> str:
     """Return the reference that `@3` stands for; any other text as it is.
 
     Raises:
-        ValidationFailed: the last list has no such result, or there was no list.
+        ValidationFailed: the last search has no such result, or there was no search.
     """
     named = _PLACE.fullmatch(reference.strip())
     if named is None:
         return reference
-    try:
-        kept = json.loads(_path(session).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        kept = []
+    kept = _read(_path(session))
     number = int(named[1])
-    if not isinstance(kept, list) or number > len(kept):
+    if kept is None or number > len(kept):
         raise ValidationFailed(
-            f"The last list has no result {number}." if kept else "No list was shown to this user yet.",
+            "Nobody has searched as this user on this machine yet."
+            if kept is None
+            else f"The last search has no result {number}: it found {len(kept)}.",
             hint="Search with `memex dig`, and then name a result by its number, such as @1.",
         )
-    return str(kept[number - 1])
+    return kept[number - 1]
+
+
+def _read(path: Path) -> list[str] | None:
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return [str(one) for one in kept] if isinstance(kept, list) else None
 
 
 def _path(session: CommandSession) -> Path:

@@ -20,7 +20,6 @@ from memex.cli.output import Column, CommandOutput, Screen, format_count, format
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
-MAX_FIRST_WORDS = 70
 MAX_TITLE = 60
 PAGE = 1_000  # messages of one request of `thread --all`
 NOTHING_IMPORTED = (
@@ -35,7 +34,7 @@ async def thread(
         str,
         typer.Argument(
             metavar="ID|ID#N|@N",
-            help="A conversation, a message of it by its number, or a result of the last list, such as @3.",
+            help="A conversation, a message of it by its number, or a result of the last search, such as @3.",
         ),
     ],
     around: Annotated[
@@ -153,16 +152,14 @@ def _show_timeline(screen: Screen, found: dict[str, Any]) -> None:
         Column("source", cut=True),
         Column("title", "bold", cut=True),
         Column("messages", align="right", whole=True),
-        Column("first words", "dim", cut=True),
     ]
     rows = [
         (
             one["id"],
             format_time(one["last_at"])[:10] if one["last_at"] else "",
             one["source"]["label"],
-            shorten(one["title"], MAX_TITLE) or "(without a title)",
+            shorten(one["title"] or one["first_words"], MAX_TITLE) or "(without a title)",
             f"{one['messages']:,}",
-            shorten(one["first_words"], MAX_FIRST_WORDS),
         )
         for one in found["conversations"]
     ]

@@ -33,6 +33,12 @@ async def delete(
     yes: Annotated[
         bool, typer.Option("--yes", help="Delete them; without it the command only counts.")
     ] = False,
+    with_memory: Annotated[
+        bool,
+        typer.Option(
+            "--with-memory", help="Also take the statements out of memory that were taken from them alone."
+        ),
+    ] = False,
 ) -> CommandOutput:
     """Delete conversations with all that is derived of them, and print a receipt.
 
@@ -43,9 +49,12 @@ async def delete(
         "source": source,
         "before": parse_moment(before, "--before"),
         "dry_run": not yes,
+        "with_memory": with_memory,
     }
     receipt = await session.api.conversations.delete(session.context, asked)
-    return CommandOutput(receipt, lambda screen: _show_receipt(screen, receipt))
+    return CommandOutput(
+        receipt, lambda screen: _show_receipt(screen, session, receipt, with_memory=with_memory)
+    )
 
 
 @app.command()
@@ -58,19 +67,12 @@ async def export(
     """Export conversations as JSON lines, which `memex ingest` reads back."""
     if to.exists():
         raise ValidationFailed(f"{to} exists already.", hint="Name a new file.")
-    api, context = session.api.conversations, session.context
-    count, cursor = 0, None
+    ids = await _ids(session, source)
     with to.open("w", encoding="utf-8") as file:
-        while True:
-            asked = {"source": source, "limit": 1_000, "cursor": cursor}
-            page = await api.list(context, asked)
-            for one in page["conversations"]:
-                document = await _whole(session, one)
-                file.write(json.dumps(document, ensure_ascii=False) + "\n")
-                count += 1
-            cursor = page["next_cursor"]
-            if cursor is None:
-                break
+        for one in ids:
+            document = await _whole(session, one)
+            file.write(json.dumps(document, ensure_ascii=False) + "\n")
+    count = len(ids)
     done = {"file": str(to), "conversations": count}
     return CommandOutput(
         done,
@@ -78,9 +80,22 @@ async def export(
     )
 
 
-async def _whole(session: CommandSession, listed: dict[str, Any]) -> dict[str, Any]:
+async def _ids(session: CommandSession, source: str | None) -> list[str]:
+    """Return the ids of the conversations, the oldest first: an order in which nothing of their import shows."""
+    found: list[tuple[str, str]] = []
+    cursor = None
+    while True:
+        asked = {"source": source, "limit": 1_000, "cursor": cursor}
+        page = await session.api.conversations.list(session.context, asked)
+        found += [(one["last_at"] or "", one["id"]) for one in page["conversations"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return [conversation_id for _, conversation_id in sorted(found)]
+
+
+async def _whole(session: CommandSession, conversation_id: str) -> dict[str, Any]:
     """Return a conversation with all of its messages, as a line of the export."""
-    asked = {"reference": listed["id"], "limit": 1_000, "all_branches": True}
+    asked = {"reference": conversation_id, "limit": 1_000, "all_branches": True}
     found = await session.api.conversations.read(session.context, asked)
     messages: list[dict[str, Any]] = found["messages"]
     while found["next_cursor"]:
@@ -91,7 +106,27 @@ async def _whole(session: CommandSession, listed: dict[str, Any]) -> dict[str, A
     return {"memex_conversation": 1, **found["conversation"], "messages": messages}
 
 
-def _show_receipt(screen: Screen, receipt: dict[str, Any]) -> None:
+def _show_statements(
+    screen: Screen, session: CommandSession, receipt: dict[str, Any], *, with_memory: bool
+) -> None:
+    """Print the statements of memory that rest on the conversations, and what becomes of them."""
+    columns = [Column("statement in memory", cut=True), Column("stands in", "dim")]
+    rows = [(one["text"], f"{one['path']}#{one['line']}") for one in receipt["statements"][:MAX_SHOWN]]
+    screen.table(columns, rows)
+    if receipt["memory_call"]:
+        undo = session.command("revert", receipt["memory_call"])
+        screen.line(("They were taken out of memory. To undo that: ", "dim"), undo)
+    elif receipt["dry_run"] and with_memory:
+        screen.line(("They would be taken out of memory.", "dim"))
+    elif receipt["dry_run"]:
+        screen.line(("They stay in memory, unless you add --with-memory.", "dim"))
+    else:
+        screen.line(("They stay in memory, without their evidence.", "dim"))
+
+
+def _show_receipt(
+    screen: Screen, session: CommandSession, receipt: dict[str, Any], *, with_memory: bool
+) -> None:
     told = "Would delete" if receipt["dry_run"] else "Deleted"
     counted = format_count(receipt["conversations"], "conversation")
     screen.line((f"{told} {counted}", "bold"), f" with {format_count(receipt['messages'], 'message')}.")
@@ -103,5 +138,7 @@ def _show_receipt(screen: Screen, receipt: dict[str, Any]) -> None:
         ]
         rows = [(one["id"], one["title"], one["messages"]) for one in receipt["deleted"][:MAX_SHOWN]]
         screen.table(columns, rows)
+    if receipt.get("statements"):
+        _show_statements(screen, session, receipt, with_memory=with_memory)
     if receipt["dry_run"] and receipt["conversations"]:
         screen.line(("Nothing was deleted. Add --yes to delete them.", "dim"))

@@ -36,6 +36,13 @@ def assistant(
     model: Annotated[
         str | None, typer.Option(help="The model that plans. By default the built-in rules plan.")
     ] = None,
+    distil: Annotated[
+        bool,
+        typer.Option(
+            "--distil",
+            help="Also distil each text, after it was remembered, as one of a conversation of three weeks ago.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Play three weeks of invented people to memory, and measure what it keeps, corrects, forgets and recalls."""
@@ -61,7 +68,7 @@ def assistant(
                 f"There is no figure {unknown[0]!r}.", hint=f"There are: {', '.join(figures)}."
             )
         with progress_bar() as progress:
-            measured = asyncio.run(_play(chosen, model, progress))
+            measured = asyncio.run(_play(chosen, model, progress, distils=distil))
     is_sealed = {life.name for life in chosen if life.is_sealed}
     columns = [*measured, combine("all", measured)] if len(measured) > 1 else measured
 
@@ -123,7 +130,9 @@ async def _tell(names: list[str]) -> "list[LifeMeasures]":
         return [await measure_pairs(name, load_pairs(FILES[name]), adapter) for name in names]
 
 
-async def _play(lives: "list[Life]", model: str | None, progress: Progress) -> "list[LifeMeasures]":
+async def _play(
+    lives: "list[Life]", model: str | None, progress: Progress, *, distils: bool
+) -> "list[LifeMeasures]":
     from memex.evals.lives.candidates import CandidateWatch
     from memex.evals.lives.measure import measure
     from memex.evals.lives.play import LANGUAGES, changing_texts, play
@@ -140,6 +149,6 @@ async def _play(lives: "list[Life]", model: str | None, progress: Progress) -> "
             planners=watch.planners() if watch is not None else None,
         )
         async with open_service(options) as service:
-            measured.append(measure(await play(life, MemexAdapter(service), watch)))
+            measured.append(measure(await play(life, MemexAdapter(service), watch, distils=distils)))
         progress("lives", len(measured), len(lives))
     return measured

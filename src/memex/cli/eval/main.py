@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from memex.cli.eval import beam, cases, lives, secrets, served, states
+from memex.cli.eval import beam, cases, lives, secrets, served, states, work
 from memex.cli.eval.output import check_installed, misuse, show_table, write_file
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, format_count, print_output, report_errors
@@ -31,6 +31,7 @@ app.command()(states.states)
 app.command()(states.freeze)
 app.command()(states.capture)
 app.command()(secrets.secrets)
+app.command()(work.work)
 
 
 @app.callback()
@@ -42,8 +43,21 @@ def evaluate() -> None:
 def retrieval(
     *,
     suite: Annotated[
-        Literal["locomo", "beam", "beam-500k", "scifact", "cranfield", "vaults", "all"],
-        typer.Option(help="The data set whose questions are asked; `all` leaves out beam-500k."),
+        Literal[
+            "locomo",
+            "locomo-plus",
+            "foreign",
+            "beam",
+            "beam-500k",
+            "scifact",
+            "cranfield",
+            "vaults",
+            "languages",
+            "all",
+        ],
+        typer.Option(
+            help="The data set whose questions are asked; `all` leaves out beam-500k and languages."
+        ),
     ] = "all",
     mode: Annotated[Literal["bm25", "hybrid", "auto"], typer.Option(help="How search works.")] = "bm25",
     embedder: Annotated[
@@ -53,9 +67,10 @@ def retrieval(
         ),
     ] = "local",
     stored_as: Annotated[
-        Literal["files", "conversations"],
+        Literal["files", "conversations", "documents"],
         typer.Option(
-            "--as", help="How the data is stored: as memory files, or as messages of imported conversations."
+            "--as",
+            help="How the data is stored: as memory files, messages of imported conversations, or documents.",
         ),
     ] = "files",
     runs: cases.Runs = None,
@@ -89,14 +104,14 @@ def retrieval(
     from memex import logging
 
     logging.configure("warning")
-    root = _prepared(as_json=as_json)
+    root = _prepared(suite, as_json=as_json)
     if reference:
         _reproduce(root, suite, as_json=as_json)
         return
     with report_errors(as_json=as_json):
         import asyncio
 
-        from memex.evals.retrieval import evaluation
+        from memex.evals.retrieval import embedding_cache, evaluation
         from memex.evals.retrieval import runs as kept
         from memex.settings import read_settings
 
@@ -112,6 +127,7 @@ def retrieval(
                 sample=sample,
                 stored_as=stored_as,
                 database_url=database_url,
+                embeddings=runs / embedding_cache.FOLDER,
             )
             run = asyncio.run(evaluation.run_suite(suite, root, options, progress=progress))
         comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
@@ -145,13 +161,14 @@ def _reproduce(root: Path, suite: str, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _prepared(*, as_json: bool) -> Path:
-    """Return the folder of the data; exit with 2 if the folder or a library is missing."""
+def _prepared(suite: str, *, as_json: bool) -> Path:
+    """Return the folder of the data, if the suite needs it; exit with 2 if the folder or a library is missing."""
     with misuse(as_json=as_json):
         check_installed(*NEEDED)
+        from memex.evals.languages.suite import LANGUAGES
         from memex.evals.retrieval import datasets
 
-        return datasets.find_data_folder()
+        return Path() if suite == LANGUAGES else datasets.find_data_folder()
 
 
 def _document(run: "RetrievalRun", comparison: "RetrievalComparison | None") -> dict[str, Any]:
@@ -179,7 +196,10 @@ def _show(screen: Screen, run: "RetrievalRun", comparison: "RetrievalComparison 
             show_table(screen, prompted)
         if comparison and (changed := tables.changes(part, comparison, run.config.budgets)):
             show_table(screen, changed)
-    show_table(screen, tables.overview(run, comparison))
-    show_table(screen, tables.guards(run))
+    if run.parts:
+        show_table(screen, tables.overview(run, comparison))
+        show_table(screen, tables.guards(run))
+    if told_apart := tables.foreign(run):
+        show_table(screen, told_apart)
     screen.line()
     screen.line(("Kept in ", "dim"), str(path), (f"  ({run.config.mode}, {run.engine})", "dim"))

@@ -28,6 +28,7 @@ from memex.service.health.findings import (
 if TYPE_CHECKING:
     from memex.settings import Settings
     from memex.store.upkeep.checkup import DatabaseReport
+    from memex.subagent.model.chat import ChatModel
 
 
 def doctor(as_json: Json = False) -> None:
@@ -35,11 +36,18 @@ def doctor(as_json: Json = False) -> None:
     import asyncio
 
     findings = asyncio.run(_collect())
+    findings += _capture_findings()
     is_well = all(finding.state != "problem" for finding in findings)
     document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}
     print_output(CommandOutput(document, lambda screen: show(screen, findings)), as_json=as_json)
     if not is_well:
         raise typer.Exit(1)
+
+
+def _capture_findings() -> list[Finding]:
+    from memex.cli.operate.setup_hooks import capture_findings
+
+    return capture_findings()
 
 
 async def _collect() -> list[Finding]:
@@ -165,6 +173,8 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield examine_pgvector(report)
     yield _embedder(report, settings)
     yield await _models(settings)
+    if settings.work_model is not None:
+        yield await _work_model(settings)
     yield examine_jobs(report)
     if settings.max_database_bytes is not None:
         yield examine_size(report.database_bytes, settings.max_database_bytes)
@@ -201,21 +211,48 @@ async def _models(settings: "Settings") -> Finding:
     except MemexError as error:
         return problem("planner", error)
     if chats == (None, None):
-        return Finding("planner", "builtin: by rules, and no text is sent to any model")
+        sent = "" if settings.work_model else ", and no text is sent to any model"
+        return Finding("planner", f"builtin: by rules{sent}")
     names = ["builtin" if chat is None else chat.name for chat in chats]
-    try:
-        for chat in filter(None, chats):
-            await chat.model()
-            await chat.close()
-    except Exception as error:  # noqa: BLE001  # raised by the library of a provider
-        said = (str(error).splitlines() or [""])[0].partition(" or pass")[0][:200] or type(error).__name__
-        named = ", ".join(dict.fromkeys(names))
-        return Finding("planner", f"{named}: {said}", "problem", "Set what the provider needs.")
+    if (failed := await _set_up("planner", *filter(None, chats))) is not None:
+        return failed
     where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
     return Finding("planner", f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}")
 
 
+async def _work_model(settings: "Settings") -> Finding:
+    """Check the model that reads sessions: set it up, but do not send a request to it."""
+    from memex.wiring import work_model, work_reader_of
+
+    try:
+        chat = work_model(settings)
+        if chat is None:
+            return Finding("work model", "builtin: rules alone read sessions")
+        reader = work_reader_of(settings, chat)
+    except MemexError as error:
+        return problem("work model", error)
+    if (failed := await _set_up("work model", chat)) is not None:
+        return failed
+    return Finding(
+        "work model", f"{chat.name} reads sessions, by version {reader.prompt.version} of its prompt"
+    )
+
+
+async def _set_up(name: str, *chats: "ChatModel") -> Finding | None:
+    """Set models up, and return what is missing; None if nothing is."""
+    try:
+        for chat in chats:
+            await chat.model()
+            await chat.close()
+    except Exception as error:  # noqa: BLE001  # raised by the library of a provider
+        said = (str(error).splitlines() or [""])[0].partition(" or pass")[0][:200] or type(error).__name__
+        named = ", ".join(dict.fromkeys(chat.name for chat in chats))
+        return Finding(name, f"{named}: {said}", "problem", "Set what the provider needs.")
+    return None
+
+
 def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
+    from memex.subagent.embedders.interface import TokenEmbedder
     from memex.wiring import embedder_of
 
     try:
@@ -232,12 +269,19 @@ def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
     if embedder is None:
         return Finding("embedder", f"none; search mode {settings.search_mode}, which is by words alone")
     said = f"{embedder.name}; search mode {settings.search_mode}"
+    if not report.has_vectors and isinstance(embedder, TokenEmbedder):
+        return Finding(
+            "embedder",
+            f"{said}; without pgvector, only what words find is compared in meaning",
+            "note",
+            "Give the database pgvector, as said above, to find by meaning what shares no word.",
+        )
     if not report.has_vectors:
         return Finding(
             "embedder",
             f"{said}; this database cannot hold its vectors",
             "problem",
-            "Give the database pgvector, as said above, or unset MEMEX_EMBEDDER.",
+            "Give the database pgvector, as said above, or set MEMEX_EMBEDDER=none.",
         )
     return Finding("embedder", f"{said}; `memex index status` says how far it is")
 

@@ -34,7 +34,10 @@ async def seen(
     session: CommandSession,
     revision: Annotated[
         str | None,
-        typer.Argument(metavar="[PATH@VERSION]", help="Show which calls saw this version of a file."),
+        typer.Argument(
+            metavar="[PATH[@VERSION]]",
+            help="Show which calls saw this version of a file; without a version, the newest.",
+        ),
     ] = None,
     call: Annotated[
         str | None, typer.Option(metavar="TOOL_CALL_ID", help="Show instead which versions this call saw.")
@@ -50,7 +53,7 @@ async def seen(
 ) -> CommandOutput:
     """Show which calls saw a version of a file, how, and what they wrote; or show what one call saw."""
     if (revision is None) == (call is None):
-        raise ValidationFailed("Name a PATH@VERSION, or a call with --call.")
+        raise ValidationFailed("Name a file as PATH or PATH@VERSION, or a call with --call.")
     if call is not None:
         document = await session.api.revisions_seen(session.context, call)
         return CommandOutput(document, lambda screen: _show_revisions(screen, document))
@@ -60,14 +63,17 @@ async def seen(
     return CommandOutput(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
 
 
-def _split(revision: str) -> tuple[str, int]:
-    match = re.fullmatch(r"(.+)@([1-9]\d{0,8})", revision, re.ASCII | re.DOTALL)
-    if match is None:
+def _split(revision: str) -> tuple[str, int | None]:
+    """Return the path and the version of a file; None for its newest version."""
+    path, at, version = revision.rpartition("@")
+    if not at or revision.endswith(".md"):
+        return revision, None
+    if re.fullmatch(r"[1-9]\d{0,8}", version, re.ASCII) is None:
         raise ValidationFailed(
             f"{revision[:200]!r} is not a version of a file.",
-            hint="Write PATH@VERSION, such as user/profile.md@3.",
+            hint="Write PATH@VERSION, such as user/profile.md@3, or PATH alone for the newest version.",
         )
-    return match[1], int(match[2])
+    return path, int(version)
 
 
 def _show_blame(screen: Screen, document: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -125,6 +125,21 @@ async def context(
             help="The hash of an earlier answer; if the context is the same, its text is not sent again."
         ),
     ] = None,
+    min_confidence: Annotated[
+        Literal["none", "weak", "fair", "strong"] | None,
+        typer.Option(
+            help="The lowest confidence at which the context holds what was found; weak by default.",
+            show_default=False,
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="What the context holds beside memory: conversations or documents; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     as_of: AsOf = None,
 ) -> CommandOutput:
     """Print what memory holds about a query: with sources on a terminal, only the text in a pipe."""
@@ -136,6 +151,8 @@ async def context(
             "budget": budget,
             "max_hops": max_hops,
             "known_hash": known_hash,
+            "min_confidence": min_confidence,
+            "include": include or None,
             "as_of": as_of,
         },
     )
@@ -177,10 +194,16 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
     filled = round(BAR_CHARS * budget["used"] / budget["limit"])
     bar = ("█" * filled, "green"), ("░" * (BAR_CHARS - filled), "dim")
     _fact(screen, "budget", *bar, f"  {budget['used']:,} of {budget['limit']:,} characters")
+    if judged := found.get("confidence"):
+        lifted = f", lifted by {judged['lifted_by']}" if "lifted_by" in judged else ""
+        _fact(screen, "band", f"{judged['band']} ({judged['score']:.2f}{lifted})")
     _fact(screen, "omitted", format_count(omitted["count"], "passage"))
     for passage in omitted["best"][:SHOWN_OMITTED]:
         place = f"{passage['path']}@{passage['version']}:{passage['start']}-{passage['end']}"
         _fact(screen, "", (f"{place}  {passage['reason']}", "dim"))
+    for kind in found.get("included") or ():
+        why = " (they are left out of the past)" if kind["left_out"] else ""
+        _fact(screen, "included", f"{kind['name']}: {format_count(kind['passages'], 'passage')}{why}")
     _fact(screen, "hash", found["hash"])
     _fact(screen, "state", ", ".join(f"{mount} {rev}" for mount, rev in found["state"].items()))
     _fact(screen, "planner", _planner(found))

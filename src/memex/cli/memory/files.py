@@ -7,6 +7,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from memex.cli.memory.explaining import (
+    MEANINGS,
+    explain_rank,
+    find_meanings,
+    show_explanation,
+    show_meaning,
+)
 from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Reason
 from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_time
 from memex.cli.session.commands import user_command
@@ -14,9 +21,10 @@ from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 STDIN = "-"
+MAX_INCLUDED_CHARS = 300  # of a passage beside memory
 CATALOGUE_CHARS = 1_000_000
-SearchMode = Literal[
-    "bm25", "hybrid", "auto"
+FindMode = Literal[
+    "bm25", "hybrid", "auto", "vectors"
 ]  # as in memex.settings, which takes as long to load as a help text
 
 
@@ -167,19 +175,39 @@ async def find(
         typer.Option(help="Search only files with this tag; give the option again for further tags."),
     ] = None,
     mode: Annotated[
-        SearchMode | None,
+        FindMode | None,
         typer.Option(
-            help="How search works: bm25 (words), hybrid (words and vectors), auto (hybrid if possible)."
+            help="How search works: bm25 (words), hybrid (words and vectors), auto (hybrid if possible), or vectors"
+            " (meaning alone)."
+        ),
+    ] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(
+            min=-1, max=1, help="With --mode vectors: leave out files with a lower cosine similarity."
         ),
     ] = None,
     as_of: AsOf = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the score of each word, and the ranks.")
+        bool,
+        typer.Option(
+            "--explain",
+            help="Show the score of each word, the ranks, and which words of the first three hits answer the"
+            " words of the query in meaning.",
+        ),
     ] = False,
     why_not: Annotated[
         str | None,
         typer.Option(
             metavar="PATH", help="Say why this file is, or is not, among the hits.", show_default=False
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Search conversations or documents beside memory; may be repeated.",
+            show_default=False,
         ),
     ] = None,
 ) -> CommandOutput:
@@ -191,17 +219,18 @@ async def find(
         "tags": tag or None,
         "mode": mode,
         "as_of": as_of,
-    }
+    } | ({} if min_score is None else {"min_score": min_score})
     if why_not is not None:
         explained = await session.api.explain_find(session.context, arguments | {"path": why_not})
-        return CommandOutput(explained, lambda screen: _show_explanation(screen, explained))
-    found = await session.api.execute(session.context, "memory_find", arguments)
+        return CommandOutput(explained, lambda screen: show_explanation(screen, explained))
+    found = await session.api.execute(session.context, "memory_find", arguments | {"include": include})
+    meanings = await find_meanings(session, arguments, found["hits"][:MEANINGS]) if explain else {}
     # Words are highlighted on a terminal, by the rules of their language.
     languages = await _languages(session) if sys.stdout.isatty() else {}
     return CommandOutput(
         found,
-        lambda screen: _show_hits(screen, session, found, languages, explain=explain),
-        is_empty=not found["hits"],
+        lambda screen: _show_hits(screen, session, found, languages, meanings, explain=explain),
+        is_empty=not (found["hits"] or any(one["hits"] for one in found.get("included") or ())),
     )
 
 
@@ -254,6 +283,16 @@ def text_of(file: str | None) -> str:
         ) from None
     except OSError as error:
         raise ValidationFailed(f"Cannot read {file}: {error.strerror}.") from None
+
+
+def _show_included(screen: Screen, found: dict[str, Any]) -> None:
+    for section in found.get("included") or ():
+        screen.line()
+        screen.line((f"Beside memory, {section['name']}:" if section["hits"] else "", "dim"))
+        for hit in section["hits"]:
+            heading = " › ".join(hit["details"].get("heading") or ())
+            screen.line((hit["path"], "bold"), ("  " + heading if heading else "", "cyan"))
+            screen.paragraph(" ".join(hit["text"].split())[:MAX_INCLUDED_CHARS])
 
 
 def _show_list(screen: Screen, found: dict[str, Any]) -> None:
@@ -340,6 +379,7 @@ def _show_hits(
     session: CommandSession,
     found: dict[str, Any],
     languages: dict[str, str],
+    meanings: dict[str, list[dict[str, Any]] | None],
     *,
     explain: bool,
 ) -> None:
@@ -359,33 +399,13 @@ def _show_hits(
             (f"@{hit['version']}", "dim"),
             ("  " + heading if heading else "", "cyan"),
             (f"  {hit['score'] / SCALE:.2f}" if hit["score"] else "  near in meaning", "dim"),
+            (f"  confidence {hit['confidence']:.2f}" if "confidence" in hit else "", "dim"),
         )
         screen.paragraph(*_highlighted(hit, languages))
         if explain:
-            _explain(screen, hit["match"], at + 1)
-
-
-def _explain(screen: Screen, match: dict[str, Any], rank: int) -> None:
-    """Show why a hit has its rank: the score of each lexeme, and both ranks with their fusion."""
-    from memex.store.search.bm25 import SCALE
-
-    words = f"{match['bm25_rank'] or '–'} by words"
-    if match["mode"] == "hybrid":
-        words += f", {match['vector_rank'] or '–'} by meaning, fused {match['fused']:.5f}"
-    screen.paragraph((f"rank {rank}: {words}", "dim"))
-    rows: list[tuple[str, str, StyledText]] = [
-        (lexeme, f"{score / SCALE:.3f}", ("in the passage", "dim"))
-        for lexeme, score in match["terms"].items()
-    ]
-    rows += [
-        (lexeme, f"+{score / SCALE:.3f}", ("in the files beside it", "dim"))
-        for lexeme, score in match["borrowed"].items()
-    ]
-    if rows:
-        rows.append(("", f"{match['score'] / SCALE:.3f}", ("in all", "dim")))
-        screen.table(
-            [Column("  lexeme", "cyan"), Column("score", align="right", whole=True), Column("")], rows
-        )
+            explain_rank(screen, hit["match"], at + 1)
+            show_meaning(screen, meanings.get(hit["path"]))
+    _show_included(screen, found)
 
 
 def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[StyledText]:
@@ -406,44 +426,3 @@ def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[StyledT
             parts += [snippet[shown : token.start], (snippet[token.start : token.end], "bold yellow")]
             shown = token.end
     return [*parts, snippet[shown:]]
-
-
-_WORD_PLACES = {
-    "passage": "in the best passage",
-    "elsewhere": "in another passage",
-    "neighbours": "in the files beside it",
-    "absent": "not in the file",
-    "uncounted": "not counted",
-}
-
-
-def _show_explanation(screen: Screen, found: dict[str, Any]) -> None:
-    """Print why a search shows a file, or does not."""
-    from memex.store.search.bm25 import SCALE
-
-    screen.line((found["path"], "bold"), (f"@{found['version']}", "dim"))
-    screen.paragraph(found["reason"])
-    match, last = found["match"], found["last"]
-    if match is not None:
-        ranks = f"score {match['score'] / SCALE:.3f}, {match['bm25_rank'] or '–'} by words"
-        if match["mode"] == "hybrid":
-            fused = "–" if match["fused"] is None else f"{match['fused']:.5f}"
-            ranks += f", {match['vector_rank'] or '–'} by meaning, fused {fused}"
-        screen.paragraph((ranks, "dim"))
-    if last is not None and last["score_below"] is not None:
-        below = f"{last['score_below'] / SCALE:.3f} below hit {last['rank']}, {last['path']}"
-        if last["fused_below"] is not None:
-            below += f"; fused {last['fused_below']:.5f} below"
-        screen.paragraph((below, "dim"))
-    if found["words"]:
-        screen.line()
-        columns = [Column("word"), Column("score", align="right", whole=True), Column("where", "dim")]
-        rows = [
-            (
-                word["word"],
-                f"{word['score'] / SCALE:.3f}" if word["score"] else "–",
-                _WORD_PLACES[word["place"]],
-            )
-            for word in found["words"]
-        ]
-        screen.table(columns, rows)

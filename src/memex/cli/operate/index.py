@@ -189,7 +189,10 @@ def build_hnsw(
 
 
 async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
+    from memex.service.chunk_embedding import EmbeddingEstimate
+    from memex.store.log.embedding_rate import texts_a_second
     from memex.store.search import vectors
+    from memex.subagent.embedders.interface import TokenEmbedder
     from memex.wiring import embedder_of
 
     embedder = embedder_of(opened.settings)
@@ -201,17 +204,21 @@ async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
         "embedder": current,
         "search_mode": opened.settings.search_mode,
     }
-    if not opened.database.has_vectors:
+    has_vectors = opened.database.has_vectors
+    if not has_vectors and not (opened.database.has_jobs and isinstance(embedder, TokenEmbedder)):
         return CommandOutput(
             document | {"models": [], "jobs": {}}, lambda screen: show_without_vectors(screen, document)
         )
     async with opened.database.maintenance() as connection:
         conversations = opened.settings.embed_conversations
-        models = await vectors.status(connection, current, conversations=conversations)
+        models = await vectors.status(
+            connection, current, conversations=conversations, has_vectors=has_vectors
+        )
         found = await vectors.job_status(connection, "embed_scope")
+        speed = await texts_a_second(connection, current) if current else None
         scopes = (
             await vectors.scope_status(connection, current, limit=SHOWN_SCOPES, conversations=conversations)
-            if with_scopes and current
+            if with_scopes and current and has_vectors
             else []
         )
     jobs = {
@@ -219,6 +226,7 @@ async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
         "running": found.get("doing", 0),
         "failed": found.get("failed", 0),
     }
+    missing = sum(one.missing for one in models if one.model == current)
     document |= {
         "models": [
             asdict(one)
@@ -230,6 +238,7 @@ async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
             for one in models
         ],
         "jobs": jobs,
+        "seconds_left": EmbeddingEstimate(missing, speed).seconds_left,
     }
     if with_scopes:
         document["scopes"] = [
@@ -325,9 +334,12 @@ async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
     from memex.store.search import vectors
 
     embedder, conversations = opened.embedder(model), opened.settings.embed_conversations
+    has_vectors = opened.database.has_vectors
     try:
         async with opened.database.maintenance() as connection:
-            before = await vectors.status(connection, embedder.name, conversations=conversations)
+            before = await vectors.status(
+                connection, embedder.name, conversations=conversations, has_vectors=has_vectors
+            )
         missing = next((one.missing for one in before if one.model == embedder.name), 0)
         with counting_bar("Embedding", missing) as on_texts:
             texts = await backfill(
@@ -337,7 +349,7 @@ async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
                 on_texts=on_texts,
                 conversations=conversations,
             )
-        indexes = await vectors.build_indexes(opened.database, embedder.name)
+        indexes = await vectors.build_indexes(opened.database, embedder.name) if has_vectors else 0
     finally:
         await embedder.close()
     return CommandOutput(
@@ -357,6 +369,7 @@ async def _backfill_conversations(
     from memex.store.search import vectors
     from memex.store.upkeep import reindex
 
+    opened.require_vectors()
     embedder = opened.embedder(model)
     try:
         async with opened.database.maintenance() as connection:
@@ -385,9 +398,13 @@ async def _backfill_conversations(
 
 async def _drop(opened: IndexDatabase, model: str) -> CommandOutput:
     from memex.store.search import vectors
+    from memex.store.search.hybrid import token_states
 
-    opened.require_vectors()
-    dropped = await vectors.drop(opened.database, model)
+    has_vectors = opened.database.has_vectors
+    states = await token_states.drop(opened.database, model)
+    if not has_vectors and not states:
+        opened.require_vectors()
+    dropped = (await vectors.drop(opened.database, model) if has_vectors else 0) or states
     if not dropped:
         async with opened.database.maintenance() as connection:
             there = [one.model for one in await vectors.status(connection, None)]
@@ -404,6 +421,7 @@ async def _drop(opened: IndexDatabase, model: str) -> CommandOutput:
 async def _build_hnsw(opened: IndexDatabase, model: str | None, from_vectors: int | None) -> CommandOutput:
     from memex.store.search import vectors
 
+    opened.require_vectors()
     name = opened.embedder(model).name
     least = from_vectors or vectors.LARGE_SCOPE
     built = await vectors.build_indexes(opened.database, name, from_vectors=least)

@@ -52,10 +52,12 @@ class IndexDatabase:
             ValidationFailed: no embedder is named, the embedder is unknown or lacks packages, or the database
                 cannot store vectors.
         """
+        from memex.subagent.embedders.interface import TokenEmbedder
         from memex.wiring import embedder_of
 
-        self.require_vectors()
         embedder = embedder_of(self.settings, model)
+        if not isinstance(embedder, TokenEmbedder):  # its token states need no extension
+            self.require_vectors()
         if embedder is None:
             raise ValidationFailed(
                 "No embedder is set.",

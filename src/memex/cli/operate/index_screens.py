@@ -64,15 +64,21 @@ def show_without_vectors(screen: Screen, document: dict[str, Any]) -> None:
 def show_status(screen: Screen, document: dict[str, Any]) -> None:
     """Show the state of the index, of the vectors of each model, and of the jobs."""
     _show_stale(screen, document)
-    embedder = document["embedder"] or "none (MEMEX_EMBEDDER is not set)"
+    embedder = document["embedder"] or "none (MEMEX_EMBEDDER=none, or the extra local-embeddings is missing)"
     screen.line(("embedder  ", "dim"), embedder)
     screen.line(("search    ", "dim"), document["search_mode"])
+    if not document["vectors"]:
+        screen.line(
+            ("vectors   ", "dim"), "no pgvector here: only what words find is compared by token states"
+        )
     jobs = document["jobs"]
     screen.line(
         ("jobs      ", "dim"),
         f"{jobs['waiting']:,} waiting, {jobs['running']:,} running, ",
         (f"{jobs['failed']:,} given up", "red" if jobs["failed"] else ""),
     )
+    if document["seconds_left"]:
+        screen.line(("left      ", "dim"), f"about {_duration(document['seconds_left'])} of embedding")
     screen.line()
     if document["models"]:
         screen.table(
@@ -82,6 +88,7 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
                 Column("embedded", align="right", whole=True),
                 Column("missing", align="right", whole=True),
                 Column("size", align="right", whole=True),
+                Column("token states", align="right", whole=True),
                 Column("indexes", align="right", whole=True),
                 Column("last error", "red"),
             ],
@@ -114,6 +121,14 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
         )
 
 
+def _duration(seconds: int) -> str:
+    """Return a time as somebody says it who estimates."""
+    if seconds < 100:
+        return format_count(seconds, "second")
+    minutes = round(seconds / 60)
+    return format_count(minutes, "minute") if minutes < 100 else format_count(round(minutes / 60), "hour")
+
+
 def _model_row(model: dict[str, Any]) -> tuple[Any, ...]:
     error = ""
     if model["error"]:
@@ -125,6 +140,7 @@ def _model_row(model: dict[str, Any]) -> tuple[Any, ...]:
         f"{model['embedded']:,}",
         (f"{model['missing']:,}", "yellow" if model["missing"] and model["is_current"] else ""),
         format_size(model["size_bytes"]),
+        format_size(model["state_bytes"]),
         model["indexes"],
         error,
     )

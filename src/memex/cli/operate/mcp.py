@@ -1,9 +1,12 @@
 """`memex mcp`: memory for a client of the Model Context Protocol (MCP), over stdin and stdout."""
 
 import gc
+import os
 import signal
 import sys
-from typing import Annotated, Literal
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +15,10 @@ from memex.cli.options import UserOptions
 from memex.cli.output import report_errors
 from memex.errors import ValidationFailed
 
+if TYPE_CHECKING:
+    from memex.mcp.connection import McpConnection
+    from memex.mirror.roots import PushedRoot
+
 ENDING = (signal.SIGTERM, signal.SIGINT)
 HERE = UserOptions()
 _ACTING = "Acting for"
@@ -19,10 +26,11 @@ _ACTING = "Acting for"
 
 def mcp(
     profile: Annotated[
-        Literal["agent", "files", "conversations", "admin"],
+        Literal["agent", "files", "conversations", "work", "project", "admin"],
         typer.Option(
             help="The tools to offer: agent (two tools), files (also the tools for files), conversations (also the "
-            "tools for imported conversations), admin (all tools of memory)."
+            "tools for imported conversations), work (also where work stands), project (six tools for the memory "
+            "of a project), admin (all tools of memory)."
         ),
     ] = "agent",
     url: Annotated[
@@ -39,7 +47,30 @@ def mcp(
         ),
     ] = None,
     project: Annotated[
-        str | None, typer.Option(help="The project that this work belongs to.", rich_help_panel=_ACTING)
+        str | None,
+        typer.Option(
+            help="The project that this work belongs to; by default MEMEX_PROJECT.",
+            rich_help_panel=_ACTING,
+            show_default=False,
+        ),
+    ] = None,
+    include: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KINDS",
+            help="What contexts hold beside memory: conversations, documents; by default what "
+            "MEMEX_CONTEXT_INCLUDE of the service names.",
+            show_default=False,
+        ),
+    ] = None,
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--docs",
+            metavar="FOLDER",
+            help="Push the documents of a folder and watch it while this runs, as memex docs watch. Repeatable.",
+            show_default=False,
+        ),
     ] = None,
     tenant: Annotated[
         str,
@@ -50,27 +81,31 @@ def mcp(
 ) -> None:
     """Serve memory to an MCP client over stdin and stdout, until the client closes stdin or on SIGTERM."""
     with report_errors(as_json=False):
-        _serve(profile, url, user, project, tenant)
+        project = project or os.environ.get("MEMEX_PROJECT") or None
+        _serve(profile, url, user, project, tenant, include, docs or [])
 
 
 def _serve(
-    profile: Literal["agent", "files", "conversations", "admin"],
+    profile: Literal["agent", "files", "conversations", "work", "project", "admin"],
     url: str | None,
     user: str | None,
     project: str | None,
     tenant: str,
+    include: str | None,
+    docs: list[Path],
 ) -> None:
     import asyncio
 
     load_structlog()
     from memex import logging, postgres
     from memex.call_context import CallContext
-    from memex.settings import read_settings
+    from memex.settings import parse_included, read_settings
 
     for number in ENDING:
         signal.signal(number, lambda *_: sys.exit(0))
     settings = read_settings()
     logging.configure(settings.log_level)
+    included = None if include is None else parse_included(include, "--include")
     url = url or settings.url
     if url is not None and tenant != HERE.tenant:
         raise ValidationFailed(
@@ -80,18 +115,40 @@ def _serve(
     started = None if url else postgres.start_in_background(settings)
     from memex.mcp import stdio  # loads while the database starts
 
+    roots = _roots(docs, url or "", user or ("" if url else HERE.user), project) if docs else []
     gc.freeze()
     gc.enable()
     if url is not None:
-        opened = stdio.remote_memory(url, settings, profile, CallContext(user_id=user, project=project))
+        there = CallContext(user_id=user, project=project)
+        opened = stdio.remote_memory(url, settings, profile, there, included)
     else:
         here = CallContext(user_id=user or HERE.user, project=project)
-        opened = stdio.local_memory(settings, profile, tenant, here, started)
+        opened = stdio.local_memory(settings, profile, tenant, here, started, included)
 
     async def serve() -> None:
-        async with opened as connection:
+        async with opened as connection, _watching(connection, roots):
             is_told_to_end = await stdio.serve(connection, profile, settings, ENDING)
         if is_told_to_end:
             stdio.leave()
 
     asyncio.run(serve())
+
+
+def _roots(folders: list[Path], url: str, user: str, project: str | None) -> "list[PushedRoot]":
+    """Return the roots of folders, as they are noted or by their names; raises ValidationFailed if one is none."""
+    from memex.mirror.roots import RootsFile, choose_root, find_folder
+
+    noted = RootsFile().read()
+    place = {"url": url.rstrip("/"), "user": user, "project": project}
+    return [
+        choose_root(noted, find_folder(folder), name=None, patterns=None, **place)  # type: ignore[arg-type]
+        for folder in folders
+    ]
+
+
+def _watching(connection: "McpConnection", roots: "list[PushedRoot]") -> AbstractAsyncContextManager[None]:
+    if not roots:
+        return nullcontext()
+    from memex.mirror.watch import watching
+
+    return watching(connection.api.documents, connection.context, roots)

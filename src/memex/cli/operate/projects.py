@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.output import Column, CommandOutput, Screen, format_time
-from memex.cli.session.commands import tenant_command
+from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 
 app = typer.Typer(no_args_is_help=True, help="Create, list and close projects, and change their members.")
@@ -66,6 +66,36 @@ async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOu
             f"{user} is {'no longer' if document['changed'] else 'not'} a member of {slug}."
         ),
     )
+
+
+@app.command("read-from")
+@user_command
+async def read_from(
+    session: CommandSession,
+    slug: Slug,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[OTHER]", help="The project to read from; without it, list them.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Read from it no more.")] = False,
+) -> CommandOutput:
+    """Tell decisions and constraints of another project beside the work of one, to members of both."""
+    if other is None:
+        if remove:
+            raise typer.BadParameter("Name the project that is not read from any more.")
+        listed = await session.api.work.readings(session.context, {"project": slug})
+        return CommandOutput(listed, lambda screen: _show_readings(screen, listed))
+    asked = {"project": slug, "other": other, "remove": remove}
+    done = await session.api.work.read_from(session.context, asked)
+    again = "now" if done["changed"] else "already"
+    text = f"{slug} {again} reads from {other}." if done["reads"] else f"{slug} does not read from {other}."
+    return CommandOutput(done, lambda screen: screen.line(text))
+
+
+def _show_readings(screen: Screen, listed: dict[str, Any]) -> None:
+    if not listed["reads_from"]:
+        screen.line((f"{listed['project']} reads from no other project of yours.", "dim"))
+    for one in listed["reads_from"]:
+        screen.line((one["project"], "bold"), (f"  since {format_time(one['since'])[:16]}", "dim"))
 
 
 def _show_created(screen: Screen, session: CommandSession, slug: str, did: str) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.output import Column, CommandOutput, Screen, format_size
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
@@ -56,15 +56,38 @@ async def set_quota(
 def _show(screen: Screen, quotas: list[dict[str, Any]]) -> None:
     columns = [
         Column("quota", "bold"),
-        *(Column(measure, align="right", whole=True) for measure in MEASURES),
+        *(Column(measure, align="right", whole=True) for measure in (*MEASURES, "messages", "documents")),
     ]
-    screen.table(columns, [(_named(quota), *(_cell(quota, name) for name in MEASURES)) for quota in quotas])
+    rows = [
+        (_named(one), *(_cell(one, name) for name in MEASURES), _messages(one), _documents(one))
+        for one in quotas
+    ]
+    screen.table(columns, rows)
 
 
 def _named(quota: dict[str, Any]) -> str:
     if quota["kind"] == "tenant":
         return "tenant"
     return f"{quota['kind']} {quota['name']}" if quota["name"] else f"every {quota['kind']}"
+
+
+def _messages(quota: dict[str, Any]) -> str:
+    """Return how many messages of conversations there are, of how many there may be, and how large they are."""
+    held = quota["conversations"]
+    if held is None:
+        return ""
+    limit = f" of {held['max_messages']:,}" if held["max_messages"] else ""
+    return f"{held['messages']:,}{limit}, {format_size(held['bytes'])}"
+
+
+def _documents(quota: dict[str, Any]) -> str:
+    """Return how many documents there are, of how many there may be, and how large they are."""
+    held = quota["documents"]
+    if held is None:
+        return ""
+    limits = (held["max_documents"], held["max_bytes"])
+    most, largest = (f" of {limits[0]:,}", f" of {format_size(limits[1])}") if limits[0] else ("", "")
+    return f"{held['documents']:,}{most}, {format_size(held['bytes'])}{largest}"
 
 
 def _cell(quota: dict[str, Any], measure: str) -> str:

@@ -7,8 +7,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import closing, suppress
-from dataclasses import asdict
+from contextlib import ExitStack, closing, suppress
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memex.service.tools.call_locks import CallLocks
     from memex.store.database import Database
     from memex.store.identity.tenants import FirstKeys
+    from memex.subagent.embedders.shared_model import SharedModel
 
     Announce = Callable[[FirstKeys | None, str | None], None]
 
@@ -80,32 +81,36 @@ def run_workers(
     from memex.store.identity.tenants import FirstKeys
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads as soon as it is loaded
-    with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
-        from memex.counts import SharedCounts
-        from memex.metrics import GAUGES
-        from memex.service.identity.rate_limits import Buckets
-        from memex.service.tools.call_locks import CallLocks, open_shared_file
-        from memex.wiring import load_modules
+    with ExitStack() as held:
+        with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
+            from memex.counts import SharedCounts
+            from memex.metrics import GAUGES
+            from memex.service.identity.rate_limits import Buckets
+            from memex.service.tools.call_locks import CallLocks, open_shared_file
+            from memex.subagent.embedders.shared_model import open_model
+            from memex.wiring import load_modules, shared_model_name
 
-        import_module("memex.http.serving")
-        load_modules(settings)
-        _collect_seldom()
-        counts, call_locks, buckets = SharedCounts(size), CallLocks(open_shared_file()), Buckets()
-        while starter.report() is None:
-            pass
+            import_module("memex.http.serving")
+            load_modules(settings)
+            _collect_seldom()
+            counts, call_locks, buckets = SharedCounts(size), CallLocks(open_shared_file()), Buckets()
+            shared_model = held.enter_context(open_model(shared_model_name(settings)))
+            while starter.report() is None:
+                pass
 
-        def work(number: int, line: "WorkerLine", is_replacement: bool) -> None:
-            share, more = divmod(settings.max_connections, size)
-            own = settings.model_copy(update={"max_connections": share + (number < more)})
-            counts.take(number)
-            is_first = number == 0 and not is_replacement
-            _work(own, number, line, is_first, with_link and is_first, counts, call_locks, buckets)
+            def work(number: int, line: "WorkerLine", is_replacement: bool) -> None:
+                share, more = divmod(settings.max_connections, size)
+                own = settings.model_copy(update={"max_connections": share + (number < more)})
+                counts.take(number)
+                is_first = number == 0 and not is_replacement
+                shared = _Shared(counts, call_locks, buckets, shared_model)
+                _work(own, number, line, is_first, with_link and is_first, shared)
 
-        group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
-        made = group.start()[0]
-        announce(FirstKeys(**made["keys"]) if made["keys"] else None, made["link"])
-        del made  # a worker that is forked later need not have the secrets
-    group.run()
+            group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
+            made = group.start()[0]
+            announce(FirstKeys(**made["keys"]) if made["keys"] else None, made["link"])
+            del made  # a worker that is forked later need not have the secrets
+        group.run()
     if (data_dir := data_dir_of(settings)) is not None:
         postgres.await_stop(data_dir)
 
@@ -138,15 +143,23 @@ def _hold_postgres(settings: Settings, line: "WorkerLine") -> None:
         log.release()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the workers have in common; `model` is None unless they use a local embedder."""
+
+    counts: "SharedCounts"
+    call_locks: "CallLocks"
+    buckets: "Buckets"
+    model: "SharedModel | None"
+
+
 def _work(
     settings: Settings,
     number: int,
     line: "WorkerLine",
     is_first: bool,
     with_link: bool,
-    counts: "SharedCounts",
-    call_locks: "CallLocks",
-    buckets: "Buckets",
+    shared: _Shared,
 ) -> None:
     """Answer as one of several workers. The first one also carries out jobs, and makes the first keys."""
     from memex.http.serving import serve
@@ -159,7 +172,12 @@ def _work(
     async def answer() -> None:
         _cancel_at([signal.SIGTERM])
         async with running_service(
-            settings, with_worker=number == 0, counts=counts, call_locks=call_locks, buckets=buckets
+            settings,
+            with_worker=number == 0,
+            counts=shared.counts,
+            call_locks=shared.call_locks,
+            buckets=shared.buckets,
+            shared_model=shared.model,
         ) as service:
             keys = await _prepare(service.database) if is_first else None
             link = await _make_link(service.database) if with_link else None

@@ -5,25 +5,49 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memex.cli.file_change import apply_change, apply_changes, print_text, undo_change
 from memex.cli.options import Json
-from memex.cli.output import CommandOutput, Screen, print_output, program_name, report_errors
-from memex.setup.names import NAMES, Scope, SetupProfile
+from memex.cli.output import CommandOutput, print_output, program_name, report_errors
+from memex.setup.names import NAMES, ONLY_HOOKS, Scope, SetupProfile
 
 if TYPE_CHECKING:
-    from memex.setup.change import ConfigChange
     from memex.setup.clients import Client, Connection
 
-UNCONFIRMED = 3  # the exit code if nobody confirmed the change
-
-app = typer.Typer(no_args_is_help=True, help="Add Memex to the program that runs your agents.")
+app = typer.Typer(help="Add Memex to the program that runs your agents.")
 
 Print = Annotated[bool, typer.Option("--print", help="Only print the configuration; read and write no file.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Restore the file as it was before.")]
+
+
+@app.callback(invoke_without_command=True)
+def setup(
+    context: typer.Context,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Show for each coding agent which hooks are missing, and when its last event arrived. "
+            "The exit code is 1 if capture is off or no agent has all hooks.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Add Memex to the program that runs your agents."""
+    if check:
+        with report_errors(as_json=as_json):
+            from memex.cli.operate.setup_hooks import check_setup
+
+            shown = check_setup()
+        print_output(shown, as_json=as_json)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
 def _register(name: str, title: str) -> None:
@@ -42,10 +66,15 @@ def _register(name: str, title: str) -> None:
         profile: Annotated[
             SetupProfile,
             typer.Option(
-                help="The tools to offer: agent (two tools), files (also the tools for files) or conversations "
-                "(also the tools for imported conversations)."
+                help="The tools to offer: agent (two tools), files (also the tools for files), conversations "
+                "(also the tools for imported conversations), work (also where work stands) or project (six "
+                "tools for the memory of a project)."
             ),
         ] = "agent",
+        project: Annotated[
+            str | None,
+            typer.Option(help="The project that all calls are about; written as MEMEX_PROJECT."),
+        ] = None,
         user: Annotated[
             str | None, typer.Option(help="The user whose memory it is, if the key is not bound to a user.")
         ] = None,
@@ -55,29 +84,52 @@ def _register(name: str, title: str) -> None:
                 help="Configure the client for you (user), or for the project in the current folder."
             ),
         ] = None,
+        hooks: Annotated[
+            bool,
+            typer.Option(
+                "--hooks",
+                help="Let the client report its sessions, and give each new one where work stands. For "
+                "claude-code, codex, opencode, openclaw and hermes. Nothing is captured in folders without a "
+                "project.",
+            ),
+        ] = False,
+        http: Annotated[
+            bool,
+            typer.Option("--http", help="With --hooks and --url: the client sends events itself, by HTTP."),
+        ] = False,
         only_print: Print = False,
         yes: Yes = False,
         undo: Undo = False,
         as_json: Json = False,
     ) -> None:
         with report_errors(as_json=as_json):
-            from memex.setup.clients import CLIENTS
-
-            client = CLIENTS[name]
-            chosen = scope or client.default_scope
-            path = client.file(chosen)
-            if undo:
-                shown = _undo(path)
+            if hooks:
+                shown = _hooks_setup(
+                    name,
+                    (url, key, user),
+                    scope,
+                    only_print,
+                    http=http,
+                    yes=yes,
+                    undo=undo,
+                    as_json=as_json,
+                )
             else:
-                connection = _connection(url, key, profile, user, chosen)
-                if only_print:
-                    shown = _print_text(client.snippet(connection), path)
+                client = _mcp_client(name)
+                chosen = scope or client.default_scope
+                path = client.file(chosen)
+                if undo:
+                    shown = undo_change(path)
+                elif only_print:
+                    connection = _connection(url, key, profile, user, project, chosen)
+                    shown = print_text(client.snippet(connection), path)
                 else:
+                    connection = _connection(url, key, profile, user, project, chosen)
                     shown = _change_client(client, connection, path, yes=yes, as_json=as_json)
         print_output(shown, as_json=as_json)
 
 
-for _name, _title in NAMES.items():
+for _name, _title in (NAMES | ONLY_HOOKS).items():
     _register(_name, _title)
 
 
@@ -91,15 +143,46 @@ def agents_md(
         Scope,
         typer.Option(help="Write it for the project in the current folder, or for all of yours (user)."),
     ] = "project",
+    work: Annotated[
+        bool,
+        typer.Option(
+            "--work",
+            help="Instead write where the work of the project stands (objective, constraints and open work), "
+            "between marks of its own.",
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="With --work: write nothing; the exit code is 1 if the file is stale."),
+    ] = False,
+    project: Annotated[
+        str | None, typer.Option(help="With --work: the project; by default that of the current folder.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="With --work: the user whose work it is.")] = None,
     only_print: Print = False,
     yes: Yes = False,
     undo: Undo = False,
     as_json: Json = False,
 ) -> None:
     """Write instructions on using memory into AGENTS.md or CLAUDE.md, between two marks."""
+    if work:
+        with report_errors(as_json=as_json):
+            from memex.cli.work.agents_file import setup_work_block
+
+            place, asked = (file, client, scope), (project, user)
+            shown = setup_work_block(
+                place, asked, only_print, check=check, yes=yes, undo=undo, as_json=as_json
+            )
+        print_output(shown, as_json=as_json)
+        return
     with report_errors(as_json=as_json):
+        from memex.errors import ValidationFailed
         from memex.setup import guidance
 
+        if check or project is not None or user is not None:
+            raise ValidationFailed(
+                "--check, --project and --user are for the block about work.", hint="Add --work."
+            )
         path = file or guidance.guidance_file(client, scope)
     _text(path, guidance.text, guidance.place_guidance, only_print, yes=yes, undo=undo, as_json=as_json)
 
@@ -144,18 +227,36 @@ def _text(
         from memex.setup import change
 
         if undo:
-            shown = _undo(path)
+            shown = undo_change(path)
         elif only_print:
-            shown = _print_text(whole(), path)
+            shown = print_text(whole(), path)
         else:
             before = change.read(path)
             after = placed((before or b"").decode()).encode()
-            shown = _apply(change.ConfigChange(path, before, after), yes=yes, as_json=as_json)
+            shown = apply_change(change.ConfigChange(path, before, after), yes=yes, as_json=as_json)
     print_output(shown, as_json=as_json)
 
 
+def _mcp_client(name: str) -> "Client":
+    """Return a client whose MCP servers are set up; raises ValidationFailed for one with hooks alone."""
+    from memex.errors import ValidationFailed
+    from memex.setup.clients import CLIENTS
+
+    if name in ONLY_HOOKS:
+        raise ValidationFailed(
+            f"For {ONLY_HOOKS[name]} Memex sets up capture alone.",
+            hint="Add --hooks. Its own settings say how it connects to an MCP server.",
+        )
+    return CLIENTS[name]
+
+
 def _connection(
-    url: str | None, key: str | None, profile: "SetupProfile", user: str | None, scope: "Scope"
+    url: str | None,
+    key: str | None,
+    profile: "SetupProfile",
+    user: str | None,
+    project: str | None,
+    scope: "Scope",
 ) -> "Connection":
     from memex.errors import ValidationFailed
     from memex.setup.clients import Connection
@@ -166,7 +267,7 @@ def _connection(
         raise ValidationFailed(f"{url} is not a URL.", hint="Give a URL such as http://127.0.0.1:8630.")
     data_dir = os.environ.get("MEMEX_DATA_DIR")
     environment = {"MEMEX_DATA_DIR": str(Path(data_dir).absolute())} if data_dir and url is None else {}
-    return Connection(_command(scope), environment, url, key, profile, user)
+    return Connection(_command(scope), environment, url, key, profile, user, project)
 
 
 def _command(scope: "Scope") -> tuple[str, ...]:
@@ -179,6 +280,45 @@ def _command(scope: "Scope") -> tuple[str, ...]:
     if (called := Path(sys.argv[0])).name == "memex" and called.is_file():
         return (str(called.absolute()),)
     return (sys.executable, "-m", "memex")
+
+
+def _hooks_setup(
+    client: str,
+    service: tuple[str | None, str | None, str | None],
+    scope: "Scope | None",
+    only_print: bool,
+    *,
+    http: bool,
+    yes: bool,
+    undo: bool,
+    as_json: bool,
+) -> CommandOutput:
+    """Write the hooks of a client after confirmation, and turn capture on; or take both back.
+
+    Args:
+        client: its name.
+        service: url, key and user, as the options say.
+        scope: for the user or the project.
+        only_print: write nothing.
+        http: the client sends events itself.
+        yes: do not ask.
+        undo: restore the file, and turn capture off.
+        as_json: ask nothing and show nothing.
+    """
+    from memex.cli.operate.setup_hooks import plan_hooks, turn_off_capture, turn_on_capture
+
+    url, key, user = service
+    plan = plan_hooks(client, url=url, scope=scope, http=http)
+    if undo:
+        shown = plan.undo()
+        turn_off_capture(client)
+        return shown
+    if only_print:
+        return print_text(plan.snippet(), plan.path)
+    shown = apply_changes(plan.changes(), plan.notes(), yes=yes, as_json=as_json)
+    if not shown.exit_code and not http:
+        turn_on_capture(client, url=url, key=key, user=user)
+    return shown
 
 
 def _change_client(
@@ -201,7 +341,7 @@ def _change_client(
     notes = [client.after, *_notes(client, connection, path)]
     warnings = key_warnings(connection)
     made = change.ConfigChange(path, before, after, holds_key=connection.key is not None)
-    return _apply(made, notes, warnings, secret=connection.key, yes=yes, as_json=as_json)
+    return apply_change(made, notes, warnings, secret=connection.key, yes=yes, as_json=as_json)
 
 
 def _notes(client: "Client", connection: "Connection", path: Path) -> list[str]:
@@ -223,66 +363,3 @@ def _notes(client: "Client", connection: "Connection", path: Path) -> list[str]:
             "The client needs DATABASE_URL in its environment, as it is set here; it was not written."
         )
     return notes
-
-
-def _apply(
-    made: "ConfigChange",
-    notes: list[str] | None = None,
-    warnings: list[str] | None = None,
-    *,
-    secret: str | None = None,
-    yes: bool,
-    as_json: bool,
-) -> CommandOutput:
-    """Show the change, and write it after confirmation."""
-    document: dict[str, Any] = {
-        "path": str(made.path),
-        "status": "unchanged",
-        "diff": "",
-        "notes": notes or [],
-        "warnings": warnings or [],
-    }
-    for warning in [] if as_json else document["warnings"]:
-        Screen(sys.stderr).line(("Warning: ", "bold yellow"), warning)
-    if not made.is_needed:
-        return CommandOutput(document, lambda screen: screen.line(f"{made.path} says so already."))
-    document["diff"] = made.diff(secret=secret)
-    screen = Screen(sys.stdout)
-    if not as_json:
-        screen.diff(document["diff"])
-    if not (yes or (not as_json and _confirm(made.path))):
-        document["status"] = "unconfirmed"
-        return CommandOutput(document, _show_unconfirmed, on_stderr=not as_json, exit_code=UNCONFIRMED)
-    document |= {"status": "changed", "record": str(made.make())}
-
-    def show(screen: Screen) -> None:
-        screen.line(("Written: ", "green"), str(made.path), ("  (undo with --undo)", "dim"))
-        for note in document["notes"]:
-            screen.line((note, "dim"))
-
-    return CommandOutput(document, show)
-
-
-def _confirm(path: Path) -> bool:
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return on_terminal and typer.confirm(f"Write {path}?")
-
-
-def _show_unconfirmed(screen: Screen) -> None:
-    screen.line("Nothing was changed. Add --yes to write it.")
-
-
-def _print_text(text: str, path: Path) -> CommandOutput:
-    return CommandOutput(
-        {"path": str(path), "status": "printed", "text": text}, lambda screen: screen.raw(text)
-    )
-
-
-def _undo(path: Path) -> CommandOutput:
-    from memex.setup import change
-
-    is_there = change.undo(path)
-    done = "is as it was" if is_there else "is removed, as it was not there before"
-    return CommandOutput(
-        {"path": str(path), "status": "undone"}, lambda screen: screen.line(f"{path} {done}.")
-    )

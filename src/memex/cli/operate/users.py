@@ -28,6 +28,7 @@ COUNTED = {
     "vectors": "vector",
     "conversations": "conversation",
     "messages": "message",
+    "documents": "document",
     "calls": "call",
     "log_rows": "log row",
     "queued": "queued text",

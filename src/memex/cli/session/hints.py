@@ -9,12 +9,13 @@ from collections.abc import Callable
 from memex.call_context import CallContext
 from memex.cli.output import program_name
 from memex.cli.session.session import ACTOR, CommandSession
-from memex.errors import MemexError, NotFound
+from memex.errors import MemexError, NotFound, ProjectNotFound, WorkItemNotFound
 
 # What to do about an error of a command that acts as the user's agent, where an administrator may do more; by code.
 AS_ADMIN_HINTS = {
     "READ_ONLY_MOUNT": "Add --as-admin to write to shared/ as an administrator.",
-    "PROJECT_NOT_FOUND": "Add the user with `memex projects add SLUG USER`, or use --as-admin.",
+    "PROJECT_NOT_FOUND": "Create it with `memex projects create SLUG`, add the user with "
+    "`memex projects add SLUG USER`, or use --as-admin.",
     "OPERATION_NOT_FOUND": "See the newest calls with `memex log`. Add --as-admin for calls of administrators.",
 }
 MAX_USERS = 1_000  # that are compared with a mistyped one
@@ -33,6 +34,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
         r"Send base_version to replace that version, overwrite: true",
         "Add --base-version to replace it, --overwrite",
     ),
+    (r"Name their label as the project:", "Name their label with --project:"),
     (r"Leave dry_run or wait out\.", "Leave out --dry-run or --no-wait."),
     (r"Leave wait out, or send true;", "Leave out --no-wait;"),
     (r"send the text with wait\.", "leave out --no-wait."),
@@ -60,11 +62,11 @@ def for_people(hint: str, command: Callable[..., str], path: str = "PATH") -> st
 
 async def mend_hint(session: CommandSession, error: MemexError) -> None:
     """Give an error of the service the words for a person at the command line."""
-    if session.role == "agent" and error.code in AS_ADMIN_HINTS:
+    if session.role == "agent" and error.code in AS_ADMIN_HINTS and "labels" not in error.details:
         error.hint = _did_you_mean(error.details.get("did_you_mean", [])) + AS_ADMIN_HINTS[error.code]
     error.message = re.sub(r"^memory_[a-z]+: ", "", error.message)
     error.hint = for_people(error.hint, session.command, str(error.details.get("path", "PATH")))
-    if isinstance(error, NotFound):
+    if isinstance(error, NotFound) and not isinstance(error, (ProjectNotFound, WorkItemNotFound)):
         error.hint = " ".join(filter(None, (await suggest_users(session), error.hint)))
 
 

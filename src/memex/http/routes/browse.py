@@ -10,6 +10,7 @@ from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
 from memex.service.search.changes import ChangesResult, show_changes
 from memex.service.search.explanation import ExplainFindResult, explain_search
+from memex.service.search.topics import TopicsResult, show_topics
 from memex.service.snapshots import AsOf
 from memex.service.vaults.browsing import BrowseResult, FileKind, browse
 from memex.settings import SearchMode
@@ -121,3 +122,22 @@ async def list_changes(
 ) -> ChangesResult:
     """Return the newest commits to all that the caller reads, the newest first; as_of goes back to one."""
     return await show_changes(service, caller, limit=limit, until=until, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "/topics",
+    summary="List topics",
+    admin_summary="List topics, as an admin",
+    admin_description="Return the tags that the user in Memex-User sees, or those of shared/ and projects.",
+)
+async def list_topics(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    project: Annotated[str | None, Query(description="Only the tags of this project.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> TopicsResult:
+    """Return the tags of files with how many files bear each, those of most files first."""
+    given = {"project": project, "limit": limit}
+    return await show_topics(service, caller, given, tool_call_id=tool_call_id)

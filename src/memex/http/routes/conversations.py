@@ -1,18 +1,24 @@
-"""Conversations: what was said elsewhere, put in, found, read and removed."""
+"""Conversations: what was said elsewhere, put in, found, read, distilled and removed."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.parsing import check_lines
 from memex.http.routers import RouterPair
 from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations import wanted as asking
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
-from memex.service.conversations.putting import PutConversationsResult, WantedArguments, WantedResult
+from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
 from memex.service.conversations.removing import DeleteConversationsArguments, DeleteResult
+from memex.service.conversations.wanted import WantedArguments, WantedResult
+from memex.service.distil import distil as distilling
+from memex.service.distil import evidence
+from memex.service.distil.answer import DistilResult
+from memex.service.distil.evidence import ReadEvidenceResult
 
 PAIR = RouterPair("", "conversations")
 router, admin_router = PAIR.agent, PAIR.admin
@@ -39,6 +45,17 @@ Since = Annotated[
 ]
 Until = Annotated[AwareDatetime | None, Query(description="Only conversations that ended before this time.")]
 DryRun = Annotated[bool, Query(description="Count what would be deleted, and delete nothing.")]
+WithMemory = Annotated[
+    bool, Query(description="Also take the statements out of memory that rest on what is deleted alone.")
+]
+
+Of = Annotated[
+    str,
+    Query(
+        description="A file such as `user/notes.md`, a line of it as `user/notes.md#12`, or a message as "
+        "`conversations/9k2m4q7wtx3d#41` (the `#` is written `%23`); without `#41` the whole conversation."
+    ),
+]
 
 
 @PAIR.route(
@@ -107,7 +124,7 @@ async def wanted_conversations(
     body: WantedArguments,
 ) -> WantedResult:
     """Return which conversations are not stored as they were read, so that the others need not be sent."""
-    return await putting.wanted(service, caller, body, tool_call_id=tool_call_id)
+    return await asking.wanted(service, caller, body, tool_call_id=tool_call_id)
 
 
 @PAIR.route(
@@ -183,9 +200,13 @@ async def delete_conversation(
     tool_call_id: HeaderToolCallId,
     conversation_id: Id,
     dry_run: DryRun = False,
+    with_memory: WithMemory = False,
 ) -> DeleteResult:
-    """Delete a conversation with all that is derived of it, and return a receipt."""
-    given = {"conversations": [conversation_id], "dry_run": dry_run}
+    """Delete a conversation with all that is derived of it, and return a receipt.
+
+    The receipt lists the statements of memory that were taken from it; they stay, unless `with_memory` is true.
+    """
+    given = {"conversations": [conversation_id], "dry_run": dry_run, "with_memory": with_memory}
     return await removing.delete(service, caller, given, tool_call_id=tool_call_id)
 
 
@@ -205,7 +226,7 @@ async def list_sources(
 
 @PAIR.route(
     "DELETE",
-    "/sources/{label}",
+    "/sources/{label:path}",
     summary="Delete the conversations of a source",
     admin_summary="Delete the conversations of a source of a user, as an admin",
     admin_description="Delete the conversations of a source of the user in Memex-User.",
@@ -216,7 +237,100 @@ async def delete_source(
     tool_call_id: HeaderToolCallId,
     label: Label,
     dry_run: DryRun = False,
+    with_memory: WithMemory = False,
 ) -> DeleteResult:
-    """Delete all conversations from a source, and return a receipt."""
-    given = {"source": label, "dry_run": dry_run}
+    """Delete all conversations from a source, and return a receipt.
+
+    In the address, `/` stands as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as `%25`. No address can name a label of
+    dots alone: send it as `source` to `/conversations/delete`.
+    """
+    given = {"source": label, "dry_run": dry_run, "with_memory": with_memory}
     return await removing.delete(service, caller, given, tool_call_id=tool_call_id)
+
+
+class DistilBody(BaseModel):
+    """What to do with the messages that were not distilled yet; without `apply`, the answer only shows it."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"project": None, "apply": False}]}
+    )
+
+    project: Annotated[str | None, Field(description="The project that the conversations are about.")] = None
+    apply: Annotated[bool, Field(description="Write it.")] = False
+    again: Annotated[bool, Field(description="Also read messages that were distilled before.")] = False
+    planner: Annotated[
+        Literal["builtin"] | None,
+        Field(description="builtin: the rules choose, also where the service has a model."),
+    ] = None
+    dry_run_id: Annotated[
+        str | None,
+        Field(max_length=200, description="Write exactly what the answer with this tool_call_id showed."),
+    ] = None
+
+
+class DistilSinceBody(DistilBody):
+    """As `DistilBody`, for all conversations that went on since a time."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"since": "2026-11-01T00:00:00Z"}]})
+
+    since: Annotated[AwareDatetime, Field(strict=False)]
+
+
+@PAIR.route(
+    "POST",
+    "/conversations/distil",
+    summary="Distil conversations since a time",
+    admin_summary="Distil conversations of a user since a time, as an admin",
+    admin_description="Distil conversations of the user in Memex-User.",
+)
+async def distil_since(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: DistilSinceBody
+) -> DistilResult:
+    """Take what the person said in conversations that went on since a time into memory, or show what would be.
+
+    One call reads at most 1,000 messages; `remaining` says how many are left for the next call.
+    """
+    return await distilling.distil(service, caller, _given(body), tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/conversations/{conversation_id}/distil",
+    summary="Distil a conversation",
+    admin_summary="Distil a conversation of a user, as an admin",
+    admin_description="Distil a conversation of the user in Memex-User.",
+)
+async def distil_conversation(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    conversation_id: Id,
+    body: DistilBody,
+) -> DistilResult:
+    """Take what the person said in a conversation into memory, each statement with a citation of its message.
+
+    Without `apply` nothing is written: the answer shows what would be, and `dry_run_id` writes exactly that.
+    """
+    given = _given(body) | {"conversation": conversation_id}
+    return await distilling.distil(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "/evidence",
+    summary="Read the evidence of statements",
+    admin_summary="Read the evidence of statements of a user, as an admin",
+    admin_description="Read the evidence of statements in files of the user in Memex-User.",
+)
+async def read_evidence(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, of: Of
+) -> ReadEvidenceResult:
+    """Return the messages that the statements of a file or a line rest on, or those that rest on a message.
+
+    Only what Memex itself took from a message is verified; a citation that somebody typed is not.
+    """
+    return await evidence.read_evidence(service, caller, of, tool_call_id=tool_call_id)
+
+
+def _given(body: DistilBody) -> dict[str, Any]:
+    return body.model_dump(exclude_unset=True)

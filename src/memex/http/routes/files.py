@@ -9,8 +9,9 @@ from memex.errors import ValidationFailed
 from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller, ToolRoute
 from memex.http.routers import RouterPair
+from memex.service.search.links import LinksResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
-from memex.service.tools.files import LinksResult, ListResult, ReadResult
+from memex.service.tools.files import ListResult, ReadResult
 from memex.service.tools.revisions import DiffResult, HistoryResult
 from memex.service.tools.write_many import EditArguments, WriteManyResult
 from memex.store.catalogue import MIN_CHARS

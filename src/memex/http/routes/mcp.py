@@ -28,7 +28,7 @@ from memex.http.parsing import load_json
 from memex.http.problems import on_memex_error
 from memex.http.refusals import early_refusal, look, writes
 from memex.service.service import Service, check_role
-from memex.settings import Settings
+from memex.settings import Settings, parse_included
 from memex.store.access import Role
 
 if TYPE_CHECKING:
@@ -41,10 +41,15 @@ PATHS: "Mapping[str, McpProfile]" = {
     "/mcp": "agent",
     "/mcp/files": "files",
     "/mcp/conversations": "conversations",
+    "/mcp/work": "work",
+    "/mcp/project": "project",
     "/mcp/admin": "admin",
 }
 METADATA = "/.well-known/oauth-protected-resource"
 NOBODY_HINT = "Send the header Memex-User, or use a key that is bound to a user."
+INCLUDE_HEADER = (
+    "memex-include"  # what contexts hold beside memory; set by the host in the settings of its client
+)
 INVALID_REQUEST = -32600  # JSON-RPC 2.0, section 5.1
 
 
@@ -257,7 +262,9 @@ async def answer(
 
     api = LocalMemex(service, holder, role=role, nobody_hint=NOBODY_HINT)
     named = CallContext(context.user_id, context.actor, context.project, role=context.role)
-    request.state.connection = McpConnection(api, named)
+    asked = request.headers.get(INCLUDE_HEADER)
+    include = None if asked is None else parse_included(asked, f"header.{INCLUDE_HEADER}")
+    request.state.connection = McpConnection(api, named, include)
 
     def look_at_call(is_writing: bool) -> None:  # of one argument
         look(request, service, holder, writes=is_writing)

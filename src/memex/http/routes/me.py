@@ -61,7 +61,7 @@ async def me(
             for scope in caller.access.scopes
         ]
         if caller.access.user_id is not None:
-            quota = await read_quota(service.database, holder.tenant_id, "user", caller.access.user_id)
+            quota = await read_quota(service, holder.tenant_id, "user", caller.access.user_id)
     return MeResult(
         role=holder.role,
         tenant=await tenants.tenant_name(service.database, holder.tenant_id),

@@ -12,6 +12,7 @@ from memex.service.tools.prompt_block import (
     MAX_BUDGET,
     MIN_BUDGET,
     PromptBlockResult,
+    PromptProfile,
     prompt_block,
 )
 
@@ -28,6 +29,10 @@ BudgetQuery = Annotated[
 ]
 ProjectQuery = Annotated[
     str | None, Query(description="List this project's files instead of those of all projects.")
+]
+ProfileQuery = Annotated[
+    PromptProfile | None,
+    Query(description="The MCP profile whose tools it names: `project` has its own; by default `agent`."),
 ]
 IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: the hash of the block.")]
 RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names the block as it is."}}
@@ -48,10 +53,13 @@ async def read_prompt_block(
     tool_call_id: HeaderToolCallId,
     budget: BudgetQuery = DEFAULT_BUDGET,
     project: ProjectQuery = None,
+    profile: ProfileQuery = None,
     if_none_match: IfNoneMatch = None,
 ) -> Any:
     """Return a text for a system prompt: how to use the memory, what is pinned in shared/, what files there are."""
-    block = await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
+    block = await prompt_block(
+        service, caller, budget=budget, project=project, profile=profile, tool_call_id=tool_call_id
+    )
     return _respond(block, if_none_match)
 
 

@@ -48,11 +48,14 @@ async def list_calls_that_saw(
     service: ServiceDependency,
     caller: HeaderCaller,
     path: PathQuery,
-    version: Version,
+    version: Version | None = None,
     limit: Limit = 50,
     cursor: str | None = None,
 ) -> CallsThatSaw:
-    """Return the user's calls that saw a version of a file, the newest first: how, and what they wrote."""
+    """Return the user's calls that saw a version of a file, the newest first: how, and what they wrote.
+
+    Without `version`, that is the newest version.
+    """
     return await calls_that_saw(service, caller, path, version, limit=limit, cursor=cursor)
 
 

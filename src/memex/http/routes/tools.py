@@ -18,7 +18,7 @@ from memex.http.callers import (
     resolve,
 )
 from memex.http.routers import RouterPair
-from memex.service.service import TOOLS, check_role
+from memex.service.service import BY_NAME, check_role
 from memex.service.tools.aliases import ALIASES
 from memex.service.tools.definitions import Format, Profile, define, define_all
 
@@ -26,7 +26,7 @@ PAIR = RouterPair("/tools", "tools")
 router, admin_router = PAIR.agent, PAIR.admin
 
 
-ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": [*TOOLS, *ALIASES]})]
+ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": [*BY_NAME, *ALIASES]})]
 
 
 class ToolCall(BaseModel):

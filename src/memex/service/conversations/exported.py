@@ -5,10 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from memex.service.conversations.putting import ConversationInput, SourceInput
-
 EXPORT_MARK = b'{"memex_conversation": 1'  # how each line begins
 
 Document = dict[str, Any]
@@ -40,6 +36,11 @@ def exported_conversations(
     Raises:
         OSError: the file cannot be read on.
     """
+    from memex.service.conversations.putting import (  # noqa: PLC0415  # it loads the service: a second
+        ConversationInput,
+        SourceInput,
+    )
+
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -49,7 +50,7 @@ def exported_conversations(
                 parts = list(_parts(_conversation(document), max_messages, max_chars))
                 for part in parts:
                     ConversationInput.model_validate(part)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield number, {}, []
             else:
                 yield number, source, parts
@@ -57,24 +58,30 @@ def exported_conversations(
 
 def _source(line: Mapping[str, Any]) -> Document:
     source = line["source"]
-    return {"kind": source["kind"], "label": source["label"], "account": source["account"]}
+    named = {"kind": source["kind"], "label": source["label"], "account": source["account"]}
+    return named | {"reader_version": line.get("reader_version", 1)}
 
 
 def _conversation(line: Mapping[str, Any]) -> Document:
     ids = {message["number"]: message["provider_id"] for message in line["messages"]}
-    names = ("role", "text", "part", "author", "said_at", "model", "human_authored", "on_path", "origin")
+    names = (
+        "role", "text", "part", "author", "said_at", "model", "human_authored", "on_path", "origin", "number",
+    )  # fmt: skip
     return {
         "id": line["provider_id"],
         "title": line["title"],
         "project": line["project"],
+        "folder": line.get("folder", ""),
+        "branch": line.get("branch", ""),
         "started_at": line["started_at"],
         "last_at": line["last_at"],
-        "sha256": None,
+        "sha256": line.get("sha256"),
         "is_continued": False,
-        "is_complete": True,
+        "is_complete": line["is_complete"],
         "messages": [
             {name: message[name] for name in names}
             | {"id": message["provider_id"], "parent": ids.get(message["parent"])}
+            | {"parent_number": message["parent"]}
             for message in line["messages"]
         ],
     }

@@ -20,8 +20,8 @@ from memex.settings import SearchMode
 from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.find import Searched, describe_search, find_messages, find_near_messages
-from memex.store.conversations.records import MessageHit, Role
-from memex.store.conversations.vectors import has_vectors
+from memex.store.conversations.records import MessageHit, Role, parse_reference
+from memex.store.conversations.vectors import has_vectors, stored_vector
 from memex.store.database import Connection
 from memex.store.log.call import Call, CallAnswer
 from memex.store.records import QueryVector
@@ -36,7 +36,8 @@ class FindMessagesArguments(Arguments):
     `query` is a question or some words. Filters: `source` (a label or a format), `project` (the provider's label),
     `role`, `since` and `until` (times), `conversation` (an id), `human` (only what a person typed), `all_branches`
     (also branches of a conversation that were given up). `explain` adds what was searched. `mode` is `auto`
-    (words, and vectors if the conversations have any), `words` or `vectors`.
+    (words, and vectors if the conversations have any), `words` or `vectors`. `near` names a message as `ID#number`;
+    its stored vector stands for that of the query.
     """
 
     model_config = ConfigDict(
@@ -57,6 +58,7 @@ class FindMessagesArguments(Arguments):
     mode: Literal["auto", "words", "vectors"] = "auto"
     semantic_weight: Annotated[float, Field(ge=0, le=10)] = VECTOR_WEIGHT
     min_score: Annotated[float | None, Field(ge=-1, le=1)] = None
+    near: Annotated[str | None, Field(max_length=100)] = None
 
     @property
     def filters(self) -> MessageFilters:
@@ -185,13 +187,18 @@ async def _vector(
     """
     if arguments.min_score is not None and arguments.mode != "vectors":
         raise ValidationFailed("min_score needs mode vectors.", hint="Leave it out, or use mode vectors.")
-    scope, embedder = caller.access.conversations, service.query_embedder.embedder
+    scope = caller.access.conversations
+    embedder = service.embedder if service.database.has_vectors else None
     if arguments.mode == "words":
         return None
-    is_embedded = False
+    is_embedded, stored = False, None
     if scope is not None and embedder is not None:
         async with service.database.transaction(caller.access.for_conversations()) as connection:
             is_embedded = await has_vectors(connection, scope, embedder.name)
+            if is_embedded and (named := _named(arguments)) is not None:
+                stored = await stored_vector(connection, scope, embedder.name, *named)
+    if stored is not None:
+        return stored
     if arguments.mode == "vectors" and not is_embedded:
         raise ValidationFailed(
             "The conversations of this user have no vectors."
@@ -206,6 +213,16 @@ async def _vector(
     wanted: SearchMode | None = "hybrid" if arguments.mode == "vectors" else None
     embedded = await service.query_embedder.of(arguments.query, wanted, call)
     return embedded.by_query.get(arguments.query)
+
+
+def _named(arguments: FindMessagesArguments) -> tuple[str, int] | None:
+    """Return the message that `near` names; raises ValidationFailed if it names none."""
+    if arguments.near is None:
+        return None
+    conversation_id, number = parse_reference(arguments.near) or ("", None)
+    if number is None:
+        raise ValidationFailed("near names no message.", hint="Name one by its number: ID#41.")
+    return conversation_id, number
 
 
 def _hit(hit: MessageHit) -> MessageHitResult:
@@ -241,8 +258,9 @@ def _guidance(searched: Searched | None, arguments: FindMessagesArguments) -> li
         return ["No conversation has been imported for this user. Import one with `memex ingest PATH`."]
     said = [f"{searched.chunks:,} passages of conversations were searched."]
     if searched.unfiltered:
+        hold = "passage holds" if searched.unfiltered == 1 else "passages hold"
         said.append(
-            f"Without the filters, {searched.unfiltered:,} passages hold words of the query. Leave out a filter."
+            f"Without the filters, {searched.unfiltered:,} {hold} words of the query. Leave out a filter."
         )
     missing = [word for word, count in searched.words.items() if not count]
     if missing:

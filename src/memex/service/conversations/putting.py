@@ -3,47 +3,53 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, AwareDatetime, Field, ValidationError, field_validator
 
 from memex.errors import SecretRefused, ValidationFailed
 from memex.service.call import Caller
+from memex.service.conversations.lines import (
+    MAX_FOLDER_CHARS,
+    MAX_ID_CHARS,
+    MAX_PLACE_CHARS,
+    MAX_TEXT_CHARS,
+    MAX_TITLE_CHARS,
+    is_bookmark,
+)
 from memex.service.secrets.guard import MAX_REPORTED, report
 from memex.service.service import Service
 from memex.service.tools.tool import (
     Arguments,
     ResultPart,
     StorableText,
-    Tool,
     ToolResult,
     describe_problem,
 )
-from memex.store.access import SecretPolicy
+from memex.store.access import Access, SecretPolicy
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
-from memex.store.conversations.known import ReadFile, known_conversations, known_files, note_files
+from memex.store.conversations.known import (
+    ReadFile,
+    note_files,
+)
 from memex.store.conversations.records import (
     NewConversation,
     NewMessage,
     Role,
     SourceName,
-    make_conversation_id,
+    StoredConversation,
 )
-from memex.store.log.call import CallAnswer
+from memex.store.log.call import Call, CallAnswer
 from memex.store.text_pool import offload
 from memex.subagent.secrets.finding import find_secrets, redact
 from memex.subagent.secrets.found import FoundSecret
 
 NAME = "conversation_put"
-WANTED = "conversation_wanted"
-MAX_TEXT_CHARS = 1 << 20  # of a message
-MAX_TITLE_CHARS = 1_000
-MAX_ID_CHARS = 500
-MAX_BOOKMARK_CHARS = 64 << 10
 MAX_CONVERSATIONS = 1_000  # of a request
+MAX_NUMBER = 100_000_000  # of a message
 
 _EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -60,13 +66,6 @@ Reason = Annotated[StorableText, Field(min_length=1, max_length=100)]
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Label = Annotated[StorableText, Field(min_length=1, max_length=200)]
-
-
-def is_bookmark(given: Mapping[str, Any] | None) -> bool:
-    """Return whether a bookmark is small enough, and Postgres can hold it."""
-    text = json.dumps(given, ensure_ascii=False)
-    is_whole = not any("\ud800" <= character <= "\udfff" for character in text)
-    return is_whole and len(text) <= MAX_BOOKMARK_CHARS and "\\u0000" not in text
 
 
 class FileInput(Arguments):
@@ -99,13 +98,14 @@ class SourceInput(Arguments):
     """Where conversations come from.
 
     `kind` is the format, such as chatgpt; `label` the name that people give the source, by default the kind; and
-    `account` the account as the export names it. `files` are those that are read to their end with this request;
-    `wanted` tells which of them are known.
+    `account` the account as the export names it. `place` is the file that they were read from, for the log. `files`
+    are those that are read to their end with this request; `wanted` tells which of them are known.
     """
 
     kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
     label: Label | None = None
     account: Annotated[StorableText, Field(max_length=200)] = ""
+    place: Annotated[StorableText, Field(max_length=MAX_PLACE_CHARS)] = ""
     reader_version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     files: Annotated[list[FileInput], Field(max_length=1_000)] = Field(default_factory=list)
     skipped: Annotated[dict[Reason, Count], Field(max_length=100)] = Field(default_factory=dict)
@@ -117,7 +117,10 @@ class SourceInput(Arguments):
 
 
 class MessageInput(Arguments):
-    """A message. `id` is the provider's, or its place in the file; `parent` the id of the one that it answers."""
+    """A message. `id` is the provider's, or its place in the file; `parent` the id of the one that it answers.
+
+    `number` and `parent_number` are of an export of Memex: a new message keeps its number where that is free.
+    """
 
     id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
     role: Role
@@ -130,6 +133,8 @@ class MessageInput(Arguments):
     human_authored: bool | None = None  # by default what a user said
     on_path: bool = True
     origin: Annotated[StorableText, Field(max_length=1_000)] = ""
+    number: Annotated[int | None, Field(ge=1, le=MAX_NUMBER)] = None
+    parent_number: Annotated[int | None, Field(ge=1, le=MAX_NUMBER)] = None
 
 
 class ConversationInput(Arguments):
@@ -138,39 +143,20 @@ class ConversationInput(Arguments):
     Without `is_continued` the messages are the whole conversation: stored messages that are not among them leave
     the path. With it they follow what is stored. `is_complete` is false for a part that is not the last. `sha256`
     is a digest of what was read, by which `wanted` knows the conversation again; make it of texts without secrets.
+    `folder` is the working directory of a session, and `branch` what was checked out there.
     """
 
     id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
     title: Annotated[StorableText, Field(max_length=MAX_TITLE_CHARS)] = ""
     messages: Annotated[list[MessageInput], Field(min_length=1, max_length=MAX_MESSAGES)]
     project: Annotated[StorableText, Field(max_length=200)] = ""
+    folder: Annotated[StorableText, Field(max_length=MAX_FOLDER_CHARS)] = ""
+    branch: Annotated[StorableText, Field(max_length=200)] = ""
     started_at: Time | None = None
     last_at: Time | None = None
     sha256: Digest | None = None
     is_continued: bool = False
     is_complete: bool = True
-
-
-class KnownConversation(Arguments):
-    """A conversation that a program could send: its id with the provider, and the digest of what was read of it."""
-
-    id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
-    sha256: Digest
-
-
-class WantedArguments(Arguments):
-    """Which of some conversations are wanted; `source.files` asks which files need not be read again."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"source": {"kind": "chatgpt"}, "conversations": [{"id": "aaaa1111", "sha256": "0" * 64}]}
-            ]
-        }
-    )
-
-    source: SourceInput
-    conversations: Annotated[list[KnownConversation], Field(max_length=10_000)] = Field(default_factory=list)
 
 
 class PutConversationResult(ResultPart):
@@ -200,18 +186,6 @@ class PutConversationsResult(ToolResult):
     messages_added: int
     found_secrets: list[MessageSecret]
     secrets_count: int
-
-
-class WantedResult(ToolResult):
-    """The conversations of which something may be new, by the ids with which they were named.
-
-    `known_files` are those of the source's files that were read to their end before, and `bookmarks` tells by
-    lineage where to read on in others, which have grown.
-    """
-
-    wanted: list[str]
-    known_files: list[str]
-    bookmarks: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +220,9 @@ async def put(
         SecretRefused: a message holds a secret, and the policy of the tenant refuses it. Nothing is stored.
         LimitExceeded: the user would have too many messages. Nothing is stored.
     """
-    asked = {"source": _logged(source), "conversations": len(conversations), "again": again}
+    asked = {"source": logged_source(source), "conversations": len(conversations), "again": again}
     async with service.recorder.recorded(caller, NAME, asked, tool_call_id=tool_call_id) as log:
-        _check_user(caller)
+        check_user(caller)
         if sum(len(one.messages) for one in conversations) > MAX_MESSAGES:
             raise ValidationFailed(
                 f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
@@ -268,16 +242,8 @@ async def put(
                 f"({secrets[0].kind}). Nothing was stored.",
                 secrets=[one.model_dump() for one in secrets[:MAX_REPORTED]],
             )
-        stored = await put_conversations(
-            service.database,
-            access,
-            source.name,
-            _new_conversations(conversations, guarded.texts),
-            reader_version=source.reader_version,
-            now=log.call.request.now,
-            max_messages=service.max_messages,
-            skipped=source.skipped,
-            again=again,
+        stored = await _stored(
+            service, access, log.call, source, _new_conversations(conversations, guarded.texts), again=again
         )
         files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
         await note_files(service.database, access, files, now=log.call.request.now)
@@ -302,40 +268,33 @@ async def put(
         logged |= {
             "conversations": [one.conversation_id for one in stored if one.change in ("created", "grown")]
         }
-        await log.add("answered", CallAnswer(result.body(), asked, logged))
+        if conversations:  # else a file is known to its end, and nothing in it was new
+            await log.add("answered", CallAnswer(result.body(), asked, logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
-async def wanted(
-    service: Service, caller: Caller, arguments: WantedArguments, *, tool_call_id: str | None = None
-) -> WantedResult:
-    """Return which conversations are not stored as they were read, so that a program need not send the others."""
-    asked = {"source": _logged(arguments.source), "conversations": len(arguments.conversations)}
-    async with service.recorder.recorded(caller, WANTED, asked, tool_call_id=tool_call_id) as log:
-        _check_user(caller)
-        source = arguments.source.name
-        ids = {
-            make_conversation_id(source.kind, source.account, one.id): one for one in arguments.conversations
-        }
-        known = await known_conversations(service.database, caller.access, list(ids))
-        missing = [
-            one.id
-            for conversation_id, one in ids.items()
-            if known.get(conversation_id) != (bytes.fromhex(one.sha256), arguments.source.reader_version)
-        ]
-        read_before = await known_files(
-            service.database, caller.access, [one.file for one in arguments.source.files]
-        )
-        digests = {one.sha256.hex() for one in read_before}
-        result = WantedResult(
-            wanted=missing,
-            known_files=[one.sha256 for one in arguments.source.files if one.sha256 in digests],
-            bookmarks={
-                one.lineage.hex(): dict(one.bookmark) for one in read_before if one.lineage and one.bookmark
-            },
-        )
-        await log.add("answered", CallAnswer(result.body(), asked, {"wanted": len(missing)}))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+async def _stored(
+    service: Service,
+    access: Access,
+    call: Call,
+    source: SourceInput,
+    conversations: Sequence[NewConversation],
+    *,
+    again: bool,
+) -> list[StoredConversation]:
+    if not conversations:
+        return []
+    return await put_conversations(
+        service.database,
+        access,
+        source.name,
+        conversations,
+        reader_version=source.reader_version,
+        now=call.request.now,
+        max_messages=service.max_messages,
+        skipped=source.skipped,
+        again=again,
+    )
 
 
 def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
@@ -365,11 +324,6 @@ def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
     return source, [_parsed(ConversationInput, number, line) for number, line in rest]
 
 
-def to_lines(documents: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return documents as the JSON lines that `parse_lines` reads."""
-    return b"".join(f"{json.dumps(one, ensure_ascii=False, default=str)}\n".encode() for one in documents)
-
-
 def _parsed(model: type[Any], number: int, line: bytes) -> Any:
     try:
         return model.model_validate_json(line)
@@ -378,12 +332,13 @@ def _parsed(model: type[Any], number: int, line: bytes) -> Any:
         raise ValidationFailed(f"Line {number}: {problem}.") from None
 
 
-def _logged(source: SourceInput) -> dict[str, Any]:
+def logged_source(source: SourceInput) -> dict[str, Any]:
     """Return a source as the log has it: how many files, and not their digests."""
     return source.canonical() | ({"files": len(source.files)} if source.files else {})
 
 
-def _check_user(caller: Caller) -> None:
+def check_user(caller: Caller) -> None:
+    """Raise ValidationFailed if a call names no user."""
     if caller.access.user_id is None:
         raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
 
@@ -469,11 +424,15 @@ def _new_conversation(read: ConversationInput, title: str, texts: Sequence[str])
                 else message.human_authored,
                 on_path=message.on_path,
                 origin=message.origin,
+                number=message.number,
+                parent_number=message.parent_number,
             )
             for message, text in zip(read.messages, texts, strict=True)
         ],
-        sha256=bytes.fromhex(read.sha256) if read.sha256 else _digest(read, texts),
+        sha256=bytes.fromhex(read.sha256) if read.sha256 else _digest(read, title, texts),
         project=read.project,
+        folder=read.folder,
+        branch=read.branch,
         started_at=read.started_at or min(times, default=None),
         last_at=read.last_at or max(times, default=None),
         is_continued=read.is_continued,
@@ -481,10 +440,8 @@ def _new_conversation(read: ConversationInput, title: str, texts: Sequence[str])
     )
 
 
-def _digest(read: ConversationInput, texts: Sequence[str]) -> bytes:
+def _digest(read: ConversationInput, title: str, texts: Sequence[str]) -> bytes:
     """Return a digest of a conversation with the texts as they are stored, which may have lost secrets."""
     named = [(one.id, one.on_path, text) for one, text in zip(read.messages, texts, strict=True)]
-    return hashlib.sha256(json.dumps([read.project, named]).encode()).digest()
-
-
-WANTED_TOOL: Tool[WantedArguments] = Tool(WANTED, WantedArguments, WantedResult)
+    place = [read.folder, read.branch] if read.folder else []
+    return hashlib.sha256(json.dumps([title, read.project, named, *place]).encode()).digest()

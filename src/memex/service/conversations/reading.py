@@ -9,12 +9,12 @@ from pydantic import AwareDatetime, Field
 from memex.errors import ConversationNotFound, ValidationFailed
 from memex.service.call import Caller
 from memex.service.conversations.results import (
-    ConversationResult,
     ListedConversation,
     MessageResult,
-    conversation_result,
+    ShownConversation,
     listed_conversation,
     message_result,
+    shown_conversation,
 )
 from memex.service.service import Service
 from memex.service.tools.tool import (
@@ -50,7 +50,7 @@ class ReadThreadArguments(Arguments):
 class ThreadResult(ReadAnswer):
     """A conversation, or a part of it; `next_cursor` leads to the next part."""
 
-    conversation: ConversationResult
+    conversation: ShownConversation
     messages: list[MessageResult]
     next_cursor: str | None
 
@@ -142,7 +142,7 @@ async def read(
                 after=(after[0], after[1]) if after else None,
             )
         result = ThreadResult(
-            conversation=conversation_result(thread.conversation),
+            conversation=shown_conversation(thread.conversation),
             messages=[message_result(conversation_id, one) for one in thread.messages],
             next_cursor=to_cursor(*thread.after) if thread.after else None,
         )
@@ -187,7 +187,12 @@ async def sources(service: Service, caller: Caller, *, tool_call_id: str | None 
         async with service.database.transaction(caller.access.for_conversations()) as connection:
             found = await list_sources(connection, caller.access.conversations)
             embedder, scope = service.embedder, caller.access.conversations
-            vectors = await coverage(connection, scope, embedder.name) if embedder and scope else None
+            has_vectors = service.database.has_vectors
+            vectors = (
+                await coverage(connection, scope, embedder.name)
+                if embedder and scope and has_vectors
+                else None
+            )
         result = SourcesResult(
             sources=[
                 SourceResult(

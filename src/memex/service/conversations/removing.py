@@ -9,11 +9,13 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from memex.call_context import CallContext
 from memex.errors import ConversationNotFound, MemexError, ValidationFailed
 from memex.service.call import Caller
+from memex.service.distil.removal import CitingResult, find_resting, forget_progress, withdraw
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool, ToolResult
 from memex.store.conversations.remove import (
     ended_before,
     remove_conversation,
+    remove_events_before,
     scopes_ended_before,
     select_conversations,
 )
@@ -45,6 +47,7 @@ class DeleteConversationsArguments(Arguments):
     source: Annotated[StorableText | None, Field(max_length=200)] = None
     before: Annotated[AwareDatetime | None, Field(strict=False)] = None
     dry_run: bool = False
+    with_memory: bool = False  # also take out of memory what rests on them alone
 
 
 class DeletedConversation(ResultPart):
@@ -56,13 +59,19 @@ class DeletedConversation(ResultPart):
 
 
 class DeleteResult(ToolResult):
-    """A receipt: how much went, or would go with `dry_run`. `deleted` names the first 100."""
+    """A receipt: how much went, or would go with `dry_run`. `deleted` names the first 100.
+
+    `statements` are those of memory that rest on the conversations. With `with_memory` they are taken out, unless
+    they rest on another conversation too, in the call `memory_call`, which can be undone.
+    """
 
     conversations: int
     messages: int
     text_bytes: int
     deleted: list[DeletedConversation]
     dry_run: bool
+    statements: list[CitingResult] = Field(default_factory=list)
+    memory_call: str | None = None
 
 
 async def delete(
@@ -97,14 +106,19 @@ async def delete(
         missing = set(arguments.conversations or ()) - {one.conversation_id for one in selected}
         if missing and arguments.source is None and arguments.before is None:
             raise ConversationNotFound(f"There is no conversation {min(missing)!r} for this user.")
-        gone = selected
+        named = [one.conversation_id for one in selected]
+        resting = await find_resting(service.database, caller.access, named)
+        gone, memory_call = selected, None
         if not arguments.dry_run:
+            if arguments.with_memory and resting:
+                memory_call = (await withdraw(service, caller, named)).tool_call_id
             gone = []
             for one in selected:
                 removed = await remove_conversation(
                     service.database, caller.access, one, now=log.call.request.now
                 )
                 gone += [one] if removed else []
+            await forget_progress(service, caller, named)
         result = DeleteResult(
             conversations=len(gone),
             messages=sum(one.messages for one in gone),
@@ -114,8 +128,11 @@ async def delete(
                 for one in gone[:MAX_NAMED]
             ],
             dry_run=arguments.dry_run,
+            statements=resting,
+            memory_call=memory_call,
         )
         logged: dict[str, Any] = {"conversations": [one.conversation_id for one in gone]}
+        logged |= {"statements": len(resting), "memory_call": memory_call}
         logged |= {"messages": result.messages, "text_bytes": result.text_bytes}
         status: Status = "dry_run" if arguments.dry_run else "answered"
         await log.add(status, CallAnswer(result.body(), arguments.canonical(), logged))
@@ -129,6 +146,7 @@ async def delete_ended_before(service: Service, before: datetime) -> int:
     user had asked, under the actor `memex`. A user for whom this fails is left for the next time.
     """
     deleted = 0
+    await remove_events_before(service.database, before)
     for scope in await scopes_ended_before(service.database, before):
         principal = Principal(scope.tenant_id, "agent")
         try:

@@ -27,6 +27,18 @@ class ConversationResult(ResultPart):
     is_complete: bool
 
 
+class ShownConversation(ConversationResult):
+    """A conversation that is read: a digest of what was read of the export, and the version of the reader.
+
+    `folder` and `branch` say where a session took place, as its transcript names it.
+    """
+
+    folder: str
+    branch: str
+    sha256: str
+    reader_version: int
+
+
 class ListedConversation(ConversationResult):
     """A conversation in a list: how many messages it has, and the first words that a person wrote in it."""
 
@@ -56,6 +68,17 @@ class MessageResult(ResultPart):
 def conversation_result(conversation: Conversation) -> ConversationResult:
     """Return a conversation as an answer has it."""
     return ConversationResult(**_columns(conversation))
+
+
+def shown_conversation(conversation: Conversation) -> ShownConversation:
+    """Return a conversation as a thread has it."""
+    return ShownConversation(
+        **_columns(conversation),
+        folder=conversation.folder,
+        branch=conversation.branch,
+        sha256=conversation.sha256,
+        reader_version=conversation.reader_version,
+    )
 
 
 def listed_conversation(conversation: Conversation) -> ListedConversation:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memex.errors import ValidationFailed
 from memex.service.evals.redaction import Redactor
 from memex.service.evals.states import MANIFEST, Manifest, State, check_state, manifest_text
+from memex.service.included.kinds import KINDS
 from memex.service.log.replay.bundle import Bundle
 from memex.service.snapshots import parse_time
 from memex.service.tools.context import CONTEXT, DEFAULT_BUDGET
@@ -260,7 +261,12 @@ def _passages(
 ) -> Iterable[CasePassage]:
     seen = state.seen_by(state.default_user)
     number = 0
+    beside_memory = {kind.reason for kind in KINDS.values()}
     for source in operation.response["result"]["sources"]:
+        if source["reason"] in beside_memory:
+            left_out.append(f"a passage of {source['path']}, which is no memory")
+            number += len(source["spans"])
+            continue
         path = _redacted_path(source["path"], redactor)
         content = _text(texts, source["path"], source["version"])
         for span in source["spans"]:

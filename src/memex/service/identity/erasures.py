@@ -20,7 +20,8 @@ class ErasedCounts(BaseModel):
     """What is removed with a user.
 
     `files` are those of the user's own memory, `revisions` all their versions, `passages` and `vectors` what
-    search made of them, `conversations` with their `messages` those that were imported. `calls` is the number of
+    search made of them, `conversations` with their `messages` those that were imported, `documents` those that are
+    mirrored for the user alone. `calls` is the number of
     calls in the log, `log_rows` with what is inside them, and `queued` those that waited. `prompts` are texts for
     models that no other call names; they are counted only when they are removed. `keys`, `memberships`,
     `sessions` and `quotas` are the user's. `revisions_of_others` stay: they are in projects and shared files, and
@@ -35,6 +36,7 @@ class ErasedCounts(BaseModel):
     vectors: int = 0
     conversations: int = 0
     messages: int = 0
+    documents: int = 0
     calls: int = 0
     log_rows: int = 0
     queued: int = 0

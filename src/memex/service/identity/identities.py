@@ -77,6 +77,7 @@ class Identities:
         self._database = database
         self._metrics = metrics
         self.language = language
+        self.agents_make_projects = False  # by their keys; see MEMEX_AGENT_PROJECTS
         self._holders: _Recent[bytes, Principal] = _Recent(MAX_KEPT)
         self._accesses: _Recent[_Asked, Access] = _Recent(MAX_KEPT)
 
@@ -107,6 +108,7 @@ class Identities:
         *,
         makes_user: bool = False,
         makes_conversations: bool = False,
+        makes_documents: str | None = None,
     ) -> Access:
         """Look up what a call may touch; see `authentication.resolve`."""
         return await authentication.resolve(
@@ -116,6 +118,7 @@ class Identities:
             language=self.language,
             makes_user=makes_user,
             makes_conversations=makes_conversations,
+            makes_documents=makes_documents,
         )
 
     async def cached_access(self, principal: Principal, context: CallContext) -> Access:
@@ -139,6 +142,29 @@ class Identities:
             return access
         context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
         return await self.resolve(caller.principal, context, makes_user=True, makes_conversations=True)
+
+    async def open_documents(self, caller: Caller, mount: str) -> Access:
+        """Return an access with a scope of documents of a mount, which is made if there is none.
+
+        Raises:
+            ProjectNotFound, ValidationFailed: the caller has no such mount; also raises as `resolve`.
+        """
+        access = caller.access
+        if access.documents_at(mount) is not None:
+            return access
+        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
+        return await self.resolve(
+            caller.principal, context, makes_user=access.user_id is not None, makes_documents=mount
+        )
+
+    async def with_conversations(self, caller: Caller) -> Access:
+        """Return the access of a caller, which knows the conversations that the user has; raises as `resolve`.
+
+        A first import changes no right that is checked, so an access from memory may not know of it.
+        """
+        if caller.access.conversations is not None or not caller.access.is_cached:
+            return caller.access
+        return await self._renew(caller.principal, caller.access)
 
     async def run_with_rights(self, caller: Caller, call: Call, run: Callable[[Caller], Awaitable[T]]) -> T:
         """Run a call; if the rights of its caller turn out to have changed, run it again from its start.

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
-from memex.store.database import Database, row, rows
+from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
 
@@ -25,6 +25,34 @@ class UsageResult(BaseModel):
     bytes: int
     revisions: int
     stored_bytes: int
+
+
+class MessageUsage(BaseModel):
+    """How many messages of imported conversations are kept, the bytes of their texts, and how many there may be.
+
+    `max_messages` is `MEMEX_MAX_MESSAGES`, which holds for each user; null for a tenant.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    messages: int
+    bytes: int
+    max_messages: int | None
+
+
+class DocumentUsage(BaseModel):
+    """How many documents are mirrored, the bytes of their texts, and how many of both there may be.
+
+    The limits are `MEMEX_MAX_DOCUMENTS` and `MEMEX_MAX_DOCUMENT_BYTES`, which hold for each user and each project;
+    null for a tenant.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    documents: int
+    bytes: int
+    max_documents: int | None
+    max_bytes: int | None
 
 
 class QuotaLimits(BaseModel):
@@ -46,7 +74,9 @@ class QuotaLimits(BaseModel):
 class QuotaResult(BaseModel):
     """The limits of a tenant, a user or a project; an empty `name` stands for all users, or all projects.
 
-    `used` is null for these, and for one that has stored nothing.
+    `used` is null for these, and for one that has stored nothing. Messages and documents do not count towards the
+    limits: `conversations` has the messages, null for projects and for all users, and `documents` the documents,
+    null for all users and all projects.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,6 +85,8 @@ class QuotaResult(BaseModel):
     name: str
     used: UsageResult | None
     limits: QuotaLimits
+    conversations: MessageUsage | None
+    documents: DocumentUsage | None
 
 
 class QuotasResult(BaseModel):
@@ -73,7 +105,7 @@ async def list_quotas(service: Service, caller: Caller) -> QuotasResult:
             given = {"tenant_id": caller.access.tenant_id, "kind": None, "key": None, "only_asked": False}
             found = await rows(connection, "identity/quota_list", **given)
             await log.add("committed", connection=connection)
-    return QuotasResult(quotas=[_render(record) for record in found])
+    return QuotasResult(quotas=[_render(record, service) for record in found])
 
 
 async def set_quota(
@@ -111,16 +143,16 @@ async def set_quota(
             place = {"tenant_id": tenant_id, "kind": kind, "key": name}
             await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
             await log.add("committed", connection=connection)
-    return await read_quota(service.database, tenant_id, kind, name)
+    return await read_quota(service, tenant_id, kind, name)
 
 
-async def read_quota(database: Database, tenant_id: int, kind: Kind, name: str) -> QuotaResult:
+async def read_quota(service: Service, tenant_id: int, kind: Kind, name: str) -> QuotaResult:
     """Return what a tenant, a user or a project stores and may store."""
-    async with database.maintenance() as connection:
+    async with service.database.maintenance() as connection:
         given = {"tenant_id": tenant_id, "kind": kind, "key": name, "only_asked": True}
         found = await row(connection, "identity/quota_list", **given)
     assert found is not None  # noqa: S101  # the one that was asked for
-    return _render(found)
+    return _render(found, service)
 
 
 def _check_name(kind: Kind, name: str) -> None:
@@ -132,11 +164,28 @@ def _check_name(kind: Kind, name: str) -> None:
         check_slug(name)
 
 
-def _render(record: dict[str, Any]) -> QuotaResult:
+def _render(record: dict[str, Any], service: Service) -> QuotaResult:
+    is_tenant = record["kind"] == "tenant"
+    has_conversations = is_tenant or (record["kind"] == "user" and record["key"])
     has_used = record["files"] is not None
     return QuotaResult(
         kind=record["kind"],
         name=record["key"],
         used=UsageResult(**{name: record[name] for name in MEASURES}) if has_used else None,
         limits=QuotaLimits(**{name: record[f"max_{name}"] for name in MEASURES}),
+        conversations=MessageUsage(
+            messages=record["messages"],
+            bytes=record["message_bytes"],
+            max_messages=None if is_tenant else service.max_messages,
+        )
+        if has_conversations
+        else None,
+        documents=DocumentUsage(
+            documents=record["documents"],
+            bytes=record["document_bytes"],
+            max_documents=None if is_tenant else service.document_limits.documents,
+            max_bytes=None if is_tenant else service.document_limits.text_bytes,
+        )
+        if is_tenant or record["key"]
+        else None,
     )

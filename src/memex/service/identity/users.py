@@ -94,7 +94,7 @@ async def read_user(service: Service, caller: Caller, user: str) -> UserDetails:
         return found, await tenants.list_projects(connection, access)
 
     found, projects = await service.administer(caller, "user_read", {"user": user}, read)
-    quota = await read_quota(service.database, caller.access.tenant_id, "user", user)
+    quota = await read_quota(service, caller.access.tenant_id, "user", user)
     return UserDetails(
         user=user,
         activity=_render(found[0]) if found else None,

@@ -6,12 +6,20 @@ from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from memex.errors import Forbidden, ValidationFailed
+from memex.errors import Forbidden, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
-from memex.service.log.operations import OperationsResult, render_listed_operation
+from memex.service.log.operations import (
+    OperationResult,
+    OperationsResult,
+    render_listed_operation,
+    render_operation,
+)
+from memex.service.log.trace import load_trace
 from memex.service.tools.tool import describe_problem, from_cursor, to_cursor
 from memex.store.database import Database
+from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
+from memex.store.paths import check_tool_call_id
 from memex.store.records import Status
 
 MAX_FILTER_CHARS = 200
@@ -132,3 +140,18 @@ def _cursor(place: CallPlace, *, everyone: bool) -> str:
     if everyone:
         return to_cursor(place.started_at.isoformat(), place.operation_id)
     return to_cursor(place.operation_id)
+
+
+async def read_attempts(database: Database, caller: Caller, tool_call_id: str) -> list[OperationResult]:
+    """Return the attempts at one of the caller's calls, the newest 100 first.
+
+    Raises:
+        OperationNotFound: the caller made no such call.
+    """
+    check_tool_call_id(tool_call_id)
+    async with database.transaction(caller.access) as connection:
+        found = await operations.read_call(connection, caller.access, tool_call_id)
+        stories = [await load_trace(connection, caller.access, operation) for operation in found]
+    if not found:
+        raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
+    return list(map(render_operation, found, stories))

@@ -74,7 +74,13 @@ class RevisionsSeen(ResultPart):
 
 
 async def calls_that_saw(
-    service: Service, caller: Caller, path: str, version: int, *, limit: int = 50, cursor: str | None = None
+    service: Service,
+    caller: Caller,
+    path: str,
+    version: int | None,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
 ) -> CallsThatSaw:
     """Return the calls of the caller's user that saw a revision.
 
@@ -85,12 +91,13 @@ async def calls_that_saw(
         service: the service whose log is read.
         caller: who asks.
         path: virtual, as the caller's user writes it.
-        version: the version of the file.
+        version: the version of the file; None for the newest.
         limit: how many calls, 1 to 500.
         cursor: `next_cursor` of the last answer.
 
     Raises:
         VersionNotFound: the path never had that version.
+        FileNotFound: the newest version is asked for, and there is no file.
         ValidationFailed: an admin who names no user asks for user/….
     """
     access = caller.access
@@ -108,7 +115,7 @@ async def calls_that_saw(
     page = found[:limit]
     return CallsThatSaw(
         path=revision.virtual_path,
-        version=version,
+        version=revision.version,
         calls=[_call(operation, revision.reference) for operation in page],
         next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
     )

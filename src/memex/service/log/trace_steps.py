@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from memex.service.included.sections import OPERATION
 from memex.service.tools.tool import ResultPart
 from memex.store.log.call import digest
 from memex.store.records import Operation
@@ -38,7 +39,10 @@ class TracedHit(ResultPart):
 
 
 class FindStep(_Step):
-    """A search. `query` is null where it was too long to be logged again and is not that of the call."""
+    """A search of memory, or, as `context_include`, of what a context can hold beside it.
+
+    `query` is null where it was too long to be logged again and is not that of the call.
+    """
 
     kind: Literal["find"] = "find"
     query: str | None
@@ -137,6 +141,13 @@ def read_step(one: Operation, call: Operation) -> Step:
                 limit=to_number_or_none(one.request.get("limit")),
                 hits=[_hit(hit) for hit in to_records(response.get("hits"))],
             )
+        case kind if kind == OPERATION:
+            return FindStep(
+                **common,
+                query=_query(one.request.get("query"), call),
+                limit=None,
+                hits=[_passage(passage) for passage in to_items(response.get("passages"))],
+            )
         case "memory_read":
             return ReadStep(**common, spans=_spans_read(one.request, response))
         case "memory_links":
@@ -196,6 +207,19 @@ def _hit(hit: LogValue) -> TracedHit:
         start=start,
         end=end,
         score=to_number(hit.get("score")),
+    )
+
+
+def _passage(passage: Any) -> TracedHit:
+    """Return a passage beside memory as a hit; see `memex.service.included.sections`."""
+    values: list[Any] = [*to_items(passage), "", None, None, None, None]
+    path, version, start, end, score = values[:5]
+    return TracedHit(
+        path=str(path),
+        version=to_number(version),
+        start=to_number(start),
+        end=to_number(end),
+        score=to_number(score),
     )
 
 

@@ -1,1 +1,1 @@
-"""Searches as a person looks into them."""
+"""Searches as a person looks into them, and links."""

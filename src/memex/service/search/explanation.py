@@ -1,7 +1,10 @@
 """memory_find_explain: why a search shows a file, or does not."""
 
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
+from memex.errors import ValidationFailed
 from memex.service.call import Caller
 from memex.service.service import Service
 from memex.service.tools.files import FindArguments, MatchResult, Path, SpanResult, render_hit
@@ -9,6 +12,8 @@ from memex.service.tools.tool import ReadAnswer, ReadTool, ResultPart
 from memex.store.browse.explain_find import FilterName, FindExplanation, WordPlace, explain_find
 from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
+from memex.store.search import vectors
+from memex.store.text_pool import offload
 
 FILTER_WORDS: dict[FilterName, str] = {
     "project": "the search does not cover its project",
@@ -42,6 +47,17 @@ class WordResult(ResultPart):
     score: int
 
 
+class MeaningResult(ResultPart):
+    """A word of the query, the word of the passage that is nearest to it in meaning, and how similar they are.
+
+    The similarity lies between -1 and 1; of a word of several word pieces it is their mean.
+    """
+
+    word: str
+    answer: str
+    similarity: float
+
+
 class LastHitResult(ResultPart):
     """The last file that the search shows, and how far the file stands below it.
 
@@ -63,6 +79,10 @@ class ExplainFindResult(ReadAnswer):
     `rank` counts from 1 among all files that are found; it is null for a file that is not. `match` is what a hit
     says, with the same scores; it is null if no passage of the file matches. Of a file in `removed_by`, it is what
     the file would have without these filters.
+
+    `meaning` says which words of the best passage answer which words of the query, where the search compared them
+    word piece by word piece. It is null for other searches, and if the model did not answer. The log does not keep
+    it, so an explanation that is looked up later has none.
     """
 
     path: str
@@ -75,12 +95,22 @@ class ExplainFindResult(ReadAnswer):
     heading: list[str] | None
     span: SpanResult | None
     words: list[WordResult]
+    meaning: list[MeaningResult] | None = None
     removed_by: list[FilterName]
     last: LastHitResult | None
 
 
-async def explain(memory: Memory, arguments: ExplainFindArguments) -> CallAnswer:
-    """Answer memory_find_explain. As of a find, the log keeps no text of a file."""
+async def explain(
+    memory: Memory, arguments: ExplainFindArguments, *, explained: list[FindExplanation] | None = None
+) -> CallAnswer:
+    """Answer memory_find_explain, and add what was found to `explained`.
+
+    As of a find, the log keeps no text of a file.
+    """
+    if arguments.mode == "vectors":
+        raise ValidationFailed(
+            "A search by vectors alone is not explained.", hint="Each of its hits says how similar it is."
+        )
     found = await explain_find(
         memory,
         arguments.query,
@@ -90,6 +120,8 @@ async def explain(memory: Memory, arguments: ExplainFindArguments) -> CallAnswer
         prefix=arguments.prefix,
         tags=arguments.tags,
     )
+    if explained is not None:
+        explained.append(found)
     result = _render(found, arguments.limit).body()
     kept = ("path", "version", "is_shown", "rank", "match", "span", "removed_by", "last")
     logged: dict[str, Any] = {name: result[name] for name in kept}
@@ -116,9 +148,24 @@ async def explain_search(
         FileNotFound: nothing stands at the path.
         ValidationFailed, ProjectNotFound: as memory_find.
     """
-    return await service.execute(
-        caller, EXPLAIN_FIND.name, arguments, tool_call_id=tool_call_id, own=EXPLAIN_FIND
-    )
+    explained: list[FindExplanation] = []
+    tool = replace(EXPLAIN_FIND, answer=partial(explain, explained=explained))
+    result = await service.execute(caller, EXPLAIN_FIND.name, arguments, tool_call_id=tool_call_id, own=tool)
+    if explained and (passage := await _compared_passage(explained[0])) is not None:
+        # No connection is held while the model compares.
+        matches = await service.query_embedder.match_words(arguments["query"], passage)
+        result["meaning"] = None if matches is None else [asdict(one) for one in matches]
+    return result
+
+
+async def _compared_passage(found: FindExplanation) -> str | None:
+    """Return the text by which the best passage of a file is indexed, if it was compared piece by piece."""
+    if found.hit is None or found.hit.match.interaction is None:
+        return None
+    content, span = found.revision.content, found.hit.span
+
+    texts = await offload.run_in_thread(len(content), vectors.texts_by_span, found.revision.path, content)
+    return texts.get(span)
 
 
 def _render(found: FindExplanation, limit: int) -> ExplainFindResult:

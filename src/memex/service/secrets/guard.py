@@ -19,7 +19,7 @@ from memex.subagent.secrets.finding import find_secrets, places, redact
 from memex.subagent.secrets.forms import find_forms
 from memex.subagent.secrets.found import FoundSecret
 
-REMEMBERED = {"memory_remember": ("text",)}
+REMEMBERED = {"memory_remember": ("text",), "store_memory": ("content", "source")}
 FILES = {"memory_write": ("content",), "memory_patch": ("text",)}
 QUERIES = {"memory_context": ("query",), "memory_find": ("query",), "memory_find_explain": ("query",)}
 REASON = "reason"  # of any tool; the log keeps it, and no file
@@ -175,6 +175,8 @@ def _door(tool: str, place: Place) -> str:
     tool does not have. It must stay as it is for the call, and is redacted in the log of a call that fails.
     """
     if place[-1] == REASON:
+        return "remember"
+    if tool == "store_memory" and place[0] == "tags":
         return "remember"
     if tool == BATCH:
         return "file" if len(place) == 3 and place[-1] in BATCH_FILES else "other"

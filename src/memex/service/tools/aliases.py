@@ -33,12 +33,14 @@ ALIASES: dict[str, ToolAlias] = {
 }
 
 
-def translate(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a call in our names.
+def translate(
+    tool: str, arguments: dict[str, Any], *, aliases: Mapping[str, ToolAlias] = ALIASES
+) -> tuple[str, dict[str, Any]]:
+    """Return a call in our names, where `aliases` has another name for the tool.
 
     Arguments of an alias may be in camelCase; null means absent, and of two for one, ours counts.
     """
-    alias = ALIASES.get(tool)
+    alias = aliases.get(tool)
     if alias is None:
         return tool, arguments
     ours: dict[str, Any] = {}

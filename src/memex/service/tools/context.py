@@ -4,6 +4,8 @@ The range of the budget is checked here (`ContextArguments` and `context`). That
 budget is guaranteed by `memex.subagent.context.recall.recall`, whatever planner chooses the passages.
 """
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
@@ -17,10 +19,12 @@ from memex.service.snapshots import AsOf, Consistency, MemoryView, parse_time
 from memex.service.tools.planned_tool import PlannedTool, degraded_code, planning_record
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.service.tools.tool_context import ToolContext
+from memex.settings import Band, IncludedName
 from memex.store.log.call import CallAnswer
 from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
 from memex.subagent.context.selection import MAX_OMITTED
 from memex.subagent.context.themed import first_reads
+from memex.subagent.included import FoundSection
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
 
@@ -28,6 +32,7 @@ MIN_BUDGET = 200
 MAX_BUDGET = 200_000
 DEFAULT_BUDGET = 8_000
 MAX_HOPS = 3
+MIN_CONFIDENCE = "min_confidence"  # in the log: the calls of older versions have none, and were not judged
 
 
 class ContextArguments(Arguments):
@@ -60,6 +65,20 @@ class ContextArguments(Arguments):
         Literal["builtin"] | None,
         Field(description="builtin: the rules choose, also where the service has a model."),
     ] = None
+    min_confidence: Annotated[
+        Band | None,
+        Field(
+            description="The lowest confidence at which the context holds what was found: none, weak, fair or "
+            "strong. By default what MEMEX_CONTEXT_MIN_CONFIDENCE says."
+        ),
+    ] = None
+    include: Annotated[
+        list[IncludedName] | None,
+        Field(
+            description="What the context holds beside memory, in the room that memory leaves: conversations, "
+            "documents. By default what MEMEX_CONTEXT_INCLUDE names; an empty list for nothing."
+        ),
+    ] = None
 
 
 class SourceSpan(ResultPart):
@@ -71,7 +90,11 @@ class SourceSpan(ResultPart):
 
 
 class Source(ResultPart):
-    """A file that stands in the context, and why; `truncated` when a passage was cut to fit."""
+    """A file that stands in the context, and why; `truncated` when a passage was cut to fit.
+
+    With the reason `conversation` it is a message: `conversations/ID#number`, whose version is always 1. With the
+    reason `document` it is a document: `documents/projects/shop/repo/docs/a.md`.
+    """
 
     path: str
     version: int
@@ -82,7 +105,7 @@ class Source(ResultPart):
 
 
 class OmittedSpan(ResultPart):
-    """A passage that was left out: for the budget, for its relevance, or as a duplicate."""
+    """A passage that was left out: for the budget, for its relevance, as a duplicate, or since nothing fits."""
 
     path: str
     version: int
@@ -92,7 +115,7 @@ class OmittedSpan(ResultPart):
 
 
 class OmittedResult(ResultPart):
-    """What was considered and left out: how many passages, and the best 20 of them."""
+    """What was considered and left out: how many passages, and the best 20 of them; also 20 of what is included."""
 
     count: int
     best: list[OmittedSpan]
@@ -105,10 +128,35 @@ class BudgetResult(ResultPart):
     used: int
 
 
+class IncludedResult(ResultPart):
+    """A kind that was included beside memory: how many of its passages stand in the context.
+
+    `left_out` says why it was not searched: `as_of`, since it has no past.
+    """
+
+    name: str
+    passages: int
+    left_out: str | None
+
+
+class ConfidenceResult(ResultPart):
+    """How sure it is that memory says something about the question: a score from 0 to 1, and its band.
+
+    `lifted_by` says why the band is `fair` where the score is lower: `intent`, `days`, `path`, `statements`,
+    `stop_words`, `long_question`, `remark`, `few_passages`, `language` or `model`.
+    """
+
+    score: float
+    band: Band
+    lifted_by: Annotated[str | None, Field(exclude_if=lambda why: why is None)] = None
+
+
 class ContextResult(ToolResult):
     """What memory holds: verbatim spans in a wrapper, "" when there is nothing.
 
     `hash` names these very bytes; sent again as `known_hash`, it is answered by `not_modified` without the text.
+    `included` is there if something was to be included beside memory. If the band of `confidence` is lower than the
+    call allows, the context says that nothing is remembered, and holds pinned files alone.
     """
 
     context: str
@@ -120,6 +168,8 @@ class ContextResult(ToolResult):
     state: dict[str, int]
     planner: str
     degraded: str | None
+    confidence: Annotated[ConfidenceResult | None, Field(exclude_if=lambda judged: judged is None)] = None
+    included: Annotated[list[IncludedResult] | None, Field(exclude_if=lambda found: found is None)] = None
 
 
 async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, Any]:
@@ -131,9 +181,14 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             minimum=MIN_BUDGET,
         )
     narrowed = work.snapshots.narrowed(arguments.project)
+    names = work.sections.names(arguments.include)
+    is_past = arguments.as_of is not None
+    beside = await work.sections.find(names, arguments.query, project=arguments.project, is_past=is_past)
     vectors = QueryEmbeddings()
     if arguments.as_of is None:
-        vectors = await work.query_embedder.of(arguments.query, None, work.call)
+        vectors = await work.query_embedder.of(
+            arguments.query, None, work.call, language=work.access.language
+        )
     planner = work.planners.context if arguments.planner is None else work.planners.rules
     view = MemoryView(arguments.as_of, work.call.request.now, vectors.by_query)
     # No connection is held while a model thinks.
@@ -146,12 +201,14 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             spending=work.spending,
             prepare=partial(_prepare, work, vectors) if planner.is_slow and arguments.as_of is None else None,
         )
-        request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops, _today(view))
-        recalled = await recall(planner, request, tools, work.rendering)
+        least = arguments.min_confidence or work.min_confidence
+        request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops, _today(view), least)
+        recalled = await recall(planner, request, tools, work.rendering, beside)
         state = snapshots.state or {}
-        result = context_result(recalled, arguments, state, vectors.degraded).body()
+        result = context_result(recalled, arguments, state, vectors.degraded, beside).body()
         logged = {name: value for name, value in result.items() if name != "context"}
         config = planning_record(work, planner, recalled, "context") | work.rendering.config
+        config |= {} if least is None else {MIN_CONFIDENCE: least}
         answer = CallAnswer(result, arguments.canonical(), logged, config)
         await work.log.add("answered", answer, state=state, connection=snapshots.connection)
     return result
@@ -166,7 +223,8 @@ def _today(view: MemoryView) -> date:
 async def _prepare(work: ToolContext, vectors: QueryEmbeddings, query: str) -> None:
     """Make the vector of a query that a model asks, unless there is one."""
     if query not in vectors.by_query and vectors.degraded is None:
-        vectors.by_query.update((await work.query_embedder.of(query, None, work.call)).by_query)
+        made = await work.query_embedder.of(query, None, work.call, language=work.access.language)
+        vectors.by_query.update(made.by_query)
 
 
 def context_result(
@@ -174,6 +232,7 @@ def context_result(
     arguments: ContextArguments,
     state: dict[str, int],
     unembedded: str | None,
+    beside: Sequence[FoundSection] = (),
 ) -> ContextResult:
     """Return the answer to a question.
 
@@ -182,15 +241,16 @@ def context_result(
         arguments: the arguments of the call.
         state: the state of memory in which the context was recalled.
         unembedded: the code of the failure, if the embedder gave no vector of the query.
+        beside: what was found beside memory.
     """
     is_known = arguments.known_hash == recalled.sha256
-    best = recalled.omitted[:MAX_OMITTED]
+    best = (*recalled.omitted[:MAX_OMITTED], *recalled.left_beside[:MAX_OMITTED])
     return ContextResult(
         context="" if is_known else recalled.text,
         not_modified=is_known,
         sources=[_source(list(group)) for _, group in groupby(recalled.recalled, key=_file)],
         omitted=OmittedResult(
-            count=len(recalled.omitted),
+            count=len(recalled.omitted) + len(recalled.left_beside),
             best=[
                 OmittedSpan(
                     path=omitted.reference.path,
@@ -207,7 +267,14 @@ def context_result(
         state=state,
         planner=recalled.planner,
         degraded=degraded_code(recalled.failure) or unembedded,
+        confidence=None if recalled.judgement is None else ConfidenceResult(**asdict(recalled.judgement)),
+        included=[_included(section, recalled) for section in beside] or None,
     )
+
+
+def _included(section: FoundSection, recalled: RecalledContext) -> IncludedResult:
+    passages = sum(span.choice.reason == section.reason for span in recalled.recalled)
+    return IncludedResult(name=section.name, passages=passages, left_out=section.left_out)
 
 
 def _file(recalled: RecalledSpan) -> tuple[str, int]:

@@ -14,6 +14,7 @@ Format = Literal["openai", "openai-responses", "anthropic", "mcp", "json-schema"
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 FORMATS: tuple[Format, ...] = get_args(Format)
 
+INCLUDE = "include"  # what a host includes beside memory: no model is told of it
 IDEMPOTENT = ("memory_remember",)  # what is known already is not written again
 NON_DESTRUCTIVE = ("memory_remember",)  # adds statements, and replaces those that the text updates
 TITLES = {
@@ -153,25 +154,30 @@ def define_all(prompts_dir: Path | None = None) -> list[dict[str, Any]]:
 
 def _define(tool: AnyTool, prompts_dir: Path | None) -> ToolDefinition:
     schema = tool.input_schema(prompts_dir)
-    told = AGENT_ARGUMENTS.get(tool.name) or tuple(schema["properties"])
+    told = AGENT_ARGUMENTS.get(tool.name) or tuple(name for name in schema["properties"] if name != INCLUDE)
     required = [name for name in told if name in schema.get("required", ())]
     properties = {name: schema["properties"][name] for name in told}
     plain = {name: _plain(part) for name, part in properties.items()}
-    strict = {
-        name: _strict(part) if name in required else _nullable(_strict(part)) for name, part in plain.items()
-    }
     writes = not tool.is_read_only
     return ToolDefinition(
         name=tool.name,
         title=TITLES[tool.name],
         description=tool.description(prompts_dir),
         parameters=_object(plain, required),
-        strict=_object(strict, list(strict)),
+        strict=to_strict(_object(properties, required)),
         output_schema=tool.result.model_json_schema(),
         is_read_only=not writes,
         is_destructive=writes and tool.name not in NON_DESTRUCTIVE,
         is_idempotent=not writes or tool.name in IDEMPOTENT,
     )
+
+
+def to_strict(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of arguments within OpenAI's strict mode: all required, an optional one may be null."""
+    required = schema.get("required", ())
+    plain = {name: _strict(_plain(part)) for name, part in schema["properties"].items()}
+    strict = {name: part if name in required else _nullable(part) for name, part in plain.items()}
+    return _object(strict, list(strict))
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:

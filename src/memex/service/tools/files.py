@@ -1,4 +1,4 @@
-"""The tools that read the present files: find, read, list, links."""
+"""The tools that read the present files: find, read, list."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memex.errors import ValidationFailed
+from memex.service.included.hits import IncludedHits, SearchInclude, find_beside
 from memex.service.log import references
+from memex.service.query_embedding import least_similarity
 from memex.service.snapshots import AsOf
 from memex.service.tools.tool import (
     MAX_VERSION,
@@ -19,7 +21,8 @@ from memex.service.tools.tool import (
     from_cursor,
     to_cursor,
 )
-from memex.settings import SearchMode
+from memex.settings import FindMode
+from memex.store.citations.syntax import CitedPlace, find_citations
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
@@ -29,8 +32,10 @@ from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
 
 MAX_HEADING_CHARS = 1_000
+EVIDENCE: Literal["evidence"] = "evidence"
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
+LinkKind = Annotated[Literal["file", "evidence"], Field(exclude_if=lambda kind: kind == "file")]
 
 
 class FindArguments(Arguments):
@@ -50,17 +55,31 @@ class FindArguments(Arguments):
         Field(default_factory=list, max_length=20, description="Only files that bear all of these tags."),
     ]
     mode: Annotated[
-        SearchMode | None,
-        Field(description="By words (bm25), by words and meaning (hybrid), or by what there is (auto)."),
+        FindMode | None,
+        Field(
+            description="By words (bm25), by words and meaning (hybrid), by what there is (auto), or by meaning"
+            " alone (vectors)."
+        ),
+    ] = None
+    min_score: Annotated[
+        float | None,
+        Field(
+            ge=-1,
+            le=1,
+            description="With mode vectors: only files at least so similar; a cosine, from -1 to 1.",
+        ),
     ] = None
     as_of: AsOf | None = None
+    include: SearchInclude = None
 
 
 class MatchResult(ResultPart):
     """Why a hit is one.
 
     `terms` are lexemes with what each added to `score`, `borrowed` what those add that stand in neighbouring files
-    of a numbered series. In hybrid mode the order follows `fused`, the blended scores of both lists.
+    of a numbered series. In hybrid mode the order follows `fused`, the value of all evidence: of `share`, what
+    `score` is of the most that the query could score, and `interaction`, how similar the best passage is to it
+    word piece by word piece (-1 to 1); both are absent without token states. In mode `vectors` it is the cosine.
     """
 
     mode: str
@@ -70,6 +89,8 @@ class MatchResult(ResultPart):
     borrowed: dict[str, int]
     score: int
     fused: float | None
+    share: Annotated[float | None, Field(exclude_if=lambda share: share is None)] = None
+    interaction: Annotated[float | None, Field(exclude_if=lambda similarity: similarity is None)] = None
 
 
 class SpanResult(ResultPart):
@@ -80,7 +101,11 @@ class SpanResult(ResultPart):
 
 
 class HitResult(ResultPart):
-    """A file with its best passage; `more_spans` are further ones that match."""
+    """A file with its best passage; `more_spans` are further ones that match.
+
+    `tags` are of its front matter, `updated_at` is when this version was written, and `confidence` (0 to 1; absent
+    in mode `vectors`) how sure it is that the file answers.
+    """
 
     path: str
     version: int
@@ -92,12 +117,19 @@ class HitResult(ResultPart):
     reason: str
     match: MatchResult
     more_spans: list[SpanResult]
+    tags: list[str]
+    updated_at: str
+    confidence: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
 
 
 class FindResult(ReadAnswer):
-    """The hits, best first."""
+    """The hits, best first.
+
+    `included` is there if something was searched beside memory: its hits do not compare with those of memory.
+    """
 
     hits: list[HitResult]
+    included: IncludedHits = None
 
 
 def render_hit(hit: Hit) -> HitResult:
@@ -119,8 +151,13 @@ def render_hit(hit: Hit) -> HitResult:
             borrowed=hit.match.borrowed,
             score=hit.match.score,
             fused=hit.match.fused,
+            share=hit.match.share,
+            interaction=hit.match.interaction,
         ),
         more_spans=[_span(span) for span in hit.more_spans],
+        tags=list(hit.tags),
+        updated_at=hit.updated_at.isoformat(),
+        confidence=hit.confidence,
     )
 
 
@@ -139,6 +176,7 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         project=arguments.project,
         prefix=arguments.prefix,
         tags=arguments.tags,
+        least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
     result = FindResult(hits=[render_hit(hit) for hit in found.hits]).body()
     kept = ("path", "version", "span", "score", "match", "more_spans")
@@ -165,11 +203,15 @@ class ReadArguments(Arguments):
 
 
 class LinkTarget(ResultPart):
-    """A link that stands in the file; `exists` tells whether a file stands at its target."""
+    """A link that stands in the file; `exists` tells whether a file stands at its target.
+
+    `kind` is `evidence` for a citation of a message, which is no link to a file.
+    """
 
     target: str
     heading: str | None
     exists: bool
+    kind: LinkKind = "file"
 
 
 class ReadResult(ReadAnswer):
@@ -184,6 +226,16 @@ class ReadResult(ReadAnswer):
     size_chars: int
     updated_at: str
     links: list[LinkTarget]
+
+
+def cited_in(link: Link) -> list[CitedPlace]:
+    """Return the message that a link cites; none for a link to a file."""
+    return [] if link.exists else find_citations(link.target)
+
+
+def kind_of(link: Link) -> LinkKind:
+    """Return what a link leads to."""
+    return "evidence" if cited_in(link) else "file"
 
 
 async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
@@ -209,7 +261,10 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
         title=revision.title,
         size_chars=revision.size_chars,
         updated_at=revision.created_at.isoformat(),
-        links=[LinkTarget(target=link.target, heading=link.heading, exists=link.exists) for link in linked],
+        links=[
+            LinkTarget(target=link.target, heading=link.heading, exists=link.exists, kind=kind_of(link))
+            for link in linked
+        ],
     ).body()
     # Title and links are text of the file too, and derived: path and version say them.
     logged = {name: result[name] for name in ("path", "version", "span", "sha256")}
@@ -268,58 +323,16 @@ async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
     return CallAnswer(result, arguments.canonical(), logged)
 
 
-class LinksArguments(Arguments):
-    """Follow the [[links]] of a memory file: to other files, from other files, or both."""
-
-    path: Path
-    direction: Annotated[
-        Literal["out", "in", "both"], Field(description="Links from it, to it, or both.")
-    ] = "both"
-    depth: Annotated[int, Field(ge=1, le=5, description="How many hops to go.")] = 1
-    as_of: AsOf | None = None
-
-
-class LinkResult(ResultPart):
-    """A link between two files; where none stands, `target` is what was written."""
-
-    source: str
-    target: str
-    heading: str | None
-    exists: bool
-    hop: int
-
-
-class LinksResult(ReadAnswer):
-    """Links, the nearest first."""
-
-    links: list[LinkResult]
-
-
-def _target(link: Link) -> dict[str, str]:
-    return {"target": link.target} if link.exists else {}
-
-
-async def links(memory: Memory, arguments: LinksArguments) -> CallAnswer:
-    """Answer memory_links. The log keeps no heading, and no target where no file stands: they are text."""
-    found = await memory.links(arguments.path, direction=arguments.direction, depth=arguments.depth)
-    result = LinksResult(
-        links=[
-            LinkResult(
-                source=link.source, target=link.target, heading=link.heading, exists=link.exists, hop=link.hop
-            )
-            for link in found
-        ]
-    ).body()
-    logged = {"links": [{"source": link.source, "hop": link.hop} | _target(link) for link in found]}
-    return CallAnswer(result, arguments.canonical(), logged)
-
-
 FIND = ReadTool(
-    "memory_find", FindArguments, FindResult, find, lambda arguments: (arguments.query, arguments.mode)
+    "memory_find",
+    FindArguments,
+    FindResult,
+    find,
+    lambda arguments: (arguments.query, arguments.mode),
+    find_beside,
 )
 READ = ReadTool("memory_read", ReadArguments, ReadResult, read)
 LIST = ReadTool("memory_list", ListArguments, ListResult, list_files)
-LINKS = ReadTool("memory_links", LinksArguments, LinksResult, links)
 
 
 def _check_span(content: str, span: Sequence[int]) -> tuple[int, int]:

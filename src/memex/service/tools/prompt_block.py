@@ -1,8 +1,8 @@
 """The prompt block of a caller: how to use memory, what is pinned for all, and what there is."""
 
 import hashlib
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,12 +16,17 @@ from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import Reference
 from memex.subagent import prompts
-from memex.subagent.context.prompt_block import PinnedNote, PromptBlock, render
+from memex.subagent.context.prompt_block import SEARCH, PinnedNote, PromptBlock, render
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MAX_PINNED
 
 NAME = "prompt_block"
 PROMPT = "block"
+PromptProfile = Literal[
+    "agent", "project"
+]  # whose names of tools the block uses; the latter are the six of projects
+GUIDES: Mapping[PromptProfile, str] = {"agent": PROMPT, "project": "project"}
+SEARCHES: Mapping[PromptProfile, str] = {"agent": SEARCH, "project": "search_memories"}
 SHARED = "shared"
 MIN_BUDGET = 500
 MAX_BUDGET = 50_000
@@ -34,6 +39,7 @@ class PromptBlockArguments(Arguments):
 
     budget: Annotated[int, Field(le=MAX_BUDGET)] = DEFAULT_BUDGET
     project: str | None = None
+    profile: PromptProfile | None = None
 
 
 class PromptBlockResult(ToolResult):
@@ -58,6 +64,7 @@ async def prompt_block(
     *,
     budget: int | None = None,
     project: str | None = None,
+    profile: PromptProfile | None = None,
     tool_call_id: str | None = None,
 ) -> PromptBlockResult:
     """Return the block of a caller, and log that it was asked for.
@@ -67,12 +74,13 @@ async def prompt_block(
         caller: whose files the list names, as far as the caller may read them.
         budget: characters that it may have, 500 to 50,000; 4,000 by default.
         project: whose files the list names instead of those of all the user's projects.
+        profile: the tools that it speaks of; None for those of `agent`.
         tool_call_id: the caller's.
 
     Raises:
         BudgetTooSmall, ValidationFailed, ProjectNotFound: logged as a failed or denied call.
     """
-    given = {"budget": budget, "project": project}
+    given = {"budget": budget, "project": project, "profile": profile}
     named = {name: value for name, value in given.items() if value is not None}
     async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
         arguments = _TOOL.parse(given)
@@ -83,7 +91,8 @@ async def prompt_block(
                 hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters, {DEFAULT_BUDGET:,} by default.",
                 minimum=MIN_BUDGET,
             )
-        guide = prompts.load_text(PROMPT, service.prompts_dir)
+        tools = arguments.profile or "agent"
+        guide = prompts.load_text(GUIDES[tools], service.prompts_dir if tools == "agent" else None)
         log.call.record.prompts[guide.sha256] = guide.text
         access = caller.access.narrowed(arguments.project)
         async with service.database.transaction(access, snapshot=True) as connection:
@@ -92,11 +101,11 @@ async def prompt_block(
             files = await memory.list_files(limit=catalogue.MAX_FILES)
             shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
             pinned = await _pinned(shared, arguments.budget, service.rendering)
-            block = render(guide.body, pinned, files, budget=arguments.budget)
+            block = render(guide.body, pinned, files, budget=arguments.budget, search=SEARCHES[tools])
         result = _result(block, arguments.budget, state, len(files))
         body = result.body()
         logged = {name: value for name, value in body.items() if name != "text"}
-        config = {"prompt": f"{PROMPT}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
+        config = {"prompt": f"{GUIDES[tools]}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
         answer = CallAnswer(body, arguments.canonical(), logged, config)
         # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
         await log.add("answered", answer, state=state)

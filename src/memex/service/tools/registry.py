@@ -4,6 +4,8 @@ from typing import Any
 
 from memex.counts import SharedCounts
 from memex.metrics import Metrics
+from memex.service.projects.store_memory import STORE
+from memex.service.search.links import LINKS
 from memex.service.tools import file_edits, files, revisions
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.planned_tool import PlannedTool
@@ -17,10 +19,13 @@ _AGENT_TOOLS: tuple[AnyTool, ...] = (REMEMBER, CONTEXT)
 _FILE_TOOLS: tuple[AnyTool, ...] = (
     *(files.FIND, files.READ, files.LIST),
     *(file_edits.WRITE, file_edits.PATCH, file_edits.MOVE, file_edits.DELETE, WRITE_MANY),
-    files.LINKS,
+    LINKS,
 )
 # In the order in which models are told of them.
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*_AGENT_TOOLS, *_FILE_TOOLS, *revisions.TOOLS)}
+# Run by name and in no list of tools: the MCP profile `project` tells models of them.
+PROJECT_TOOLS: dict[str, AnyTool] = {STORE.name: STORE}
+BY_NAME: dict[str, AnyTool] = TOOLS | PROJECT_TOOLS
 # The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
     *(
@@ -32,10 +37,17 @@ ACTIONS = (
         "demo_load",
         "demo_remove",
     ),
-    *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
+    *(
+        "project_init",
+        "project_list",
+        "project_open",
+        "project_close",
+        "project_member_add",
+        "project_member_remove",
+    ),
     *("user_list", "user_read", "queue_retry", "memory_replay", "memory_blame", "memory_browse"),
     *("review_list", "review_decide", "eval_run_list", "eval_run_read", "eval_case_keep"),
-    *("memory_find_explain", "memory_changes"),
+    *("memory_find_explain", "memory_changes", "memory_topics"),
     *("key_list", "key_create", "key_revoke"),
     *("ui_sign_in", "ui_sign_out", "ui_show_user", "ui_session_revoke"),
 )
@@ -43,4 +55,4 @@ ACTIONS = (
 
 def new_metrics(counts: SharedCounts | None = None) -> Metrics:
     """Return the numbers of a service that begins; `counts` holds them, and by default those of one process."""
-    return Metrics((*TOOLS, *ACTIONS), counts)
+    return Metrics((*BY_NAME, *ACTIONS), counts)

@@ -9,6 +9,7 @@ from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
 from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.log.call import CallAnswer
+from memex.store.records import FileChange
 from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan
 from memex.subagent.remember import note
 from memex.subagent.remember.filing.handles import handle_of
@@ -177,16 +178,7 @@ def render_answer(
     ]
     result = RememberResult(
         status=status,
-        writes=[
-            WriteMade(
-                path=change.path,
-                operation=change.operation,
-                version=change.version,
-                reason=_reason(file),
-                diff=change.diff(),
-            )
-            for file, change in written
-        ],
+        writes=[write_made(file, change) for file, change in written],
         skipped=sorted(skipped, key=lambda skip: skip.start),
         rivals=[
             RivalResult(
@@ -291,6 +283,17 @@ def _known(known: KnownStatement) -> SkippedResult:
     )
 
 
+def write_made(file: FileOutcome, change: FileChange) -> WriteMade:
+    """Return what a change wrote to a file."""
+    return WriteMade(
+        path=change.path,
+        operation=change.operation,
+        version=change.version,
+        reason=_reason(file),
+        diff=change.diff(),
+    )
+
+
 def _reason(file: FileOutcome) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
     actions = [outcome.action for outcome in (*file.outcomes, *file.removed)]
@@ -298,4 +301,5 @@ def _reason(file: FileOutcome) -> str:
         return "the document, kept whole"
     counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
     counts["confirmed"] = len(file.confirmed)
+    counts["cited"] = sum(outcome.cited is not None for outcome in file.outcomes)
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)

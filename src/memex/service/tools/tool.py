@@ -10,7 +10,7 @@ import binascii
 import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -20,7 +20,7 @@ from memex.errors import ValidationFailed
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import MemoryView, as_of_in
 from memex.service.tools.tool_context import ToolContext
-from memex.settings import SearchMode
+from memex.settings import FindMode
 from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange
@@ -28,6 +28,7 @@ from memex.store.writes.draft import Draft
 
 MAX_PROBLEMS = 5
 MAX_PLACE_CHARS = 100  # of the name of an argument, which is the caller's
+MAX_SHOWN_CHARS = 40  # of a value that is refused
 EMPTY_TEXT = "The text is empty. Say in plain sentences what to remember"
 EXPECTED_TYPES = {  # by pydantic's name of the kind
     "string": "a string",
@@ -172,6 +173,14 @@ class Tool(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
+class BesideMemory:
+    """What an answer holds beside memory: members of the result, and of what the log keeps of it."""
+
+    result: dict[str, Any] = field(default_factory=dict)
+    logged: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ReadTool(Tool[A]):
     """A tool that only reads.
 
@@ -179,10 +188,12 @@ class ReadTool(Tool[A]):
         answer: answers the arguments from one snapshot of memory.
         searched: gives the query and the search mode, for a tool that can search by vectors. `run` embeds the query
             before it opens the snapshot, so `answer` does not see the mode.
+        beside: finds what the answer holds beside memory, before the snapshot is opened too.
     """
 
     answer: Callable[[Memory, A], Awaitable[CallAnswer]]
-    searched: Callable[[A], tuple[str, SearchMode | None]] | None = None
+    searched: Callable[[A], tuple[str, FindMode | None]] | None = None
+    beside: Callable[[ToolContext, A], Awaitable[BesideMemory]] | None = None
 
     @property
     def is_read_only(self) -> bool:
@@ -194,10 +205,16 @@ class ReadTool(Tool[A]):
         as_of = as_of_in(arguments)
         vectors = QueryEmbeddings()
         if self.searched is not None and as_of is None:  # before any connection is held
-            vectors = await work.query_embedder.of(*self.searched(arguments), work.call)
+            searched = self.searched(arguments)
+            vectors = await work.query_embedder.of(*searched, work.call, language=work.access.language)
+        more = await self.beside(work, arguments) if self.beside is not None else BesideMemory()
         view = MemoryView(as_of, work.call.request.now, vectors.by_query)
         async with work.snapshots.begin(view, "held") as snapshots, snapshots.open() as snapshot:
             answer = await self.answer(snapshot.memory, arguments)
+            if more.result:
+                answer = replace(
+                    answer, result=answer.result | more.result, response=answer.response | more.logged
+                )
             await work.log.add("answered", answer, state=snapshot.state, connection=snapshots.connection)
         return answer.result
 
@@ -293,7 +310,7 @@ def describe_problem(problem: Mapping[str, Any]) -> str:
         case "too_long" | "string_too_long":
             return f"{where} must have at most {_length(limits['max_length'], problem['input'])}"
         case "string_pattern_mismatch":
-            return f"{where} is malformed"
+            return f"{where} is malformed: {str(problem['input'])[:MAX_SHOWN_CHARS]!r}"
         case "literal_error":
             return f"{where} must be {limits['expected']}"
         case known if known in EXPECTED_TYPES:

@@ -5,18 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from memex.service.included.sections import Sections
 from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import Snapshots
 from memex.service.tools.call_locks import CallLocks
-from memex.settings import SearchMode
+from memex.settings import Band, FindMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.identity.write_rates import WriteRate
 from memex.store.log.call import Call, CallAnswer
 from memex.store.records import Status
+from memex.store.search.confidence import DEFAULT_MIN_CONFIDENCE
 from memex.store.writes.draft import Draft
 from memex.subagent.context.rendering import RENDERING, Rendering
+from memex.subagent.judgement import ENGLISH
 from memex.subagent.limits import Spending
 from memex.subagent.planner import Planner
 
@@ -38,7 +41,9 @@ class AnswerLog(Protocol):
 class Embedding(Protocol):
     """Makes the vectors of queries; see `QueryEmbedder.of`."""
 
-    async def of(self, query: str, mode: SearchMode | None, call: Call) -> QueryEmbeddings:
+    async def of(
+        self, query: str, mode: FindMode | None, call: Call, *, language: str = ENGLISH
+    ) -> QueryEmbeddings:
         """Return the vector of a query, or no vector if the search uses words alone."""
 
 
@@ -92,10 +97,14 @@ class ToolContext:
         spending: counts and limits what the caller's tenant spends on models.
         call_locks: make calls of this service with the same tool call id run one after the other.
         database: the database, which has the queue.
+        sections: find what a context holds beside memory.
         rates: limits by which a call for the queue is counted.
         prompts_dir: a directory with prompts that replace those of Memex.
         rendering: how a context shows stored text.
+        min_confidence: below which band a context says that nothing is remembered, if the call does not say; None
+            in a replay of a call that was not judged.
         dry_runs: what was shown before it is written; None in a replay, which compares its answer with the log.
+        logged_config: in a replay, what the log says that the call ran with; None for a live call.
     """
 
     access: Access
@@ -108,7 +117,10 @@ class ToolContext:
     spending: Spending
     call_locks: CallLocks
     database: Database
+    sections: Sections
     prompts_dir: Path | None = None
     rendering: Rendering = RENDERING
+    min_confidence: Band | None = DEFAULT_MIN_CONFIDENCE
     rates: Sequence[WriteRate] = ()
     dry_runs: DryRuns | None = None
+    logged_config: Mapping[str, Any] | None = None

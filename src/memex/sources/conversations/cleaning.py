@@ -6,9 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 MAX_TITLE_CHARS = 200
+MAX_FOLDER_CHARS = 900
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECONDS = 1e11  # numbers of seconds are smaller until the year 5138
+_MICROSECONDS = 1e14
+_NUMBER = re.compile(r"\d{9,17}(?:\.\d{1,9})?")
 
 # Postgres takes no NUL, and UTF-8 no half of a surrogate pair. U+E200 … U+E20F stand around citations of
 # ChatGPT, which a reader cannot follow; so does 【12†source】.
@@ -35,10 +39,14 @@ def clean_title(title: object) -> str | None:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return a time of an export in UTC: seconds or milliseconds since 1970, or ISO 8601.
+    """Return a time of an export in UTC: seconds, milli- or microseconds since 1970, or ISO 8601.
+
+    Numbers may stand in a text.
 
     A time before 1990 or after 2099 is a default or a slip, so it is None, as is everything that is no time.
     """
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
     if isinstance(value, str):
         try:
             time = datetime.fromisoformat(value)
@@ -51,7 +59,8 @@ def parse_time(value: object) -> datetime | None:
                 return None
     elif isinstance(value, int | float) and not isinstance(value, bool):
         try:
-            time = _EPOCH + timedelta(seconds=value / 1000 if value > _MILLISECONDS else value)
+            unit = 1_000_000 if value > _MICROSECONDS else 1_000 if value > _MILLISECONDS else 1
+            time = _EPOCH + timedelta(seconds=value / unit)
         except (OverflowError, ValueError):
             return None
     else:
@@ -64,6 +73,21 @@ def last_folder(path: object) -> str | None:
     if not isinstance(path, str):
         return None
     return clean_title(path.replace("\\", "/").rstrip("/").rpartition("/")[2])
+
+
+def clean_folder(path: object) -> str:
+    """Return the path of a working directory of any system, with `/` between its parts; "" for anything else."""
+    if not isinstance(path, str) or _CONTROL.sub(" ", path) != path:
+        return ""
+    folder = path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
+    is_whole = folder.startswith("/") or _DRIVE.match(folder) is not None
+    folder = folder.rstrip("/")
+    return folder if is_whole and 1 < len(folder) <= MAX_FOLDER_CHARS and clean(folder) == folder else ""
+
+
+def clean_branch(name: object) -> str:
+    """Return the name of a branch as one line; "" for a commit without a branch, and for anything else."""
+    return (clean_title(name) or "") if name != "HEAD" else ""
 
 
 def derived_key(*parts: object) -> str:

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 import ijson
 import orjson
 
+from memex.sources.conversations.bounds import BoundedJson, OddValue
 from memex.sources.conversations.escapes import PairedEscapes
 from memex.sources.conversations.records import ReadReport
 
@@ -207,7 +208,7 @@ class JsonElements:
         """Yield the elements; a break is named in the report, and all that stands before it is yielded."""
         try:
             with self.file.open() as stream:
-                text = Utf8(stream)
+                text = Utf8(stream, tell=self._telling(report))
                 yield from self._parse(text, skipped=0)
         except ijson.JSONError as error:
             # The parser has not delivered what it had read of the last chunk: go there again, byte by byte.
@@ -219,6 +220,13 @@ class JsonElements:
                     f"{self.file.name}#{self.count}",
                     f"The file breaks at about byte {text.passed} ({what}); {self.count} elements are read.",
                 )
+
+    def _telling(self, report: ReadReport | None) -> Callable[[OddValue], None]:
+        def tell(value: OddValue) -> None:
+            if report is not None:
+                report.skip(value.reason, self.file.name, value.detail)
+
+        return tell
 
     def _read_bytewise(self, start: int) -> Generator[Any, None, "Utf8"]:
         with self.file.open() as stream:
@@ -284,16 +292,27 @@ def _shrunk_elements(
 class Utf8:
     """A stream of UTF-8 for a strict parser: no byte order mark, control characters blank.
 
-    Wrong bytes, and escapes of lone surrogates, are replaced.
+    Wrong bytes, and escapes of lone surrogates, are replaced, and so is what `BoundedJson` replaces.
+
+    Args:
+        stream: the content.
+        bytewise_from: from where a read gives one byte.
+        tell: receives each value that is replaced.
 
     Attributes:
         passed: bytes that were read so far.
     """
 
-    def __init__(self, stream: IO[bytes], bytewise_from: int | None = None) -> None:
+    def __init__(
+        self,
+        stream: IO[bytes],
+        bytewise_from: int | None = None,
+        tell: Callable[[OddValue], None] = lambda _: None,
+    ) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._escapes = PairedEscapes()
+        self._bounds = BoundedJson(tell)
         self._bytewise_from = bytewise_from
         self._pending = b""
         self.passed = 0
@@ -321,5 +340,6 @@ class Utf8:
             else:
                 text = self._decoder.decode(raw, final=not raw).encode("utf-8", "replace")
             text = self._escapes.mend(text.translate(_BLANKS), is_last=not raw)
+            text = self._bounds.mend(text, is_last=not raw)
             if text or not raw:
                 return text

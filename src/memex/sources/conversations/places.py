@@ -16,6 +16,15 @@ from typing import IO, cast
 import zstandard
 
 from memex.errors import UnknownFormat
+from memex.sources.conversations.encodings import (
+    WINDOWS,
+    encoding_of,
+    ends_lines_with_cr,
+    has_only_wrong_bytes,
+    is_windows,
+    recoded,
+    with_line_feeds,
+)
 from memex.sources.conversations.files import ExportFile
 from memex.sources.conversations.formats.readers import formats, reader_of
 from memex.sources.conversations.known import known, shards
@@ -47,11 +56,13 @@ class Survey:
         found: what can be read: in the order that was given, then the files of a folder by name before its folders.
         skips: what is not read, each with the reason and a way on.
         names: of all files that were looked at.
+        warnings: what a person should look at, of files that are read.
     """
 
     found: list[Found] = field(default_factory=list)
     skips: list[LeftOut] = field(default_factory=list)
     names: int = 0
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def size_bytes(self) -> int:
@@ -236,6 +247,16 @@ class _Places:
         """Put a file where it belongs by its content."""
         try:
             reader, head = reader_of(file)
+            if reader is not None and ends_lines_with_cr(head.start):
+                file = ExportFile(file.name, file.size_bytes, partial(_open_with_line_feeds, file))
+                reader, head = reader_of(file)
+            if reader is not None and has_only_wrong_bytes(head.start) and _is_windows(file):
+                file = ExportFile(file.name, file.size_bytes, partial(_open_windows, file))
+                reader, head = reader_of(file)
+                self._survey.warnings.append(
+                    f"{file.name}: it is not UTF-8, and was read as Windows-1252 (Latin-1). If letters are wrong, "
+                    "save it as UTF-8 and import it again."
+                )
         except BROKEN as error:
             self._skip("unreadable", file.name, f"It cannot be read: {_reason(error)}.")
             return
@@ -254,14 +275,28 @@ class _Places:
 
 
 def _open(opened: partial[IO[bytes]], start: bytes) -> IO[bytes]:
-    """Open a file, and unpack what Zstandard packed."""
+    """Open a file, unpack what Zstandard packed, and give UTF-16 and UTF-32 as UTF-8."""
     stream = opened()
     if start != _ZSTD:
-        return stream
+        encoding = encoding_of(start)
+        return recoded(stream, encoding) if encoding else stream
     unpacked = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW).stream_reader(
         stream, read_across_frames=True, closefd=True
     )
     return cast("IO[bytes]", _Zstd(unpacked))
+
+
+def _open_windows(file: ExportFile) -> IO[bytes]:
+    return recoded(file.open(), WINDOWS)
+
+
+def _open_with_line_feeds(file: ExportFile) -> IO[bytes]:
+    return with_line_feeds(file.open())
+
+
+def _is_windows(file: ExportFile) -> bool:
+    with file.open() as stream:
+        return is_windows(stream)
 
 
 def _open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:

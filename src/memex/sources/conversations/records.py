@@ -52,6 +52,8 @@ class ReadConversation:
         key: the provider's id of the conversation.
         project: a label, such as the last folder of the working directory.
         account: the account that the export belongs to, if it names one.
+        folder: the working directory, as `clean_folder` returns it.
+        branch: that was checked out last.
         continues: only what was added since a bookmark is given; the conversation has older messages.
         messages: in the order of the conversation: the active branch in its order, every other branch after
             the message that it leaves. To be consumed before the next conversation is asked for.
@@ -65,6 +67,8 @@ class ReadConversation:
     account: str | None
     messages: Iterable[ReadMessage]
     continues: bool = False
+    folder: str = ""
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

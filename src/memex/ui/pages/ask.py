@@ -5,8 +5,17 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query, Response
 
-from memex.errors import FileNotFound, Refused, VersionNotFound
+from memex.errors import (
+    ConversationNotFound,
+    DocumentNotFound,
+    FileNotFound,
+    ProjectNotFound,
+    Refused,
+    VersionNotFound,
+)
+from memex.service.documents.results import project_of
 from memex.service.tools.context import DEFAULT_BUDGET, MAX_HOPS, MIN_BUDGET
+from memex.store.documents.records import parse_document_path
 from memex.ui.highlighting import marked_spans
 from memex.ui.page import Page, PageRequest, page_router
 
@@ -23,6 +32,8 @@ REASONS = {
     "neighbour": "stands beside a passage that matches",
     "pinned": "pinned",
     "recent": "written lately",
+    "conversation": "said in an old conversation",
+    "document": "written in a document",
 }
 
 
@@ -30,6 +41,21 @@ OMISSIONS = {
     "budget": "there was no room for it",
     "relevance": "it is too weak beside the best",
     "duplicate": "its text stands in the context already",
+    "nothing_fits": "nothing fits the question well enough",
+}
+
+# Why the band of a confidence is higher than its score says, by `lifted_by`.
+LIFTS = {
+    "few_passages": "this memory is small",
+    "intent": "the question asks for a list, or about oneself",
+    "days": "the question names days",
+    "path": "the question names a path",
+    "statements": "a statement has the theme of the question",
+    "stop_words": "the question has stop words alone",
+    "long_question": "the question is long",
+    "remark": "the text asks no question",
+    "language": "only English questions to English memories are judged",
+    "model": "a model chose the passages",
 }
 
 
@@ -41,9 +67,18 @@ async def ask(
     hops: Annotated[int, Query(ge=0, le=MAX_HOPS)] = 1,
     project: Annotated[str, Query(max_length=200)] = "",
     planner: Literal["", "builtin"] = "",
+    conversations: bool | None = None,
+    documents: bool | None = None,
 ) -> Response:
-    """Return what memory_context would give an agent for a question, and where each passage stands."""
+    """Return what memory_context would give an agent for a question, and where each passage stands.
+
+    With `conversations` and `documents` the context also holds passages of these; without both, what the settings
+    say.
+    """
     answer, files, error = None, [], None
+    included = [
+        name for name, wanted in (("conversations", conversations), ("documents", documents)) if wanted
+    ]
     if query.strip():
         given = {
             "query": query,
@@ -51,6 +86,7 @@ async def ask(
             "max_hops": hops,
             "project": project or None,
             "planner": planner or None,
+            "include": included or None,
         }
         try:
             answer = await page.execute("memory_context", given)
@@ -62,7 +98,15 @@ async def ask(
         "ask.html",
         block="answer",
         status=422 if error is not None and not page.is_partial else 200,
-        asked={"query": query, "budget": budget, "hops": hops, "project": project, "planner": planner},
+        asked={
+            "query": query,
+            "budget": budget,
+            "hops": hops,
+            "project": project,
+            "planner": planner,
+            "conversations": conversations,
+            "documents": documents,
+        },
         model=_model_of(page),
         omissions=OMISSIONS,
         budgets=(MIN_BUDGET, MAX_SHOWN_BUDGET),
@@ -71,6 +115,7 @@ async def ask(
         files=files,
         error=error,
         reasons=REASONS,
+        lifts=LIFTS,
         used_reasons=Counter(source["reason"] for source in answer["sources"]) if answer else {},
         tokens=round(answer["budget"]["used"] / CHARS_PER_TOKEN) if answer else 0,
     )
@@ -84,6 +129,10 @@ def _model_of(page: PageRequest) -> str | None:
 
 async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
     """Return a source with the part of its file around the chosen spans; no text if the version was erased."""
+    if source["reason"] == "conversation":
+        return await _laid_out_message(page, source)
+    if source["reason"] == "document":
+        return await _laid_out_document(page, source)
     place = {"path": source["path"], "version": source["version"]}
     try:
         read = await page.execute("memory_read", place)
@@ -91,3 +140,39 @@ async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]
         return source | {"title": source["path"], "parts": []}
     spans = [(span["start"], span["end"]) for span in source["spans"]]
     return source | {"title": read["title"], "parts": marked_spans(read["content"], spans)}
+
+
+async def _laid_out_document(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source that is a document, with the part of its text around the chosen spans."""
+    mount, root, path = parse_document_path(source["path"]) or ("", "", "")
+    asked = {"root": root, "path": path, "project": project_of(mount)}
+    try:
+        read = await page.memex.documents.read(page.context, asked)
+    except (DocumentNotFound, ProjectNotFound):
+        return source | {"title": source["path"], "parts": []}
+    if read["document"]["version"] != source["version"]:  # pushed again since
+        return source | {"title": source["path"], "parts": []}
+    spans = [(span["start"], span["end"]) for span in source["spans"]]
+    return source | {"title": read["document"]["title"], "parts": marked_spans(read["text"], spans)}
+
+
+async def _laid_out_message(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source that is a message, with the part of its text around the chosen spans."""
+    conversation, _, number = source["path"].removeprefix("conversations/").partition("#")
+    given = {"reference": source["path"], "around": 0, "limit": 1, "all_branches": True}
+    try:
+        read = await page.memex.conversations.read(page.context, given)
+    except ConversationNotFound:  # deleted since the context was made
+        return source | {"title": source["path"], "parts": []}
+    [message] = read["messages"]
+    spans = [(span["start"], span["end"]) for span in source["spans"]]
+    return source | {
+        "title": read["conversation"]["title"],
+        "message": {
+            "conversation": conversation,
+            "number": number,
+            "role": message["role"],
+            "said_at": message["said_at"],
+        },
+        "parts": marked_spans(message["text"], spans),
+    }

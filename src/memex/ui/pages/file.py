@@ -30,9 +30,11 @@ async def show_file(page: Page, path: PathQuery, version: Version = None) -> Res
     found = (
         await page.execute("memory_links", {"path": path, "direction": "in"}) if is_newest else {"links": []}
     )
+    cited = [link for link in read["links"] if link.get("kind") == "evidence"]
     return page.render(
         "file.html",
-        file=read,
+        file=read | {"links": [link for link in read["links"] if link not in cited]},
+        citations=len(cited),
         text=await laid_out(read),
         newest=newest[0] if newest else None,
         is_newest=is_newest,

@@ -13,6 +13,7 @@ from memex.ui.pages.first_minute.connect import OWN_PROGRAM, connect_values
 router = page_router("/memory")
 
 FILES = 100  # on one page
+TOPICS = 30  # of most files
 NOTHING: dict[str, Any] = {"mounts": [], "parents": [], "folders": [], "files": [], "next_cursor": None}
 
 
@@ -37,10 +38,12 @@ class FileListFilters(ListFilters):
 async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> Response:
     """Return the folders, and the files that pass the filters; each of them is in the address."""
     found = await _browse(page, query)
+    topics = (await page.memex.topics(page.context, limit=TOPICS))["topics"]
     return page.render(
         "memory.html",
         block="files",
         found=found,
+        topics=[one for one in topics if one["files"]],
         folder=query.folder,
         filters=query.named,
         is_filtered=any(query.named.values()),

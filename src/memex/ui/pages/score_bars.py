@@ -23,14 +23,20 @@ class ScoreBars:
 def score_bars(matches: Sequence[Mapping[str, Any]]) -> list[ScoreBars]:
     """Return the bars of hits, by the member `match` of each.
 
+    Where token states were compared, each match has its share of words, and its value has the rest from meaning.
     A blended score is the score by words as a share of the best one, and a value for nearness on top. The best
     score by words is not in each answer: a hit that vectors did not find, or the first by words, gives it away.
     """
+    if any(match.get("interaction") is not None for match in matches):
+        return _normalized([_evidence(match) for match in matches])
     is_fused = any(match["fused"] is not None for match in matches)
     top = max((match["score"] for match in matches), default=0) if not is_fused else _top_by_words(matches)
     if top is None:
         return [ScoreBars(None, None, None) for _ in matches]
-    parts = [_parts(match, top) for match in matches]
+    return _normalized([_parts(match, top) for match in matches])
+
+
+def _normalized(parts: Sequence[tuple[float, float, float | None]]) -> list[ScoreBars]:
     best = max((words + neighbours + (meaning or 0.0) for words, neighbours, meaning in parts), default=0.0)
     return [
         ScoreBars(words / best, neighbours / best, None if meaning is None else meaning / best)
@@ -38,6 +44,14 @@ def score_bars(matches: Sequence[Mapping[str, Any]]) -> list[ScoreBars]:
         else ScoreBars(0.0, 0.0, meaning)
         for words, neighbours, meaning in parts
     ]
+
+
+def _evidence(match: Mapping[str, Any]) -> tuple[float, float, float | None]:
+    share, score = match["share"] or 0.0, match["score"]
+    own, lent = (
+        sum(match[name].values()) / score * share if score else 0.0 for name in ("terms", "borrowed")
+    )
+    return own, lent, max(0.0, match["fused"] - share)
 
 
 def _top_by_words(matches: Sequence[Mapping[str, Any]]) -> float | None:

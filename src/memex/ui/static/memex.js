@@ -96,7 +96,7 @@
     for (const input of form.querySelectorAll("[data-max-bytes]")) {
       const most = Number(input.dataset.maxBytes);
       if ([...input.files].some((file) => file.size > most)) {
-        say(`The file is larger than ${most / 1048576} MiB. Import the folders of the vault one at a time.`, 0);
+        say(`The file is larger than ${most / 1048576} MiB. ${form.dataset.tooLarge}`, 0);
         return;
       }
     }
@@ -130,7 +130,7 @@
     const isLines = () => (request.getResponseHeader("content-type") || "").startsWith("application/x-ndjson");
     request.upload.addEventListener("progress", (sending) => {
       const share = sending.lengthComputable ? Math.floor((10 * sending.loaded) / sending.total) * 10 : 0;
-      say(share < 100 ? `${share} % are sent.` : "The zip is sent. Its files are read.", share < 100 ? share : null);
+      say(share < 100 ? `${share} % are sent.` : "The file is sent, and is read now.", share < 100 ? share : null);
     });
     request.addEventListener("progress", () => isLines() && take());
     request.addEventListener("load", () => {
@@ -140,7 +140,7 @@
     });
     request.addEventListener("loadend", () => {
       if (isLines() ? isDone : request.status) return;
-      say("The connection was lost. Import the zip again: what is stored already stays the same.", 0);
+      say("The connection was lost. Import the file again: what is stored already stays the same.", 0);
       enable(true);
     });
     request.open("POST", form.action);

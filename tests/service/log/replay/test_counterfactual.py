@@ -58,6 +58,7 @@ def modelled(database: Database, chat: ChatModel, **options: Any) -> Service:
     return Service(database, max_files=100, planning=Planners(planner, planner))
 
 
+@pytest.mark.slow
 async def test_a_real_clients_call_gives_the_same_bytes(
     plain: Service, alice: Caller, chat: ChatModel, model_server: ModelServer
 ) -> None:

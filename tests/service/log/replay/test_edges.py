@@ -80,6 +80,7 @@ async def test_an_empty_mount_has_its_language(database: Database, caller_of: Ca
     assert [result.difference for result in results] == [None, None]
 
 
+@pytest.mark.slow
 async def test_a_long_text_is_read_in_the_parts_of_then(database: Database, alice: Caller) -> None:
     """Parts are read without tools; that says nothing of what the model manages, and so of their number."""
 

@@ -64,6 +64,7 @@ def test_repeated_words_count_once() -> None:
 
 
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
+@pytest.mark.slow
 def test_passages_of_people_are_indexed_whole() -> None:
     """No passage of two public vaults and of LoCoMo loses a word, so each score is as without the bound."""
     changed = {

@@ -108,6 +108,20 @@ def test_a_task_that_is_done_is_closed() -> None:
         assert found.outcome == "closes", new
 
 
+def test_a_word_in_a_compound_or_before_an_amount_ends_nothing() -> None:
+    """`The cut-over needs a window` does not end the task to rehearse it; `the cut-over is over` does."""
+    task = seen("rehearse the cut-over with the harbour on 8 December.", "pending")
+    for new in (
+        "The cut-over needs a read-only window of 40 minutes.",
+        "The cut-over moves over 500 bookings.",
+        "Chiara takes over the cut-over with the harbour.",
+    ):
+        assert not seen(new).is_closing, new
+        found = relate(seen(new), task)
+        assert found is None or found.outcome == "rival", new
+    assert seen("The cut-over with the harbour is over.").is_closing
+
+
 def test_a_hypothesis_or_an_exception_changes_nothing() -> None:
     """Nor does what was, once."""
     for new in GUARDED:

@@ -130,7 +130,19 @@ def test_value_behind_the_name_of_its_secret_is_withheld() -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", ["password ", "code ", "pin is ", "the key: ", "login / ", "1-", "4471 is my ", "a"]
+    "seed",
+    [
+        "password ",
+        "code ",
+        "pin is ",
+        "the key: ",
+        "login / ",
+        "1-",
+        "4471 is my ",
+        "a",
+        "password=",
+        "api_key=x1",
+    ],
 )
 def test_finding_secrets_takes_linear_time(seed: str) -> None:
     """Four times the characters, of anything, take about four times as long."""

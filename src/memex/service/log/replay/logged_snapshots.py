@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from memex.service.included.sections import OPERATION
 from memex.service.snapshots import CallSnapshots, Consistency, MemoryView, parse_time
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement
@@ -16,6 +17,7 @@ from memex.store.snapshot.reads import NO_READS, Reads
 from memex.subagent.memory_tools import MemorySnapshot
 
 State = Mapping[str, int]
+BESIDE_MEMORY = (MODEL_REQUEST, OPERATION)  # operations inside a call that read no memory
 
 
 def states(operation: Operation) -> list[State]:
@@ -55,7 +57,11 @@ def access_of(access: Access, operation: Operation) -> Access:
 def near_spans(logged: Any) -> list[NearSpan] | None:
     """Return what a vector search found, as the log has it."""
     found = (logged or {}).get("near")
-    return None if found is None else [NearSpan(path, (start, end), far) for path, start, end, far in found]
+    return (
+        None
+        if found is None
+        else [NearSpan(path, (start, end), *compared) for path, start, end, *compared in found]
+    )
 
 
 class LoggedSnapshots:
@@ -174,4 +180,4 @@ def _seen_by(operation: Operation) -> list[tuple[State | None, dict[str, Any] | 
     """Return the states and responses of what read memory in a call: the operations inside, or the call itself."""
     if not operation.inner:
         return [(operation.state, (operation.response or {}).get("result"))]
-    return [(one.state, one.response) for one in operation.inner if one.kind != MODEL_REQUEST]
+    return [(one.state, one.response) for one in operation.inner if one.kind not in BESIDE_MEMORY]

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import MemexError
+from memex.service.distil.tool import DISTIL
 from memex.service.log.replay.compare import ChangedPart, Difference, changed_parts, difference
 from memex.service.log.replay.logged_snapshots import access_of
 from memex.service.log.replay.rerun import (
@@ -23,7 +24,7 @@ from memex.service.log.replay.verify import find_log_damage, find_revision_damag
 from memex.store.access import Access
 from memex.store.database import Database
 from memex.store.log.call import InnerOperation, digest
-from memex.store.log.operations import MODEL_REQUEST, to_storable
+from memex.store.log.operations import MODEL_REQUEST, OMITTED, to_storable
 from memex.store.records import Operation
 from memex.subagent.engine import ENGINE
 
@@ -73,13 +74,16 @@ class ReplayResult(BaseModel):
     logged_ms: float
 
 
-async def replay(database: Database, access: Access, logged: LoggedCall) -> ReplayResult:
+async def replay(
+    database: Database, access: Access, logged: LoggedCall, *, beside: Access | None = None
+) -> ReplayResult:
     """Run a call again as it was, offline, and compare its answer byte for byte.
 
     Args:
         database: the database that holds the revisions.
         access: the access of the caller; nothing beyond it is read.
         logged: the call.
+        beside: as for `rerun`.
 
     Raises:
         ValidationFailed: there is nothing of this call to run again.
@@ -94,7 +98,7 @@ async def replay(database: Database, access: Access, logged: LoggedCall) -> Repl
         damaged = await find_revision_damage(database, access_of(access, operation), operation)
         found = next(iter(damaged), None)
     try:
-        again = await rerun(database, access, logged, logged_options(logged))
+        again = await rerun(database, access, logged, logged_options(logged), beside=beside)
     except MemexError as error:
         if found is None:
             raise
@@ -128,8 +132,11 @@ async def replay(database: Database, access: Access, logged: LoggedCall) -> Repl
 
 
 def logged_options(logged: LoggedCall) -> RerunOptions:
-    """Return what a call was run with: the rules, or its model's answers as the log has them."""
-    if "model" not in (logged.operation.config or {}):
+    """Return what a call was run with: the rules, or its model's answers as the log has them.
+
+    Of a call that distilled, the log has what a model chose, and no answer of it.
+    """
+    if "model" not in (logged.operation.config or {}) or logged.operation.kind == DISTIL.name:
         return builtin_options(logged)
     from memex.subagent.model.recorded import recorded_planner, recording_of  # noqa: PLC0415  # a second of loading
 
@@ -152,8 +159,14 @@ def _items(result: dict[str, Any]) -> list[str]:
 
 
 def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
-    """Return where the operations inside a call, or its answer, first differ from the log."""
-    for one, now in zip_longest(operation.inner, again.inner):
+    """Return where the operations inside a call, or its answer, first differ from the log.
+
+    A passage beside memory whose text is gone comes first: without it no answer can be the same.
+    """
+    for passage in again.erased:
+        return Difference(what="erased", where=passage, logged="a text", now=None)
+    compared = [one for one in operation.inner if not _is_omitted(one)]
+    for one, now in zip_longest(compared, again.inner):
         if found := _operation_difference(one, now):
             return found
     result = (operation.response or {}).get("result")
@@ -168,6 +181,11 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
             now=digest(again.result).hex(),
         )
     return None
+
+
+def _is_omitted(one: Operation) -> bool:
+    """Whether an operation is a request to a model that is not made again, since the log has no answer to it."""
+    return one.kind == MODEL_REQUEST and OMITTED in one.request
 
 
 def _operation_difference(one: Operation | None, now: InnerOperation | None) -> Difference | None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from memex.call_context import CallContext
@@ -67,7 +68,7 @@ async def replay_call(
         if not may_restore:
             raise LimitExceeded(error.message, hint=RESTORED_HINT, **error.details) from None
         async with _throwaway_database(service, caller, logged) as access:
-            return await replay(service.database, access, logged)
+            return await replay(service.database, access, logged, beside=caller.access)
 
 
 async def replay_bundle(service: Service, bundle: Bundle) -> ReplayResult:
@@ -170,17 +171,18 @@ async def _changed(
 ) -> ChangedResult:
     by = apply_change(logged, change, planner=planner, query_embedder=QueryEmbedder(service.embedder, "auto"))
     # Twice, for its time: the first run finds nothing in any cache, and whatever came after it would seem faster.
-    await rerun(service.database, access, logged, logged_options(logged))
-    before = await rerun(service.database, access, logged, logged_options(logged))
+    again = partial(rerun, service.database, access, logged, beside=caller.access)
+    await again(logged_options(logged))
+    before = await again(logged_options(logged))
     is_replayed = digest(before.result) == logged.operation.result_sha256
     if planner is None and by.query_embedder is None:
-        after = await rerun(service.database, access, logged, by)
+        after = await again(by)
         return compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
     given = {"tool_call_id": logged.operation.tool_call_id} | change.named
     async with service.recorder.recorded(caller, REPLAY, given) as log:
         day = datetime.now(UTC).date()
         by = by.paid_by(TenantSpending(service.database, caller.access, day, service.planners.daily_usd))
-        after = await rerun(service.database, access, logged, by, record=log.call.record)
+        after = await again(by, record=log.call.record)
         made = compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
         summary = made.model_dump(mode="json", exclude={"diff"})
         await log.add("answered", CallAnswer(summary, given, summary, planner.config if planner else None))

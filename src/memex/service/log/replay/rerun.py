@@ -8,17 +8,22 @@ from functools import partial
 from typing import Any
 
 from memex.errors import OperationNotFound, ValidationFailed
+from memex.service.distil.tool import DISTIL
+from memex.service.included.kinds import KINDS
+from memex.service.included.sections import LiveSections, RecordedSections, included_names
 from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of
 from memex.service.planners import Planners
+from memex.service.projects.store_memory import STORE
 from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
+from memex.service.search.links import LINKS
 from memex.service.snapshots import LiveSnapshots, Snapshots
 from memex.service.tools.call_locks import CallLocks
-from memex.service.tools.context import CONTEXT
-from memex.service.tools.files import FIND, LINKS, LIST, READ
-from memex.service.tools.registry import TOOLS
+from memex.service.tools.context import CONTEXT, MIN_CONFIDENCE
+from memex.service.tools.files import FIND, LIST, READ
+from memex.service.tools.registry import BY_NAME
 from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool_context import ToolContext
-from memex.settings import SearchMode
+from memex.settings import FindMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database, rows
 from memex.store.log import operations as log
@@ -26,15 +31,16 @@ from memex.store.log.call import Call, CallAnswer, CallRecord, CallRequest, Inne
 from memex.store.paths import check_tool_call_id
 from memex.store.records import FileChange, Operation, Status
 from memex.store.search.analyzer import Analyzer
-from memex.store.writes.draft import Commit, Draft, Preview
+from memex.store.writes.draft import Commit, Draft, Preview, StatementsOfChanges
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.rendering import logged_rendering
 from memex.subagent.engine import planner_version_of
+from memex.subagent.judgement import ENGLISH
 from memex.subagent.limits import Spending, UnlimitedSpending
 from memex.subagent.planner import Planner
 
 READ_TOOLS = (FIND.name, READ.name, LIST.name, LINKS.name)
-REPLAYED = (CONTEXT.name, REMEMBER.name, *READ_TOOLS)
+REPLAYED = (CONTEXT.name, REMEMBER.name, STORE.name, DISTIL.name, *READ_TOOLS)
 ANSWERED = ("answered", "committed", "dry_run")
 
 
@@ -95,12 +101,14 @@ class Rerun:
         result: its answer.
         logged: its answer as the log would keep it.
         duration_ms: the duration of the whole call.
+        erased: passages beside memory that the call found, and whose texts are gone.
     """
 
     call: Call
     result: dict[str, Any]
     logged: dict[str, Any]
     duration_ms: float
+    erased: Sequence[str] = ()
 
     @property
     def inner(self) -> Sequence[InnerOperation]:
@@ -115,6 +123,7 @@ async def rerun(
     options: RerunOptions,
     *,
     record: CallRecord | None = None,
+    beside: Access | None = None,
 ) -> Rerun:
     """Run a call again in the states that it saw: by its tool, as a live call, over parts that write nothing.
 
@@ -124,6 +133,7 @@ async def rerun(
         logged: the call, one that was answered.
         options: what it is run with.
         record: gets the operations inside as they end; by default it is new.
+        beside: under which what the call included beside memory is read, if not under `access`.
 
     Raises:
         ValidationFailed: there is nothing of this call to run again.
@@ -135,13 +145,14 @@ async def rerun(
     if operation.kind not in REPLAYED:
         raise _not_replayable(operation.kind)
     started_s = time.perf_counter()
-    tool = TOOLS[operation.kind]
+    tool = DISTIL if operation.kind == DISTIL.name else BY_NAME[operation.kind]
     arguments = tool.parse({**operation.request, **options.arguments})
     request = CallRequest(
         operation.tool_call_id, operation.kind, arguments.canonical(), operation.principal, logged.now
     )
     call = Call(request, record or CallRecord())
     kept = _KeptAnswer()
+    recorded = RecordedSections(KINDS, database, beside or access, operation, call)
     own = access_of(access, operation)
     work = ToolContext(
         access=own,
@@ -154,11 +165,16 @@ async def rerun(
         spending=options.spending,
         call_locks=CallLocks(),
         database=database,
+        sections=LiveSections(KINDS, database, access, call, included_names(operation))
+        if options.is_elsewhen
+        else recorded,
         rendering=logged_rendering(operation.engine, operation.config),
+        min_confidence=(operation.config or {}).get(MIN_CONFIDENCE),
+        logged_config=operation.config or {},
     )
     result = await tool.run(work, arguments)
     duration_ms = (time.perf_counter() - started_s) * 1000
-    return Rerun(call, result, kept.response, duration_ms)
+    return Rerun(call, result, kept.response, duration_ms, tuple(recorded.erased))
 
 
 def _snapshots(database: Database, own: Access, operation: Operation, options: RerunOptions) -> Snapshots:
@@ -205,7 +221,12 @@ class _ReplayDraft(Draft):
         """Return what the call would have written."""
         return await self.preview_at(self._state_seen)
 
-    async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:  # noqa: ARG002
+    async def commit(
+        self,
+        call: Call,  # noqa: ARG002
+        answer: Callable[[tuple[FileChange, ...]], CallAnswer],
+        beside: StatementsOfChanges | None = None,  # noqa: ARG002
+    ) -> Commit:
         """Return what the call would have written, and keep its answer."""
         changes = (await self.preview()).changes
         made = answer(changes)
@@ -219,7 +240,14 @@ class _LoggedEmbedding:
     def __init__(self, logged: LoggedCall) -> None:
         self._logged = logged
 
-    async def of(self, query: str, mode: SearchMode | None, call: Call) -> QueryEmbeddings:  # noqa: ARG002
+    async def of(
+        self,
+        query: str,  # noqa: ARG002
+        mode: FindMode | None,  # noqa: ARG002
+        call: Call,  # noqa: ARG002
+        *,
+        language: str = ENGLISH,  # noqa: ARG002
+    ) -> QueryEmbeddings:
         """Return the code that the answer bears, if no embedder said what its query means."""
         config = self._logged.operation.config or {}
         code: str | None = self._logged.result.get("degraded")

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, string, strings
+from memex.sources.conversations.cleaning import (
+    clean,
+    clean_branch,
+    clean_folder,
+    clean_title,
+    last_folder,
+    parse_time,
+    string,
+    strings,
+)
 from memex.sources.conversations.files import JsonLines, Position
 from memex.sources.conversations.formats.typed import of_claude_code
 from memex.sources.conversations.reader import FileHead, ReadableFile, make_bookmark
@@ -38,7 +47,7 @@ class ClaudeCode:
     """The reader of Claude Code's transcripts."""
 
     kind = "claude_code"
-    version = 1
+    version = 2
     label = "Claude Code transcripts"
     export_hint = "Claude Code: give the folder ~/.claude/projects, or a file in it."
 
@@ -83,6 +92,8 @@ class ClaudeCode:
             account=None,
             messages=self._messages(lines, session, include, report),
             continues=session.is_resumed,
+            folder=clean_folder(session.folder),
+            branch=session.branch,
         )
 
     def _messages(
@@ -116,6 +127,7 @@ class _Session:
     session_id: str | None = None
     agent_id: str | None = None
     folder: str | None = None
+    branch: str = ""
     first_time: object = None
     last_time: object = None
     tips: dict[str, list[str]] = field(default_factory=dict)
@@ -133,6 +145,7 @@ class _Session:
             "session_id": self.session_id,
             "agent_id": self.agent_id,
             "folder": self.folder,
+            "branch": self.branch,
             "times": [time if isinstance(time, str) else None for time in (self.first_time, self.last_time)],
             "trees": {root: {tip: answered.get(tip) for tip in tips} for root, tips in trees},
         }
@@ -147,6 +160,7 @@ class _Session:
             session_id=state["session_id"],
             agent_id=state["agent_id"],
             folder=state["folder"],
+            branch=state["branch"],
             first_time=first,
             last_time=last,
             is_resumed=True,
@@ -189,6 +203,8 @@ def _survey(lines: JsonLines, session: _Session) -> _Session:
             session.agent_id = line["agentId"] if isinstance(line.get("agentId"), str) else None
         if session.folder is None and isinstance(line.get("cwd"), str):
             session.folder = line["cwd"]
+        if isinstance(line.get("gitBranch"), str):
+            session.branch = clean_branch(line["gitBranch"])
         parent = line.get("parentUuid") or line.get("logicalParentUuid")
         parent = parent if isinstance(parent, str) and parent != uuid else None
         session.parents.setdefault(uuid, parent)

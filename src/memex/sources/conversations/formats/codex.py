@@ -8,7 +8,15 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, string
+from memex.sources.conversations.cleaning import (
+    clean,
+    clean_branch,
+    clean_folder,
+    clean_title,
+    last_folder,
+    parse_time,
+    string,
+)
 from memex.sources.conversations.files import ExportFile, JsonLines, Position
 from memex.sources.conversations.formats.codex_lines import Form, Line, is_known, is_needed, said_in, unwrap
 from memex.sources.conversations.reader import FileHead, FileLink, ReadableFile, make_bookmark
@@ -24,7 +32,7 @@ class Codex:
     """The reader of Codex's rollouts."""
 
     kind = "codex_cli"
-    version = 1
+    version = 2
     label = "Codex rollouts"
     export_hint = "Codex: give the folder ~/.codex/sessions, or a file in it (.jsonl or .jsonl.zst)."
 
@@ -72,6 +80,8 @@ class Codex:
             account=None,
             messages=self._messages(chain, thread, progress, include, report),
             continues=progress.is_resumed,
+            folder=clean_folder(thread.folder),
+            branch=thread.branch,
         )
 
     def _messages(
@@ -244,6 +254,7 @@ class _Thread:
     title: str | None = None
     first_words: str | None = None
     folder: str | None = None
+    branch: str = ""
     is_paginated: bool = False
     is_subagent: bool = False
     first_time: object = None
@@ -286,7 +297,7 @@ class _Thread:
         )
 
 
-_KEPT = ("id", "title", "first_words", "folder", "is_paginated", "is_subagent")
+_KEPT = ("id", "title", "first_words", "folder", "branch", "is_paginated", "is_subagent")
 
 
 @dataclass(slots=True)
@@ -356,6 +367,8 @@ def _take_meta(thread: _Thread, meta: dict[str, Any]) -> None:
         thread.id = meta["id"]
     if isinstance(meta.get("cwd"), str):
         thread.folder = meta["cwd"]
+    if isinstance(git := meta.get("git"), dict):
+        thread.branch = clean_branch(git.get("branch"))
     origin = meta.get("source")
     thread.is_subagent = isinstance(origin, dict) and "subagent" in origin
     thread.is_paginated = meta.get("history_mode") == "paginated"

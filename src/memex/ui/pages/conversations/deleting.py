@@ -31,7 +31,7 @@ async def ask_to_delete(
 @router.post("/delete")
 async def delete_conversations(page: Page) -> Response:
     """Delete what the page showed, and lead to the receipt; if something else would go now, show that first."""
-    asked = {name: page.form.get(name, "") for name in ("id", "source", "before")}
+    asked = {name: page.form.get(name, "") for name in ("id", "source", "before", "with_memory")}
     counted = await _delete(page, asked, is_trial=True)
     if page.form.get("counted") != _amount(counted):
         return _confirmation(page, asked, counted, status=409)
@@ -58,6 +58,7 @@ async def _delete(page: PageRequest, asked: Mapping[str, str], *, is_trial: bool
         "source": asked["source"] or None,
         "before": day_in(asked["before"]),
         "dry_run": is_trial,
+        "with_memory": asked.get("with_memory") == "true",
     }
     return await page.memex.conversations.delete(page.context, given)
 
@@ -77,4 +78,5 @@ def _confirmation(
 
 def _amount(counted: Mapping[str, Any]) -> str:
     """Return how much a receipt or a trial names, to compare it with another one."""
-    return "-".join(str(counted[name]) for name in ("conversations", "messages", "text_bytes"))
+    named = [str(counted[name]) for name in ("conversations", "messages", "text_bytes")]
+    return "-".join([*named, str(len(counted["statements"]))])

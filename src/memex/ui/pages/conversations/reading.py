@@ -8,10 +8,11 @@ from fastapi import Query, Response
 
 from memex.errors import LimitExceeded
 from memex.sources.conversations.formats.readers import readers
+from memex.store.conversations.records import parse_reference
 from memex.store.text_pool import offload
 from memex.ui.filters import ListFilters, ShortText, day_in
 from memex.ui.markdown import RenderedText, render_messages, stored_text
-from memex.ui.page import Page, page_router
+from memex.ui.page import Page, PageRequest, page_router
 
 router = page_router("/conversations")
 
@@ -82,12 +83,14 @@ async def show_thread(
         },
     )
     messages = read["messages"]
+    resting = await _resting(page, conversation_id)
     numbers = [one["number"] for one in messages]
     ahead = numbers.index(centre) if centre in numbers else 0
     return page.render(
         "conversations_thread.html",
         thread=read["conversation"],
         messages=await _laid_out(messages, None if alone else MAX_SHOWN_CHARS),
+        resting=resting,
         marked=message,
         alone=alone,
         branches=branches,
@@ -118,6 +121,19 @@ def conversation_filters(source: str, project: str, since: str, until: str) -> d
     """Return filters as the service takes them; days begin and end in UTC. Raises ValidationFailed."""
     days: dict[str, datetime | None] = {"since": day_in(since), "until": day_in(until, is_end=True)}
     return {"source": source.strip() or None, "project": project.strip() or None, **days}
+
+
+async def _resting(page: PageRequest, conversation_id: str) -> dict[int, list[dict[str, Any]]]:
+    """Return the statements of memory that were taken from a conversation, by the number of the message."""
+    found = await page.memex.conversations.evidence(page.context, f"conversations/{conversation_id}")
+    resting: dict[int, list[dict[str, Any]]] = {}
+    for statement in found["statements"]:
+        for cited in statement["evidence"]:
+            named = parse_reference(cited["message"])
+            is_own = cited["status"] in ("verified", "not_verified")
+            if is_own and named and named[0] == conversation_id and named[1]:
+                resting.setdefault(named[1], []).append(statement | {"status": cited["status"]})
+    return resting
 
 
 async def _laid_out(messages: Sequence[Mapping[str, Any]], max_chars: int | None) -> list[dict[str, Any]]:

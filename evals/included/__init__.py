@@ -1,0 +1,1 @@
+"""What memory that was made from conversations holds, beside the conversations themselves."""

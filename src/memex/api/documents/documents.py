@@ -1,0 +1,281 @@
+"""Documents from Python: `memory.documents.find("how is it deployed")`, and how a Memex is asked for them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from memex.call_context import CallContext
+from memex.service.documents.lines import to_lines
+from memex.service.documents.pushing import (
+    FinishResult,
+    ManifestResult,
+    PutDocumentsResult,
+    RemoveRootResult,
+)
+from memex.service.documents.reading import FindDocumentsResult, ListDocumentsResult, RootsResult
+from memex.service.documents.results import DocumentTextResult
+from memex.service.documents.watching import RequestSyncResult, WatchResult
+
+Document = dict[str, Any]
+
+
+class DocumentsApi(Protocol):
+    """What can be asked about documents. Each method acts for a context and answers with JSON."""
+
+    async def compare(self, context: CallContext, asked: Mapping[str, Any], lines: bytes) -> Document:
+        """Compare a page of a manifest with what is stored."""
+        ...
+
+    async def put(self, context: CallContext, asked: Mapping[str, Any], lines: bytes) -> Document:
+        """Store files of a root."""
+        ...
+
+    async def finish(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Remove what a manifest lacked, and end the sync."""
+        ...
+
+    async def watch(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Say that a client watches a root, and return when somebody last asked for a sync."""
+        ...
+
+    async def request_sync(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Ask the clients that watch roots for a sync."""
+        ...
+
+    async def roots(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return the roots with their state."""
+        ...
+
+    async def list(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return documents by root and path."""
+        ...
+
+    async def read(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return a document with its text."""
+        ...
+
+    async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return the passages that fit a query best."""
+        ...
+
+    async def remove(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Remove a root with all its documents."""
+        ...
+
+
+class Documents:
+    """The documents of one user, and of the projects that the user is a member of.
+
+    With `project` a method is about the documents of this project, and without it about the user's own.
+    """
+
+    def __init__(self, api: DocumentsApi, context: CallContext) -> None:
+        self._api = api
+        self._context = context
+
+    async def compare(
+        self,
+        root: str,
+        files: Iterable[Mapping[str, Any]],
+        *,
+        project: str | None = None,
+        client: str = "",
+        sync: int | None = None,
+        after: str | None = None,
+        until: str | None = None,
+    ) -> ManifestResult:
+        """Compare a folder with what is stored; the first page of a manifest begins a sync.
+
+        Args:
+            root: the name of the folder.
+            files: of the folder, ascending by path, each with `path` and `sha256` (of the text in UTF-8, as hex);
+                at most 50,000 in a page.
+            project: whose documents they are.
+            client: who syncs, such as a random id of the process.
+            sync: the number of the sync, for all pages but the first.
+            after: the page holds the paths behind this one.
+            until: the last path of the page, if more pages follow.
+
+        Raises:
+            SyncInProgress: another client is syncing the root.
+            SyncSuperseded: a later sync has begun.
+            Forbidden: another user owns the root.
+        """
+        asked = {
+            "root": root,
+            "project": project,
+            "client": client,
+            "sync": sync,
+            "after": after,
+            "until": until,
+        }
+        done = await self._api.compare(self._context, asked, to_lines(list(files)))
+        return ManifestResult.model_validate(done)
+
+    async def put(
+        self,
+        root: str,
+        files: Iterable[Mapping[str, Any]],
+        *,
+        project: str | None = None,
+        sync: int | None = None,
+        prune: bool = False,
+        tool_call_id: str | None = None,
+    ) -> PutDocumentsResult:
+        """Store files, each whole with its index, and all of a request or none.
+
+        Args:
+            root: the name of the folder.
+            files: at most 1,000: `path` and `sha256` with `text`, or with `renamed_from`, or `path` with
+                `is_removed`; `tags` and `changed_at` if wanted.
+            project: whose documents they are.
+            sync: the number of the sync that they belong to.
+            prune: also if more than half of the documents are gone.
+            tool_call_id: the id under which the call is logged.
+
+        Raises:
+            MostlyGone: more than half of the documents would go.
+            SyncSuperseded: a later sync has begun.
+            Forbidden: another user owns the root.
+            LimitExceeded: there would be too many documents.
+        """
+        asked = {"root": root, "project": project, "sync": sync, "prune": prune}
+        done = await self._api.put(self._under(tool_call_id), asked, to_lines(list(files)))
+        return PutDocumentsResult.model_validate(done)
+
+    async def finish(
+        self,
+        root: str,
+        sync: int,
+        *,
+        project: str | None = None,
+        prune: bool = False,
+        left_out: Mapping[str, int] | None = None,
+        examples: Sequence[Mapping[str, str]] = (),
+        patterns: Sequence[str] | None = None,
+        tool_call_id: str | None = None,
+    ) -> FinishResult:
+        """Remove what the manifest of a sync lacked, and end the sync; again while `remaining` is above 0.
+
+        `left_out` counts the files that the client left out, by reason, and `examples` are some of them with `path`
+        and `reason`. `patterns` say which files the client looks at. All three are only shown.
+
+        Raises:
+            MostlyGone: more than half of the documents are gone, and `prune` is not set.
+            SyncSuperseded: a later sync has begun.
+        """
+        asked = {
+            "root": root,
+            "project": project,
+            "sync": sync,
+            "prune": prune,
+            "left_out": dict(left_out or {}),
+            "examples": [dict(one) for one in examples],
+            "patterns": None if patterns is None else list(patterns),
+        }
+        return FinishResult.model_validate(await self._api.finish(self._under(tool_call_id), asked))
+
+    async def watch(self, root: str, *, project: str | None = None, is_over: bool = False) -> WatchResult:
+        """Say that this client watches a root, or no longer does, and return when somebody last asked for a sync.
+
+        A client asks every `next_in_s` seconds, and syncs when `wanted_at` is another time than before.
+
+        Raises:
+            DocumentNotFound: there is no such root.
+            Forbidden: another user owns the root.
+        """
+        asked = {"root": root, "project": project, "is_over": is_over}
+        return WatchResult.model_validate(await self._api.watch(self._context, asked))
+
+    async def request_sync(
+        self, *, project: str | None = None, tool_call_id: str | None = None
+    ) -> RequestSyncResult:
+        """Ask the clients that watch the roots of a project for a sync; they begin within seconds.
+
+        Without a project, the clients are asked that watch the user's own roots.
+        """
+        asked = {"project": project}
+        done = await self._api.request_sync(self._under(tool_call_id), asked)
+        return RequestSyncResult.model_validate(done)
+
+    async def roots(self, project: str | None = None) -> RootsResult:
+        """Return the roots of a project; without one the user's own, and those of all the user's projects."""
+        return RootsResult.model_validate(await self._api.roots(self._context, {"project": project}))
+
+    async def list(
+        self,
+        *,
+        project: str | None = None,
+        root: str | None = None,
+        prefix: str = "",
+        tag: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> ListDocumentsResult:
+        """Return documents by root and path, without their texts; without a project, all that the user may read."""
+        asked = {
+            "project": project,
+            "root": root,
+            "prefix": prefix,
+            "tag": tag,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        return ListDocumentsResult.model_validate(await self._api.list(self._under(tool_call_id), asked))
+
+    async def read(
+        self, root: str, path: str, *, project: str | None = None, tool_call_id: str | None = None
+    ) -> DocumentTextResult:
+        """Return a document with its text.
+
+        Raises:
+            DocumentNotFound: there is none.
+        """
+        asked = {"root": root, "path": path, "project": project}
+        return DocumentTextResult.model_validate(await self._api.read(self._under(tool_call_id), asked))
+
+    async def find(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        root: str | None = None,
+        prefix: str = "",
+        tags: Sequence[str] = (),
+        limit: int = 10,
+        tool_call_id: str | None = None,
+    ) -> FindDocumentsResult:
+        """Return the best passage of each document that fits a query, by words.
+
+        With `project`, the user's own documents and those of this project are searched; without it those of all
+        projects of the user, at most 20.
+        """
+        asked = {
+            "query": query,
+            "project": project,
+            "root": root,
+            "prefix": prefix,
+            "tags": list(tags),
+            "limit": limit,
+        }
+        return FindDocumentsResult.model_validate(await self._api.find(self._under(tool_call_id), asked))
+
+    async def remove(
+        self,
+        root: str,
+        *,
+        project: str | None = None,
+        dry_run: bool = False,
+        tool_call_id: str | None = None,
+    ) -> RemoveRootResult:
+        """Remove a root with all its documents; the files of the folder stay. `dry_run` only counts.
+
+        Raises:
+            DocumentNotFound: there is no such root.
+            Forbidden: another user owns the root.
+        """
+        asked = {"root": root, "project": project, "dry_run": dry_run}
+        return RemoveRootResult.model_validate(await self._api.remove(self._under(tool_call_id), asked))
+
+    def _under(self, tool_call_id: str | None) -> CallContext:
+        return self._context.under(tool_call_id) if tool_call_id else self._context

@@ -1,0 +1,182 @@
+"""Where work took place, from Python: `memory.work.pack("apollo")`, and how a Memex is asked for it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from memex.call_context import CallContext
+from memex.service.work.labels import LabelLinkResult, LabelsResult
+from memex.service.work.packing import PackResult
+from memex.service.work.reading import ReadFromResult, ReadingsResult
+from memex.service.work.sessions import ResolveResult, WorkSessionsResult
+from memex.subagent.work.resuming.pack import PackBudget
+
+Document = dict[str, Any]
+
+
+class WorkPlacesApi(Protocol):
+    """What can be asked about the places of work. Each method acts for a context and answers with JSON."""
+
+    async def pack(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return where work stands in a few lines for the model of a new session."""
+        ...
+
+    async def sessions(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return sessions with their places."""
+        ...
+
+    async def resolve(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return which lane hints mean."""
+        ...
+
+    async def labels(self, context: CallContext) -> Document:
+        """Return the labels of sessions."""
+        ...
+
+    async def link(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Say which project the sessions of a label belong to."""
+        ...
+
+    async def readings(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return the projects that one reads from."""
+        ...
+
+    async def read_from(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Let a project read from another one, or no more."""
+        ...
+
+
+class WorkPlaces:
+    """The part of `Work` that tells of the places of sessions."""
+
+    def __init__(self, api: WorkPlacesApi, context: CallContext) -> None:
+        self._places = api
+        self._context = context
+
+    async def pack(
+        self,
+        project: str | None = None,
+        *,
+        label: str | None = None,
+        session: str | None = None,
+        budget: PackBudget = "auto",
+        known_hash: str | None = None,
+        cwd: str | None = None,
+        repository: str | None = None,
+        branch: str | None = None,
+        title: str | None = None,
+        files: Sequence[str] | None = None,
+        words: str | None = None,
+        as_of: datetime | None = None,
+        tool_call_id: str | None = None,
+    ) -> PackResult:
+        """Return where work stands in a few lines for the model of a new session, each with its source.
+
+        Args:
+            project: a slug or a label; without it hints are enough, if they mean one lane.
+            label: what identifies the place of sessions, such as `remote:github.com/acme/apollo`.
+            session: the id of one session.
+            budget: `micro` (1,000 bytes), `normal` (2,200), `full` (3,600), or `auto`.
+            known_hash: of the pack that is known; if it is the same, the text is left out.
+            cwd: a hint, as those below: the working directory.
+            repository: its remote or its root.
+            branch: that is checked out.
+            title: of a session.
+            files: paths that the work changes.
+            words: of the task.
+            as_of: the pack as it was at this moment.
+            tool_call_id: the id under which the call is logged.
+
+        Raises:
+            ProjectNotFound: no project and no session of the user has this name.
+            ConversationNotFound: the user has no such session.
+        """
+        asked = {
+            "project": project,
+            "label": label,
+            "session": session,
+            "budget": budget,
+            "known_hash": known_hash,
+            "cwd": cwd,
+            "repository": repository,
+            "branch": branch,
+            "title": title,
+            "files": None if files is None else [*files],
+            "words": words,
+            "as_of": as_of.isoformat() if as_of else None,
+        }
+        return PackResult.model_validate(await self._places.pack(self._under(tool_call_id), asked))
+
+    async def sessions(
+        self, project: str | None = None, *, limit: int = 50, tool_call_id: str | None = None
+    ) -> WorkSessionsResult:
+        """Return sessions with label, folder, branch and last turn, the newest first."""
+        asked = {"project": project, "limit": limit}
+        found = await self._places.sessions(self._under(tool_call_id), asked)
+        return WorkSessionsResult.model_validate(found)
+
+    async def resolve(
+        self,
+        *,
+        title: str | None = None,
+        cwd: str | None = None,
+        repository: str | None = None,
+        branch: str | None = None,
+        project: str | None = None,
+        files: Sequence[str] | None = None,
+        words: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> ResolveResult:
+        """Return the one lane that hints mean, or all that they may mean; none of several is chosen."""
+        asked = {
+            "title": title,
+            "cwd": cwd,
+            "repository": repository,
+            "branch": branch,
+            "project": project,
+            "files": None if files is None else [*files],
+            "words": words,
+        }
+        return ResolveResult.model_validate(await self._places.resolve(self._under(tool_call_id), asked))
+
+    async def labels(self, *, tool_call_id: str | None = None) -> LabelsResult:
+        """Return the labels of sessions, and the project that each belongs to."""
+        return LabelsResult.model_validate(await self._places.labels(self._under(tool_call_id)))
+
+    async def link(
+        self, label: str, project: str | None = None, *, tool_call_id: str | None = None
+    ) -> LabelLinkResult:
+        """Say which project the sessions of a label belong to; without a project the link is taken away.
+
+        Raises:
+            ValidationFailed: there is no such label, or several are shown by this name.
+            ProjectNotFound: the user is not a member of such a project.
+        """
+        asked = {"label": label, "project": project}
+        return LabelLinkResult.model_validate(await self._places.link(self._under(tool_call_id), asked))
+
+    async def readings(self, project: str, *, tool_call_id: str | None = None) -> ReadingsResult:
+        """Return the projects that one reads from, of those that the user is a member of.
+
+        Raises:
+            ProjectNotFound: the user is not a member of such a project.
+        """
+        found = await self._places.readings(self._under(tool_call_id), {"project": project})
+        return ReadingsResult.model_validate(found)
+
+    async def read_from(
+        self, project: str, other: str, *, remove: bool = False, tool_call_id: str | None = None
+    ) -> ReadFromResult:
+        """Tell decisions and constraints of another project beside the work of one; with `remove`, no more.
+
+        It holds for everybody who is a member of both.
+
+        Raises:
+            ProjectNotFound: the user is not a member of both projects.
+            ValidationFailed: both are the same, or the project reads from 20 others.
+        """
+        asked = {"project": project, "other": other, "remove": remove}
+        return ReadFromResult.model_validate(await self._places.read_from(self._under(tool_call_id), asked))
+
+    def _under(self, tool_call_id: str | None) -> CallContext:
+        return self._context.under(tool_call_id) if tool_call_id else self._context

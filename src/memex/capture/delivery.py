@@ -1,0 +1,292 @@
+"""The delivery of captured events: transcripts are read on, events are posted, and the spool is empty again.
+
+One process at a time delivers, and ends with its work. A delivery that is cut off is finished by the next one: the
+events that it took wait in a file of their own, and what was stored before is known and changes nothing.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memex.api.conversations import ConversationsApi
+from memex.api.ingest.ingest import Ingest, IngestOptions
+from memex.api.work.places import WorkPlacesApi
+from memex.call_context import CallContext
+from memex.capture.transcripts import command_outcomes, readable_transcript, says_off
+from memex.errors import FileTooLarge, MemexError, SecretRefused, Unavailable, ValidationFailed
+from memex.hook.folders import describe, root_of
+from memex.hook.packs import PACK_FILE, pack_file
+from memex.hook.state import DELIVERED, DELIVERY_LOCK, SETTINGS, SPOOL, CaptureState
+from memex.projects.detection import VARIABLE, detect_project
+
+TAKEN = "spool.taken"  # what a delivery works on
+MAX_EVENTS, MAX_BATCH_BYTES = 500, 4 << 20
+MAX_SPOOL_BYTES = 256 << 20
+MAX_PACKS = 50  # kept on disk
+
+Event = dict[str, Any]
+
+
+@dataclass(slots=True)
+class DeliveryReport:
+    """What a delivery did.
+
+    Attributes:
+        refused: events that the service does not take, such as those with a malformed field.
+        unreadable: lines of the spool that are no events, as a full disk leaves them.
+        foreign: transcripts that are none of the client's own, and were not read.
+        error: the code of what stopped the delivery; the events wait for the next one.
+    """
+
+    events: int = 0
+    added: int = 0
+    messages_added: int = 0
+    refused: int = 0
+    unreadable: int = 0
+    foreign: int = 0
+    packs: int = 0
+    error: str | None = None
+    folders: dict[str, Event] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        return {name: value for name, value in asdict(self).items() if name != "folders"}
+
+
+class Delivery:
+    """Delivers what the spool holds.
+
+    Args:
+        state: the state of capture.
+        api: of the Memex that stores it.
+        context: for whom.
+        packs: puts together what the next session of a folder is given; None if nothing does.
+    """
+
+    def __init__(
+        self,
+        state: CaptureState,
+        api: ConversationsApi,
+        context: CallContext,
+        packs: WorkPlacesApi | None = None,
+    ) -> None:
+        self._state, self._api, self._context, self._packs = state, api, context, packs
+        self.report = DeliveryReport()
+
+    async def run(self, lock: int | None = None) -> DeliveryReport:
+        """Deliver until the spool is empty, unless another process delivers; return what was done.
+
+        Args:
+            lock: the lock of deliveries, if it is held already; it is given back.
+        """
+        while lock is not None or is_waiting(self._state):
+            if lock is None and (lock := self._state.lock(DELIVERY_LOCK)) is None:
+                return self.report
+            try:
+                await self._deliver_all()
+            except (MemexError, OSError) as error:
+                self.report.error = error.code if isinstance(error, MemexError) else type(error).__name__
+            finally:
+                told = self.report.document() | {"at": int(time.time())}
+                with suppress(OSError):  # a full disk
+                    self._state.write(DELIVERED, json.dumps(told).encode())
+                os.close(lock)
+                lock = None
+            if self.report.error is not None:
+                break
+        return self.report
+
+    async def _deliver_all(self) -> None:
+        while self._state.exists(TAKEN) or self._state.take(TAKEN):
+            off = set(self._state.sessions_off())
+            events = self._wanted([one for one in self._taken() if _key(one) not in off])
+            await self._read_transcripts(events)
+            _add_outcomes(events)
+            _add_projects(events)
+            for batch in _batches(events):
+                await self._post(batch)
+            self.report.events += len(events)
+            self._state.remove(TAKEN)
+        await self._keep_packs()
+
+    def _taken(self) -> Iterator[Event]:
+        for line in self._state.read(TAKEN, MAX_SPOOL_BYTES).splitlines():
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                event = None
+            if _is_event(event):
+                yield event
+            else:
+                self.report.unreadable += 1
+
+    def _wanted(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events of sessions that a person did not turn off; a transcript says that of a fork."""
+        paths = {(_key(one), one["runtime"], one.get("transcript") or "") for one in events}
+        off = set()
+        for key, runtime, path in paths:
+            file = readable_transcript(runtime, path)
+            if file is not None and says_off(file):
+                self._state.turn_off(key)
+                off.add(key)
+        return [one for one in events if _key(one) not in off]
+
+    async def _read_transcripts(self, events: Sequence[Event]) -> None:
+        """Read the transcripts that the events name, each from where it was read before."""
+        if paths := self._transcripts(events):
+            await self._read(paths)
+
+    async def _read(self, paths: Sequence[Path]) -> None:
+        """Read transcripts; where one holds a secret that is refused, one by one, so that it keeps no other out."""
+        try:
+            read = await Ingest(self._api, self._context, IngestOptions()).run(paths)
+        except SecretRefused:  # the words stay out; that something happened is stored
+            if len(paths) > 1:
+                for path in paths:
+                    await self._read([path])
+            return
+        self.report.messages_added += read.messages_added
+
+    def _transcripts(self, events: Sequence[Event]) -> list[Path]:
+        """Return the files that may be read, each once; count those that may not."""
+        named = {(one["runtime"], one.get("transcript") or ""): None for one in events}
+        paths: dict[Path, None] = {}
+        for runtime, path in named:
+            found = readable_transcript(runtime, path)
+            if found is not None:
+                paths[found] = None
+            elif path and os.path.exists(path):  # noqa: PTH110 - a path that is too long is none
+                self.report.foreign += 1
+        return list(paths)
+
+    async def _post(self, events: Sequence[Event]) -> None:
+        """Post events; where the service refuses them, one by one, so that a malformed one keeps no other out."""
+        sent = [{name: value for name, value in one.items() if name != "transcript"} for one in events]
+        try:
+            done = await self._api.put_events(self._context, {"events": sent})
+        except Unavailable:
+            raise
+        except (ValidationFailed, FileTooLarge):
+            if len(events) == 1:
+                self.report.refused += 1
+                return
+            for one in events:
+                await self._post([one])
+            return
+        self.report.added += sum(one["change"] == "added" for one in done["events"])
+        self.report.messages_added += done["messages_added"]
+        for one in events:
+            if one.get("cwd"):
+                self.report.folders[one["cwd"]] = dict(one)
+
+    async def _keep_packs(self) -> None:
+        """Put together what the next session in each folder is given, for a time when no service answers."""
+        if self._packs is None or not self._state.exists(SETTINGS):
+            return
+        for cwd in self.report.folders:
+            if self._is_left_out(cwd):
+                continue
+            root = root_of(cwd)  # of the folder itself: a turn may have changed another repository
+            told = describe(root) if root is not None else {}
+            asked = {"cwd": cwd, "repository": told.get("root"), "branch": told.get("branch")}
+            asked = {name: value for name, value in asked.items() if value}
+            try:
+                pack = await self._packs.pack(self._context, asked)
+            except Unavailable:
+                raise
+            except MemexError:  # such as no project, or several: there is nothing to give
+                continue
+            self._keep_pack(cwd, pack)
+        self._drop_old_packs()
+
+    def _is_left_out(self, cwd: str) -> bool:
+        """Return whether a person has left the folder out, maybe since its events were noted."""
+        here = Path(os.path.realpath(cwd))
+        return any(here.is_relative_to(one) for one in self._state.folders_off())
+
+    def _keep_pack(self, cwd: str, pack: Mapping[str, Any]) -> None:
+        kept = {"cwd": os.path.realpath(cwd), "text": pack.get("text") or "", "made_at": int(time.time())}
+        self._state.write(pack_file(cwd), json.dumps(kept).encode())
+        self.report.packs += 1
+
+    def _drop_old_packs(self) -> None:
+        packs = [name for name in self._state.files() if name.startswith(PACK_FILE)]
+        packs.sort(key=lambda name: self._state.age_s(name) or 0.0)
+        for name in packs[MAX_PACKS:]:
+            self._state.remove(name)
+
+
+def _key(event: Event) -> str:
+    """Return what names a session that is turned off."""
+    return f"{event['runtime']} {event['session']}"
+
+
+def _add_outcomes(events: Sequence[Event]) -> None:
+    """Say of commands how they ended, where the event does not say it and the transcript does."""
+    by_path: dict[str, dict[str, dict[str, Any]]] = {}
+    for one in events:
+        tools, path = one.get("tools") or [], one.get("transcript") or ""
+        if one["runtime"] != "codex_cli" or not any(tool.get("ok") is None for tool in tools):
+            continue
+        if path not in by_path:
+            file = readable_transcript(one["runtime"], path)
+            by_path[path] = command_outcomes(file) if file is not None else {}
+        outcome = by_path[path].get(str(one["event"]).removeprefix("tool-"), {})
+        one["tools"] = [tool | outcome if tool.get("ok") is None else tool for tool in tools]
+
+
+def _add_projects(events: Sequence[Event]) -> None:
+    """Say of events to which project they belong, as their folder, their repository or the user says."""
+    for one in events:
+        if not one.get("cwd"):
+            continue
+        found = detect_project(
+            Path(one["cwd"]),
+            environment={VARIABLE: one.get("project") or ""},
+            changed_paths=[path for tool in one.get("tools") or [] for path in tool.get("paths") or []],
+        )
+        if found is not None:
+            one["project"] = found.name
+            one["metadata"] = (one.get("metadata") or {}) | found.metadata()
+
+
+def is_waiting(state: CaptureState) -> bool:
+    """Return whether there are events to deliver."""
+    return state.exists(SPOOL) or state.exists(TAKEN)
+
+
+def _is_event(given: Any) -> bool:
+    """Return whether a line holds an event whose parts can be read here; what they say, the service checks."""
+    if not isinstance(given, dict) or not {"runtime", "session", "event", "kind", "time"} <= given.keys():
+        return False
+    texts = ("runtime", "session", "event", "kind", "time", "project", "cwd", "transcript")
+    tools = given.get("tools") or []
+    return (
+        all(isinstance(given.get(name) or "", str) for name in texts)
+        and isinstance(given.get("metadata") or {}, dict)
+        and isinstance(tools, list)
+        and all(isinstance(one, dict) and _are_texts(one.get("paths") or []) for one in tools)
+    )
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(one, str) for one in given)
+
+
+def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
+    batch: list[Event] = []
+    size = 0
+    for one in events:
+        length = len(json.dumps(one))
+        if batch and (len(batch) >= MAX_EVENTS or size + length > MAX_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += length
+    if batch:
+        yield batch

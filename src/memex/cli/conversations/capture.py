@@ -1,0 +1,209 @@
+"""`memex capture`: pause and resume the capture of coding agents, and see what becomes of it."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Json, UserOptions
+from memex.cli.output import Column, CommandOutput, Screen, format_count, print_output, report_errors
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+
+if TYPE_CHECKING:
+    from memex.capture.delivery import DeliveryReport
+    from memex.hook.state import CaptureState
+
+app = typer.Typer(
+    no_args_is_help=True, help="Pause and resume what coding agents report, and see what became of it."
+)
+
+MAX_DELIVERY_S = 600
+NotHere = Annotated[
+    Path | None,
+    typer.Option(
+        "--not-here",
+        metavar="FOLDER",
+        help="Only this folder and what is below it. Use . for the current folder.",
+    ),
+]
+
+
+@app.command()
+def pause(not_here: NotHere = None, as_json: Json = False) -> None:
+    """Note nothing from now on, or with --not-here nothing in a folder.
+
+    Sessions that go on meanwhile are not captured afterwards either: a transcript is read as a whole.
+    """
+    with report_errors(as_json=as_json):
+        from memex.capture import switch
+
+        with switch.usable_state() as state:
+            if not_here is None:
+                switch.pause(state)
+            else:
+                switch.exclude(state, not_here)
+        shown = _local(state)
+    print_output(shown, as_json=as_json)
+
+
+@app.command()
+def resume(
+    not_here: NotHere = None,
+    everywhere: Annotated[
+        bool | None,
+        typer.Option(
+            "--everywhere/--only-projects", help="Capture also in folders that belong to no project."
+        ),
+    ] = None,
+    prompts: Annotated[
+        bool | None,
+        typer.Option("--prompts/--no-prompts", help="Also give a pack that changed with a prompt."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Note events again. The first time, this turns capture on for clients with the plugin of Memex."""
+    with report_errors(as_json=as_json):
+        from memex.capture import switch
+
+        with switch.usable_state() as state:
+            known = switch.read_settings(state)
+            settings = known or new_settings(url=os.environ.get("MEMEX_URL"), key=None, user=None)
+            changes = {"everywhere": everywhere, "prompts": prompts}
+            settings = replace(settings, **{name: one for name, one in changes.items() if one is not None})
+            if settings != known:
+                switch.turn_on(state, settings)
+            if not_here is None:
+                switch.resume(state)
+            else:
+                switch.include(state, not_here)
+        shown = _local(state)
+    print_output(shown, as_json=as_json)
+
+
+@app.command()
+@user_command
+async def status(session: CommandSession) -> CommandOutput:
+    """Show whether capture is on, what waits on this machine, and when the last event of each agent arrived."""
+    from memex.capture import switch
+
+    heard = await session.api.conversations.heard(session.context)
+    document = switch.local_status(switch.open_state()) | {"heard": heard["runtimes"]}
+    return CommandOutput(document, lambda screen: _show(screen, document))
+
+
+@app.command(hidden=True)
+def deliver(
+    lock_handle: Annotated[int | None, typer.Option(help="The lock that the starter holds.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Deliver what waits on this machine; `memex-hook` starts this."""
+    with report_errors(as_json=as_json):
+        import asyncio
+        import signal
+
+        from memex.capture import switch
+
+        if hasattr(signal, "alarm"):
+            signal.alarm(MAX_DELIVERY_S)  # no delivery stays
+        state = switch.open_state()
+        os.chdir(state.path)  # not the folder of the agent, which may be removed
+        report = asyncio.run(_deliver(state, lock_handle))
+        document = report.document()
+    print_output(
+        CommandOutput(
+            document,
+            lambda screen: screen.line(f"{format_count(report.added, 'event')} delivered."),
+            exit_code=1 if report.error else 0,
+        ),
+        as_json=as_json,
+    )
+
+
+async def _deliver(state: "CaptureState", lock: int | None) -> "DeliveryReport":
+    import json
+    import time
+
+    from memex.capture import switch
+    from memex.capture.delivery import Delivery, DeliveryReport, is_waiting
+    from memex.cli.session.opening import open_session
+    from memex.errors import MemexError
+    from memex.hook.state import DELIVERED, DELIVERY_LOCK
+
+    if lock is not None:
+        os.set_inheritable(lock, False)  # not for the database that is started
+    elif not is_waiting(state) or (lock := state.lock(DELIVERY_LOCK)) is None:
+        return DeliveryReport()
+    settings = switch.read_settings(state) or switch.CaptureSettings()
+    named = {"MEMEX_URL": settings.url, "MEMEX_API_KEY": settings.key, "MEMEX_DATA_DIR": settings.data_dir}
+    os.environ.update({name: value for name, value in named.items() if value is not None})
+    options = UserOptions() if settings.user is None else UserOptions(user=settings.user)
+    try:
+        async with open_session(options) as session:
+            context = replace(session.context, actor="capture", channel=None)
+            return await Delivery(state, session.api.conversations, context, session.api.work).run(lock)
+    except MemexError as error:  # no service, or no database
+        told = {"error": error.code, "at": int(time.time())}
+        with suppress(OSError):  # a full disk
+            state.write(DELIVERED, json.dumps(told).encode())
+        raise
+
+
+def new_settings(*, url: str | None, key: str | None, user: str | None) -> Any:
+    """Return settings for the Memex that the options or the environment name."""
+    from memex.capture.switch import CaptureSettings, memex_command
+
+    data_dir = os.environ.get("MEMEX_DATA_DIR")
+    return CaptureSettings(
+        url=url,
+        key=key,
+        user=user,
+        data_dir=str(Path(data_dir).absolute()) if data_dir and url is None else None,
+        deliver=memex_command(),
+    )
+
+
+def _local(state: "CaptureState") -> CommandOutput:
+    from memex.capture import switch
+
+    document = switch.local_status(state)
+    return CommandOutput(document, lambda screen: _show(screen, document))
+
+
+def _show(screen: Screen, document: dict[str, Any]) -> None:
+    on = "paused" if document["paused"] else "on" if document["on"] else "off"
+    screen.line(("Capture is ", ""), (on, "bold"))
+    if document["paused"]:
+        screen.line(("Turn it on again: memex capture resume", "dim"))
+    elif not document["on"]:
+        screen.line(("Turn it on: memex setup claude-code --hooks", "dim"))
+    for folder in document["not_here"]:
+        screen.line(f"Not in {folder}")
+    waiting = document["waiting"]["events"]
+    screen.line(f"{format_count(waiting, 'event')} {'waits' if waiting == 1 else 'wait'} on this machine.")
+    if dropped := document["dropped"]:
+        counted = format_count(dropped.get("tool", 0), "tool event")
+        screen.line(
+            (f"{counted} and {dropped.get('other', 0)} others were dropped: the spool was full.", "yellow")
+        )
+    if (delivered := document["delivered"]) and delivered.get("error"):
+        screen.line((f"The last delivery failed: {delivered['error']}", "yellow"))
+    if document.get("heard") == []:
+        screen.line("No agent has sent an event yet.")
+    elif "heard" in document:
+        columns = [Column("agent", "bold"), Column("sessions"), Column("events"), Column("last event")]
+        screen.table(
+            columns,
+            [
+                (
+                    one["runtime"],
+                    f"{one['sessions']:,}",
+                    f"{one['events']:,}",
+                    one["last_at"][:16].replace("T", " "),
+                )
+                for one in document["heard"]
+            ],
+        )

@@ -1,0 +1,246 @@
+"""`memex distil` and `evidence`: from conversations to memory, and back."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from memex.cli.conversations import last_list
+from memex.cli.conversations.options import parse_moment
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+from memex.errors import ValidationFailed
+
+QUOTED_CHARS = 70
+MAX_SHOWN = 20
+NAME = "conversation_distil"
+SKIPPED = {
+    "code": "code",
+    "duplicate": "repetitions",
+    "forget": "requests to forget",
+    "heading": "headings",
+    "instruction": "instructions to the assistant",
+    "limit": "too long",
+    "pasted": "pasted letters, logs and commands",
+    "question": "questions",
+    "quoted": "quotes",
+    "secret": "secrets",
+}
+SHOWN_ALONE = ("apply", "dry_run_id")  # arguments that the write of a dry run does not have
+
+
+@user_command
+async def distil(
+    session: CommandSession,
+    conversation: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID|@N]",
+            help="A conversation, or that of a result of the last search.",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="All conversations that went on since this time: 7d, 2w or 2026-11-22."
+        ),
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write at once; without it the command shows what it would write.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also read messages that were distilled before.")
+    ] = False,
+    planner: Annotated[
+        Literal["builtin"] | None,
+        typer.Option(help="The built-in rules choose, also where the service has a model."),
+    ] = None,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CALL",
+            help="Write exactly what the call with this id showed, or nothing if that has changed since.",
+            show_default=False,
+        ),
+    ] = None,
+) -> CommandOutput:
+    """Take what you said in conversations into memory, each statement with a citation of its message.
+
+    Without --apply, nothing is written. Only messages that are new since the last time are read.
+    """
+    if write is not None:
+        if conversation or since or apply or again or planner:
+            raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
+        done = await _write_shown(session, write)
+        return CommandOutput(done, lambda screen: _show(screen, session, done))
+    if (conversation is None) == (since is None):
+        raise ValidationFailed(
+            "Name a conversation, or a time with --since, and not both.",
+            hint="`memex timeline` lists the conversations.",
+        )
+    asked: dict[str, Any] = {"since": parse_moment(since, "--since"), "again": again, "apply": apply}
+    if planner is not None:
+        asked["planner"] = planner
+    if conversation is not None:
+        named = last_list.resolve(session, conversation)
+        asked["conversation"] = named.removeprefix("conversations/").partition("#")[0]
+    if not apply:
+        done = await session.api.conversations.distil(session.context, asked)
+        return CommandOutput(done, lambda screen: _show(screen, session, done))
+    portions = await _apply(session, asked)
+    return CommandOutput({"portions": portions}, lambda screen: _show_portions(screen, session, portions))
+
+
+@user_command
+async def evidence(
+    session: CommandSession,
+    of: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH[#LINE]|conversations/ID#N|@N",
+            help="A file or a line of it, a message, or a result of the last search.",
+        ),
+    ],
+) -> CommandOutput:
+    """Show the messages that statements of memory rest on, or the statements that rest on a message."""
+    named = last_list.resolve(session, of)
+    if named != of or ("/" not in named and "." not in named):
+        named = f"conversations/{named.removeprefix('conversations/')}"
+    found = await session.api.conversations.evidence(session.context, named)
+    is_empty = not found["statements"]
+    return CommandOutput(found, lambda screen: _show_evidence(screen, found), is_empty=is_empty)
+
+
+async def _write_shown(session: CommandSession, call: str) -> dict[str, Any]:
+    """Write what a dry run showed, with its arguments as the log has them."""
+    newest = (await session.api.operation(session.context, call))[0]
+    if newest["tool"] != NAME:
+        raise ValidationFailed(f"The call {call!r} was no dry run of distil.")
+    arguments = {name: value for name, value in newest["request"].items() if name not in SHOWN_ALONE}
+    return await session.api.conversations.distil(session.context, arguments | {"dry_run_id": call})
+
+
+async def _apply(session: CommandSession, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """Write portion after portion until nothing is left; each is a call of its own, which can be undone."""
+    named = session.context.tool_call_id
+    portions: list[dict[str, Any]] = []
+    while True:
+        context = session.context
+        if named is not None and portions:
+            context = context.under(f"{named}.{len(portions) + 1}")
+        done = await session.api.conversations.distil(context, asked)
+        portions.append(done)
+        if not done["remaining"] or not done["read"]:
+            return portions
+        asked = asked | {"again": False}  # the next portion begins where this one ended
+
+
+def _show_portions(screen: Screen, session: CommandSession, portions: list[dict[str, Any]]) -> None:
+    for place, done in enumerate(portions):
+        if place:
+            screen.line()
+        _show(screen, session, done)
+
+
+def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
+    screen.line((_outcome(done), "bold"))
+    for write in done["writes"]:
+        screen.line()
+        screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
+        screen.diff(write["diff"])
+    tasks = [one for one in done["statements"] if one.get("age_days") is not None]
+    if tasks:
+        screen.line()
+        columns = [Column("open task", cut=True), Column("age", align="right", whole=True), Column("said in")]
+        screen.table(
+            columns,
+            [(_quoted(one), format_count(one["age_days"], "day"), one["message"]) for one in tasks],
+        )
+    if done["outdated"]:
+        screen.line()
+        columns = [Column("outdated", cut=True), Column("said in"), Column("memory says", "dim", cut=True)]
+        rows = [(_quoted(one), one["message"], _newer(one)) for one in done["outdated"][:MAX_SHOWN]]
+        screen.table(columns, rows)
+    if done["rivals"]:
+        screen.line()
+        columns = [Column("may be out of date", cut=True), Column("handle", "dim", whole=True)]
+        screen.table(columns, [(one["older"], one["handle"]) for one in done["rivals"][:MAX_SHOWN]])
+    screen.line()
+    _show_calls(screen, session, done)
+
+
+def _show_calls(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
+    reasons: dict[str, int] = {}
+    for one in done["skipped"]:
+        reasons[one["reason"]] = reasons.get(one["reason"], 0) + 1
+    if reasons:
+        named = sorted((SKIPPED.get(name, name.replace("_", " ")), count) for name, count in reasons.items())
+        counted = ", ".join(f"{name} ({count:,})" for name, count in named)
+        _fact(screen, "skipped", counted)
+    if done["remaining"]:
+        _fact(screen, "left", f"{format_count(done['remaining'], 'message')} for the next call")
+    if done["planner"] != "builtin":
+        _fact(screen, "planner", done["planner"])
+    if done.get("degraded"):
+        _fact(screen, "degraded", f"{done['degraded']}: the model failed, and the rules chose the statements")
+    _fact(screen, "call", done["tool_call_id"])
+    if done["status"] == "dry_run" and done["read"]:
+        _fact(screen, "write", session.command("distil", "--write", done["tool_call_id"]))
+    if done["status"] == "committed":
+        _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
+
+
+def _outcome(done: dict[str, Any]) -> str:
+    read = sum(one["human_messages"] for one in done["read"])
+    messages = f"{format_count(read, 'message')} of {format_count(len(done['read']), 'conversation')}"
+    if not done["read"]:
+        return "Nothing to distil: there are no new messages."
+    if not done["writes"]:
+        return f"Nothing to take from {messages}."
+    files = format_count(len(done["writes"]), "file")
+    if done["status"] == "dry_run":
+        return f"Dry run: {files} would be written from {messages}."
+    return f"Wrote {files} from {messages}."
+
+
+def _quoted(one: dict[str, Any]) -> str:
+    return f"“{shorten(one.get('text') or '', QUOTED_CHARS)}”"
+
+
+def _newer(one: dict[str, Any]) -> str:
+    if one["path"] is None:
+        return "(given up since)" if one["said_at"] else "(nobody knows when it was said)"
+    return f"{one['path']}: “{shorten(one.get('newer_text') or '', QUOTED_CHARS)}”"
+
+
+def _show_evidence(screen: Screen, found: dict[str, Any]) -> None:
+    if not found["statements"]:
+        screen.line(("No statement cites a message here.", "yellow"))
+        return
+    for place, one in enumerate(found["statements"]):
+        if place:
+            screen.line()
+        screen.line((one["text"], "bold"))
+        screen.line((f"{one['path']}#{one['first_line']}, version {one['version']}", "dim"))
+        for message in one["evidence"]:
+            _show_message(screen, message)
+
+
+def _show_message(screen: Screen, message: dict[str, Any]) -> None:
+    said_at = f", {format_time(message['said_at'])[:16]}" if message["said_at"] else ""
+    named = f"  {message['message']}{said_at}"
+    match message["status"]:
+        case "verified":
+            screen.line((named, "cyan"), (f"  {message['title'] or ''}", "dim"))
+            screen.line(f"  > {message['quote']}")
+        case "deleted":
+            screen.line((named, "yellow"), "  the message is not stored any more")
+        case "others":
+            screen.line((named, "dim"), "  there is evidence, in a conversation of somebody else")
+        case _:
+            screen.line((named, "red"), "  not verified: somebody typed this citation")
+
+
+def _fact(screen: Screen, name: str, value: str) -> None:
+    screen.line((f"{name:9}", "dim"), value)

@@ -1,0 +1,216 @@
+"""`memex docs`: push the documents of a folder, watch it, and see or remove what was pushed."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.documents import screens
+from memex.cli.documents.options import (
+    ExcludeOption,
+    IncludeOption,
+    NameOption,
+    NoGitignoreOption,
+    PruneOption,
+    chosen_root,
+    given_patterns,
+    noted_here,
+)
+from memex.cli.documents.watching import watch_roots
+from memex.cli.output import CommandOutput
+from memex.cli.progress import progress_bar
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+from memex.errors import (
+    DocumentNotFound,
+    Forbidden,
+    MostlyGone,
+    ProjectNotFound,
+    Unauthenticated,
+    ValidationFailed,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Push the documents of a folder, such as a repository: a mirror beside memory, for search.",
+)
+
+FolderArgument = Annotated[Path, typer.Argument(metavar="ROOT", help="The folder that the files stand in.")]
+MAX_LISTED = 10_000
+
+
+@app.command()
+@user_command
+async def push(
+    session: CommandSession,
+    folder: FolderArgument,
+    name: NameOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    no_gitignore: NoGitignoreOption = False,
+    prune: PruneOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be pushed, what is left out and why.")
+    ] = False,
+) -> CommandOutput:
+    """Push the documents of a folder: what is new or changed is sent, what is gone is removed.
+
+    With --project they belong to a project, and its members read them; otherwise to you alone. The folder is noted,
+    so that `memex docs watch` watches it.
+    """
+    from memex.mirror.opening import open_push
+    from memex.mirror.roots import RootsFile
+
+    patterns = given_patterns(include, exclude, no_gitignore=no_gitignore)
+    root = chosen_root(session, folder, name, patterns)
+    if dry_run:
+        return _dry_run(root)
+    async with open_push(session.api.documents, session.context, root, prune=prune) as pushing:
+        is_new = root.place not in {one.place for one in RootsFile().read()}
+        RootsFile().put(root)  # before the push, which may be cut off
+        try:
+            with progress_bar() as progress:
+                report = await pushing.sync(progress)
+        except MostlyGone as error:
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                error.hint = "If it is meant, give --prune; otherwise look at the folder."
+                raise
+            typer.confirm(f"{error.message} Remove them?", abort=True, err=True)
+            pushing.prune = True
+            report = await pushing.sync()
+        except (Forbidden, ProjectNotFound, Unauthenticated):
+            if is_new:
+                RootsFile().drop(root)
+            raise
+    document = report.document() | {"folder": str(root.folder), "dry_run": False}
+    return CommandOutput(
+        document,
+        lambda screen: screens.show_pushed(screen, document),
+        exit_code=1 if report.refused_files else 0,
+    )
+
+
+@app.command()
+@user_command
+async def watch(
+    session: CommandSession,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[ROOT...]", help="Folders; by default all that were pushed from here to this service."
+        ),
+    ] = None,
+    name: NameOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    no_gitignore: NoGitignoreOption = False,
+    prune: PruneOption = False,
+) -> CommandOutput:
+    """Push folders and go on: a saved file can be found within a second. It runs until it is stopped.
+
+    While the service is away, it waits. A folder that is not there any more is not taken for an empty one.
+    """
+    from memex.mirror.roots import RootsFile
+
+    patterns = given_patterns(include, exclude, no_gitignore=no_gitignore)
+    if folders:
+        if len(folders) > 1 and name is not None:
+            raise ValidationFailed("--name is for one folder.", hint="Watch the folders one by one.")
+        roots = [chosen_root(session, folder, name, patterns) for folder in folders]
+        for root in roots:
+            RootsFile().put(root)
+    else:
+        roots = noted_here(session)
+        if not roots:
+            raise ValidationFailed(
+                "No folder was pushed from this machine to this service.",
+                hint="Name one: memex docs watch ROOT --project P.",
+            )
+    document = await watch_roots(session, roots, prune=prune)
+    return CommandOutput(document, lambda _screen: None, exit_code=1)
+
+
+@app.command()
+@user_command
+async def status(session: CommandSession) -> CommandOutput:
+    """Show the roots: their state and last sync, what was left out, and where they are on this machine."""
+    from memex.mirror.locks import is_locked
+
+    found = await session.api.documents.roots(session.context, {"project": session.project})
+    noted = {(one.project, one.name): one for one in noted_here(session)}
+    roots = []
+    for one in found["roots"]:
+        here = noted.pop((one["project"], one["root"]), None)
+        is_watched = one["is_watched"] or (here is not None and is_locked(here.state_file("watch")))
+        roots.append(one | {"folder": str(here.folder) if here else None, "watched": is_watched})
+    missing = [
+        {"root": one.name, "project": one.project, "folder": str(one.folder)} for one in noted.values()
+    ]
+    document = {"roots": roots, "not_pushed": missing}
+    return CommandOutput(
+        document, lambda screen: screens.show_status(screen, document), is_empty=not (roots or missing)
+    )
+
+
+@app.command()
+@user_command
+async def sync(session: CommandSession) -> CommandOutput:
+    """Ask the machines that watch the folders of a project, or your own, to compare them now.
+
+    It does not wait for them: `memex docs status` says when the last sync ended.
+    """
+    asked = await session.api.documents.request_sync(session.context, {"project": session.project})
+    return CommandOutput(asked, lambda screen: screens.show_asked(screen, asked))
+
+
+@app.command()
+@user_command
+async def remove(
+    session: CommandSession,
+    given: Annotated[str, typer.Argument(metavar="ROOT", help="The name of a root, or its folder.")],
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Remove it; without it the command only counts.")
+    ] = False,
+) -> CommandOutput:
+    """Remove a root with all its documents from Memex. The files of the folder stay."""
+    from memex.mirror.roots import RootsFile, find_root
+
+    of_project = [one for one in noted_here(session) if one.project == session.project]
+    noted = find_root(of_project, given)
+    name = noted.name if noted else given
+    asked: dict[str, Any] = {"root": name, "project": session.project, "dry_run": not yes}
+    try:
+        removed = await session.api.documents.remove(session.context, asked)
+    except (DocumentNotFound, ProjectNotFound):
+        if noted is None or not yes:
+            raise
+        removed = asked | {"documents": 0, "passages": 0}  # it was never pushed, or removed elsewhere
+    if yes and noted is not None:
+        RootsFile().drop(noted)
+    return CommandOutput(removed, lambda screen: screens.show_removed(screen, removed))
+
+
+def _dry_run(root: Any) -> CommandOutput:
+    """Look at the folder alone; nothing is sent or noted, and no service is asked."""
+    from memex.mirror.known_files import KnownFiles
+    from memex.mirror.scan import FolderScan
+
+    known = KnownFiles(None)
+    FolderScan(root.folder, root.patterns, known).all()
+    files, size_bytes = known.count()
+    document = {
+        "root": root.name,
+        "project": root.project,
+        "folder": str(root.folder),
+        "dry_run": True,
+        "files": files,
+        "size_bytes": size_bytes,
+        "paths": [path for path, _, _ in known.documents("", MAX_LISTED)],
+        "left_out": known.left_out(),
+        "examples": known.examples(MAX_LISTED),
+        "patterns": asdict(root.patterns),
+    }
+    known.close()
+    return CommandOutput(document, lambda screen: screens.show_dry_run(screen, document), is_empty=not files)

@@ -1,0 +1,103 @@
+"""A change of somebody's file at the command line: shown, confirmed, written, and taken back."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memex.cli.output import CommandOutput, Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memex.setup.change import ConfigChange
+
+UNCONFIRMED = 3  # the exit code if nobody confirmed the change
+
+
+def apply_change(
+    made: "ConfigChange",
+    notes: list[str] | None = None,
+    warnings: list[str] | None = None,
+    *,
+    secret: str | None = None,
+    yes: bool,
+    as_json: bool,
+) -> CommandOutput:
+    """Show the change, and write it after confirmation."""
+    return apply_changes([made], notes, warnings, secret=secret, yes=yes, as_json=as_json)
+
+
+def apply_changes(
+    changes: "Sequence[ConfigChange]",
+    notes: list[str] | None = None,
+    warnings: list[str] | None = None,
+    *,
+    secret: str | None = None,
+    yes: bool,
+    as_json: bool,
+) -> CommandOutput:
+    """Show the changes of one or more files, and write them after one confirmation; the answer names the first."""
+    document: dict[str, Any] = {
+        "path": str(changes[0].path),
+        "status": "unchanged",
+        "diff": "",
+        "notes": notes or [],
+        "warnings": warnings or [],
+    }
+    for warning in [] if as_json else document["warnings"]:
+        Screen(sys.stderr).line(("Warning: ", "bold yellow"), warning)
+    needed = [one for one in changes if one.is_needed]
+    names = " and ".join(str(one.path) for one in needed or changes)
+    if not needed:
+        says = "says" if len(changes) == 1 else "say"
+        return CommandOutput(document, lambda screen: screen.line(f"{names} {says} so already."))
+    document["diff"] = "".join(one.diff(secret=secret) for one in needed)
+    screen = Screen(sys.stdout)
+    if not as_json:
+        screen.diff(document["diff"])
+    if not (yes or (not as_json and _confirm(names))):
+        document["status"] = "unconfirmed"
+        return CommandOutput(document, _show_unconfirmed, on_stderr=not as_json, exit_code=UNCONFIRMED)
+    records = [str(one.make()) for one in needed]
+    document |= {"status": "changed", "record": records[0]}
+
+    def show(screen: Screen) -> None:
+        screen.line(("Written: ", "green"), names, ("  (undo with --undo)", "dim"))
+        for note in document["notes"]:
+            screen.line((note, "dim"))
+
+    return CommandOutput(document, show)
+
+
+def _confirm(names: str) -> bool:
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and typer.confirm(f"Write {names}?")
+
+
+def _show_unconfirmed(screen: Screen) -> None:
+    screen.line("Nothing was changed. Add --yes to write it.")
+
+
+def print_text(text: str, path: Path) -> CommandOutput:
+    """Return the output of --print: what would be written, and nothing is."""
+    return CommandOutput(
+        {"path": str(path), "status": "printed", "text": text}, lambda screen: screen.raw(text)
+    )
+
+
+def undo_change(path: Path) -> CommandOutput:
+    """Restore a file as it was before Memex changed it."""
+    from memex.setup import change
+
+    is_there = change.undo(path)
+    return CommandOutput(
+        {"path": str(path), "status": "undone"},
+        lambda screen: screen.line(undone_line(path, is_there=is_there)),
+    )
+
+
+def undone_line(path: Path, *, is_there: bool) -> str:
+    """Return what a person is told of a file that was restored."""
+    return f"{path} {'is as it was' if is_there else 'is removed, as it was not there before'}."

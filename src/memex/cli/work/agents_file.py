@@ -1,0 +1,228 @@
+"""`memex setup agents-md --work`: a block of AGENTS.md says where the work of a project stands."""
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memex.cli.file_change import apply_change, print_text
+from memex.cli.output import CommandOutput, Screen, program_name
+from memex.errors import FileNotFound, MemexError, ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.cli.session.session import CommandSession
+    from memex.setup.change import ConfigChange
+    from memex.setup.names import Scope
+
+OVERRIDE = "AGENTS.override.md"
+SHARED = (
+    "These lines come from your own sessions. Everybody who can read the file can read them, and the whole team if "
+    "you commit it."
+)
+WHICH = "Name the project with --project. `memex work labels` lists what your sessions belong to."
+
+
+@dataclass(frozen=True, slots=True)
+class WorkBlock:
+    """What a file is to say of work: `text` is "" if there is nothing to say, and `command` writes it."""
+
+    path: Path
+    text: str
+    command: str
+    warnings: tuple[str, ...] = ()
+
+    def change(self) -> "ConfigChange":
+        """Return the change of the file; raises ValidationFailed if the marks in it do not fit."""
+        from memex.setup.change import ConfigChange, read
+        from memex.setup.work_block import place_block
+
+        before = read(self.path)
+        if before is None and not self.text:
+            before = b""  # no file is made to say nothing
+        try:
+            after = place_block((before or b"").decode(), self.text)
+        except ValidationFailed as error:
+            raise ValidationFailed(f"{self.path}: {error.message}", hint=error.hint) from None
+        return ConfigChange(self.path, before, after.encode())
+
+    def check(self) -> CommandOutput:
+        """Return whether the file says what memory says; the exit code is 1 if it does not."""
+        made = self.change()
+        is_stale = made.is_needed
+        document: dict[str, Any] = {
+            "path": str(self.path),
+            "status": "stale" if is_stale else "current",
+            "diff": made.diff() if is_stale else "",
+            "run": self.command if is_stale else None,
+            "warnings": list(self.warnings),
+        }
+
+        def show(screen: Screen) -> None:
+            screen.diff(document["diff"])
+            if is_stale:
+                screen.line((f"{self.path} does not say where work stands now.", "yellow"))
+                screen.line("Run: ", (self.command, "bold"))
+            else:
+                screen.line(f"{self.path} says where work stands now.")
+
+        return CommandOutput(document, show, exit_code=1 if is_stale else 0)
+
+    def show_nothing(self) -> CommandOutput:
+        """Return that there is nothing to write."""
+        document = {"path": str(self.path), "status": "unchanged", "diff": "", "notes": [], "warnings": []}
+        return CommandOutput(
+            document, lambda screen: screen.line("No work is open, so there is nothing to write.")
+        )
+
+
+def setup_work_block(
+    place: "tuple[Path | None, str | None, Scope]",
+    asked: tuple[str | None, str | None],
+    only_print: bool,
+    *,
+    check: bool,
+    yes: bool,
+    undo: bool,
+    as_json: bool,
+) -> CommandOutput:
+    """Write, check or take out the block about work.
+
+    Args:
+        place: file, client and scope, as the options say.
+        asked: project and user, as the options say.
+        only_print: write nothing.
+        check: write nothing, and say whether the file is stale.
+        yes: do not ask.
+        undo: take the block out.
+        as_json: ask nothing and show nothing.
+    """
+    file, client, scope = place
+    if scope == "user":
+        raise ValidationFailed(
+            "The block is about one project, and agents read a file of yours in all projects.",
+            hint="Leave --scope out.",
+        )
+    if check and (undo or only_print):
+        raise ValidationFailed("--check goes with neither --undo nor --print.", hint="Give --check alone.")
+    if undo:
+        return undo_work(work_file(file, client))
+    block = read_work_block(file, client, project=asked[0], user=asked[1])
+    if only_print:
+        return print_text(block.text, block.path)
+    if check:
+        return block.check()
+    made = block.change()
+    if not made.is_needed and not block.text:
+        return block.show_nothing()
+    notes = [f"It stays so until somebody writes it anew: {block.command}"]
+    warnings = list(block.warnings) if made.is_needed else []
+    return apply_change(made, notes, warnings, yes=yes, as_json=as_json)
+
+
+def work_file(file: Path | None, client: str | None) -> Path:
+    """Return the file for the block: the one that is named, else the one that the client reads in this folder.
+
+    Clients that read AGENTS.md read AGENTS.override.md in its place where there is one.
+    """
+    from memex.setup.guidance import guidance_file
+
+    chosen = file or guidance_file(client, "project")
+    beside = chosen.with_name(OVERRIDE)
+    return beside if file is None and chosen.name == "AGENTS.md" and beside.is_file() else chosen
+
+
+def read_work_block(
+    file: Path | None, client: str | None, *, project: str | None, user: str | None
+) -> WorkBlock:
+    """Return what a file is to say of the work of a project, by default of that of the current folder.
+
+    Args:
+        file: the file, if it is named.
+        client: the client whose file it is, if it is named.
+        project: a slug or a label.
+        user: whose work it is; by default of whoever runs the command.
+
+    Raises:
+        ValidationFailed: the current folder belongs to no project that sessions tell of.
+        ProjectNotFound: no project and no session of the user has this name.
+    """
+    import asyncio
+
+    options = {"--file": file, "--client": client, "--project": project, "--user": user}
+    words = [str(word) for name, value in options.items() if value is not None for word in (name, value)]
+    command = shlex.join([*shlex.split(program_name()), "setup", "agents-md", "--work", *words])
+    text, warnings = asyncio.run(_ask(project, user))
+    return WorkBlock(work_file(file, client), text, command, warnings)
+
+
+def undo_work(path: Path) -> CommandOutput:
+    """Take the block out of a file; if Memex put nothing else there since, the file is as it was, byte for byte.
+
+    Raises:
+        FileNotFound: no block stands there.
+    """
+    from memex.setup import change
+    from memex.setup.work_block import find_block, place_block
+
+    data = change.read(path)
+    text = (data or b"").decode()
+    standing, known = find_block(text), change.original(path)
+    before = (known.data or b"").decode() if known else ""
+    if known and not find_block(before) and place_block(before, standing) == text:
+        change.undo(path)
+    elif standing:
+        change.take_out(path, place_block(text, "").encode())
+    else:
+        raise FileNotFound(
+            f"No block about work stands in {path}.", hint="Name the --file that you used then."
+        )
+    done = "says nothing of work now" if path.exists() else "is removed, as it was not there before"
+    return CommandOutput(
+        {"path": str(path), "status": "undone"}, lambda screen: screen.line(f"{path} {done}.")
+    )
+
+
+async def _ask(project: str | None, user: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return the block as memory would have it now, and what a person should know before it is written."""
+    from memex.cli.options import UserOptions
+    from memex.cli.session.hints import mend_hint
+    from memex.cli.session.opening import open_session
+
+    options = UserOptions(project=project) if user is None else UserOptions(project=project, user=user)
+    async with open_session(options) as session:
+        try:
+            return await _standing(session)
+        except MemexError as error:
+            await mend_hint(session, error)
+            raise
+
+
+async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
+    """Return the block of the project that a pack would be of, with the objective of the same lane."""
+    from memex.cli.work.places import asked_of_folder
+    from memex.hook.redaction import redacted
+    from memex.setup.work_block import BlockHeading, BlockLine, build_block
+
+    context = replace(session.context, project=None)  # the name may be that of a label
+    asked: dict[str, Any] = {"project": session.project}
+    if session.project is None:
+        asked = await asked_of_folder(session, str(Path.cwd()))
+    found = await session.api.work.pack(context, asked | {"budget": "full"})
+    if found["scope"] is None:
+        raise ValidationFailed("No session tells of a project in this folder.", hint=WHICH)
+    name = found["scope"].partition(":")[2]
+    work = await session.api.work.show(context, {"project": name})
+    objectives = [one for one in found["lines"] if one["heading"] == "Objective"]
+    told: list[tuple[BlockHeading, list[dict[str, Any]]]] = [
+        ("Objective", objectives),
+        ("Constraints", work["constraints"]),
+        ("Open work", work["open"]),
+    ]
+    lines = [
+        BlockLine(heading, one["who"], redacted(one["text"]))
+        for heading, items in told
+        for one in items
+        if not one.get("is_left_out")
+    ]
+    warnings = (SHARED, *([found["warning"]] if found["warning"] else []))
+    return build_block(lines, stands_for=found["text"]), warnings

@@ -1,0 +1,150 @@
+"""`memex work`: where work stands, whether it is done, what changed, and what a person decides about it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.conversations.options import SinceOption, parse_moment
+from memex.cli.default_command import ShowByDefaultGroup
+from memex.cli.output import CommandOutput
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+from memex.cli.work import keeping, places, screens
+
+app = typer.Typer(
+    cls=ShowByDefaultGroup,
+    help="Show where work stands, as sessions with agents say: `memex work` means `memex work show`.",
+)
+
+SessionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        metavar="ID",
+        help="Only this session, by its id. Otherwise it is --project, or the project of this folder.",
+    ),
+]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d."),
+]
+
+
+@app.command()
+@user_command
+async def show(
+    session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
+) -> CommandOutput:
+    """Show where the work of a project stands: what is wanted, open, in the way, decided and done."""
+    found = await _show(session, of_session, as_of)
+    return CommandOutput(found, lambda screen: screens.show_work(screen, found, session))
+
+
+@app.command("open")
+@user_command
+async def open_work(
+    session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
+) -> CommandOutput:
+    """List open work and what stands in the way, each with its id and its source."""
+    found = await _show(session, of_session, as_of)
+    document = {name: found[name] for name in ("project", "open", "blockers", "follow_ups", "state")}
+    return CommandOutput(document, lambda screen: screens.show_open(screen, document, session))
+
+
+@app.command()
+@user_command
+async def decisions(
+    session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
+) -> CommandOutput:
+    """List the decisions and constraints that hold, the newest decision first."""
+    found = await _show(session, of_session, as_of)
+    names = ("project", "decisions", "constraints", "reads_from", "state")
+    document = {name: found[name] for name in names}
+    return CommandOutput(document, lambda screen: screens.show_decisions(screen, document))
+
+
+@app.command()
+@user_command
+async def check(session: CommandSession, of_session: SessionOption = None) -> CommandOutput:
+    """Check whether work is done: nothing open or in the way, all that counts met, and something that proves it.
+
+    The exit code is 1 if it is not done.
+    """
+    context, asked = await _asked(session, of_session)
+    found = await session.api.work.check(context, asked)
+    return CommandOutput(
+        found, lambda screen: screens.show_check(screen, found), exit_code=0 if found["done"] else 1
+    )
+
+
+@app.command()
+@user_command
+async def changes(
+    session: CommandSession,
+    since: SinceOption = None,
+    state: Annotated[
+        str | None, typer.Option(metavar="STATE", help="The `state` of an earlier answer, instead of a time.")
+    ] = None,
+    of_session: SessionOption = None,
+) -> CommandOutput:
+    """Show what was opened, ended and decided since a time or a state; by default in the last day."""
+    context, asked = await _asked(session, of_session)
+    moment = parse_moment(since or ("1d" if state is None else None), "--since")
+    found = await session.api.work.changes(context, asked | {"since": moment, "state": state})
+    return CommandOutput(found, lambda screen: screens.show_changes(screen, found))
+
+
+@app.command()
+@user_command
+async def rebuild(
+    session: CommandSession,
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask", help="First have the model of MEMEX_WORK_MODEL read all messages that it has not read."
+        ),
+    ] = False,
+) -> CommandOutput:
+    """Make all that is derived of your sessions anew. The same messages give the same.
+
+    With --ask, the exit code is 1 if the model has not read all messages.
+    """
+    found = await session.api.work.rebuild(session.context, ask=ask)
+    while ask and found["asked"] and found["left"] and not found["failure"]:
+        more = await session.api.work.rebuild(replace(session.context, tool_call_id=None), ask=True)
+        found = more | {"asked": found["asked"] + more["asked"], "failure": more["failure"]}
+        if not more["asked"]:
+            break
+    return CommandOutput(
+        found,
+        lambda screen: screens.show_rebuilt(screen, found),
+        exit_code=1 if found["left"] or found["failure"] else 0,
+    )
+
+
+for _command in (
+    *(keeping.done, keeping.drop, keeping.keep, keeping.provenance),
+    *(keeping.pin, keeping.leave_out, keeping.end, keeping.archive, keeping.restore),
+    *(places.pack, places.sessions, places.resolve),
+    *(places.labels, places.link, places.trust),
+):
+    app.command()(_command)
+
+
+async def _asked(session: CommandSession, of_session: str | None) -> tuple[Any, dict[str, Any]]:
+    """Return context and arguments: a project may be a label of sessions, so it is no project of the context.
+
+    Without a project and a session, it is the place of this folder.
+    """
+    project = session.project if of_session is None else None
+    if project is None and of_session is None:
+        project = await places.place_of_folder(session, str(Path.cwd()))
+    asked = {"project": project, "session": of_session}
+    return replace(session.context, project=None), asked
+
+
+async def _show(session: CommandSession, of_session: str | None, as_of: str | None) -> dict[str, Any]:
+    context, asked = await _asked(session, of_session)
+    return await session.api.work.show(context, asked | {"as_of": parse_moment(as_of, "--as-of")})

@@ -1,0 +1,134 @@
+"""`memex-hook CLIENT`: note the event on stdin (or in the last argument), and give a new session its pack.
+
+Whatever happens, the exit code is 0, and stdout is empty or one object of additional context: a coding agent is
+never kept waiting, never blocked, and never told to go on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from memex.hook import events
+from memex.hook.state import PAUSED, SETTINGS, CaptureState, state_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
+    from typing import Any
+
+MAX_INPUT_BYTES = 64 << 20
+MAX_S = 4.0  # of all of it, also of a client that never ends its input
+
+
+def main() -> None:
+    """Run, and end the process with 0."""
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+    signal.setitimer(signal.ITIMER_REAL, MAX_S)
+    output = b""
+    try:
+        output = run(sys.argv[1:])
+    except BaseException:  # noqa: BLE001 - a coding agent must never notice
+        output = b""
+    try:
+        if output:
+            os.write(1, output)
+    except OSError:
+        pass
+    os._exit(0)
+
+
+def run(arguments: list[str]) -> bytes:
+    """Note an event; return what is printed. Raises whatever goes wrong."""
+    client = arguments[0] if arguments else ""
+    given = events.parse(_input(arguments))
+    event = events.event_of(client, given)
+    event["project"] = events.clean(os.environ.get("MEMEX_PROJECT"), 200)
+    folder = state_folder()
+    if not os.path.lexists(os.path.join(folder, SETTINGS)):
+        return b""  # nobody turned capture on
+    state = CaptureState(folder)
+    settings = state.read_json(SETTINGS)
+    if not settings or not is_wanted(state, settings, event):
+        return b""
+    with suppress(Exception):  # each step is done, whatever became of the one before
+        _note(state, event)
+    context = b""
+    with suppress(Exception):
+        context = _context(state, settings, event, given)
+    with suppress(Exception):
+        from memex.hook.delivery_start import start_delivery  # noqa: PLC0415 - as most events need none
+
+        start_delivery(state, settings, event["kind"])
+    return context
+
+
+def is_wanted(state: CaptureState, settings: dict[str, Any], event: dict[str, Any]) -> bool:
+    """Return whether an event may be captured, by what the user said; what is not, turns the session off.
+
+    A transcript is read as a whole. So a session in which something was not wanted is not captured further.
+    """
+    from memex.hook import folders  # noqa: PLC0415
+
+    key = f"{event['runtime']} {event['session']}"
+    if key in state.sessions_off():
+        return False
+    folder = os.path.realpath(event["cwd"] or "/")
+    is_off = any(folder == one or folder.startswith(one.rstrip("/") + "/") for one in state.folders_off())
+    if state.exists(PAUSED) or is_off or events.says_off(event):
+        state.turn_off(key)
+        return False
+    root = folders.root_of(event["cwd"])
+    if root is not None:
+        event["metadata"] |= folders.describe(root)
+    elif not settings.get("everywhere") and not event["project"]:
+        if event["kind"] in ("session_start", "prompt"):
+            state.turn_off(key)
+        return False
+    return True
+
+
+def _note(state: CaptureState, event: dict[str, Any]) -> None:
+    """Put an event into the spool; its texts only if there is no transcript, and without secrets."""
+    from memex.hook.redaction import redacted  # noqa: PLC0415
+
+    event = {name: value for name, value in event.items() if name != "prompt"}
+    if event["transcript"] and os.path.isfile(event["transcript"]):
+        event["messages"] = []
+    said = [one | {"text": redacted(one["text"])} for one in event["messages"]]
+    event["messages"] = [one for one in said if one["text"].strip()]
+    event["tools"] = [one | {"command": redacted(one["command"])} for one in event["tools"]]
+    if "title" in event["metadata"]:
+        event["metadata"] |= {"title": redacted(event["metadata"]["title"])}
+    state.append(event)
+
+
+def _context(
+    state: CaptureState, settings: dict[str, Any], event: dict[str, Any], given: dict[str, Any]
+) -> bytes:
+    """Return the output of an event that may add context: the start of a session, and a prompt if asked for."""
+    is_prompt = event["kind"] == "prompt" and settings.get("prompts") is True
+    if event["kind"] != "session_start" and not is_prompt:
+        return b""
+    from memex.hook.packs import context_for, new_context_for  # noqa: PLC0415
+
+    text = new_context_for(state, event) if is_prompt else context_for(state, settings, event)
+    if not text:
+        return b""
+    added = {"hookEventName": given["hook_event_name"], "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": added}).encode()
+
+
+def _input(arguments: list[str]) -> bytes | str:
+    """Return what the client says: its last argument if that is an object, else stdin."""
+    if len(arguments) > 1 and arguments[-1].lstrip().startswith("{"):
+        return arguments[-1]
+    data = b""
+    while len(data) < MAX_INPUT_BYTES:
+        block = os.read(0, 1 << 20)
+        if not block:
+            return data
+        data += block
+    raise events.UnknownEvent

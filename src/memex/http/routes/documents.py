@@ -1,0 +1,266 @@
+"""Documents: files of a client's folder, compared, sent, found, read and removed."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query, Request
+
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
+from memex.service.documents import pushing, reading, watching
+from memex.service.documents.pushing import (
+    FinishArguments,
+    FinishResult,
+    ManifestResult,
+    PutDocumentsResult,
+    RemoveRootResult,
+)
+from memex.service.documents.reading import (
+    FindDocumentsArguments,
+    FindDocumentsResult,
+    ListDocumentsResult,
+    RootsResult,
+)
+from memex.service.documents.results import DocumentTextResult
+from memex.service.documents.watching import (
+    RequestSyncArguments,
+    RequestSyncResult,
+    WatchArguments,
+    WatchResult,
+)
+
+PAIR = RouterPair("/documents", "documents")
+router, admin_router = PAIR.agent, PAIR.admin
+
+NDJSON = "application/x-ndjson"
+DIGEST = "9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab"
+
+
+def _lines(example: str) -> dict[str, Any]:
+    content = {NDJSON: {"schema": {"type": "string"}, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+Root = Annotated[str, Query(description="The name of the folder, such as `repo`.")]
+Project = Annotated[
+    str | None,
+    Query(description="The project that the folder belongs to; without it the user's own documents."),
+]
+SomeProject = Annotated[
+    str | None, Query(description="Only this project; by default all that the user may read.")
+]
+Sync = Annotated[
+    int | None, Query(description="The number of the sync, as the first page of it was answered.")
+]
+
+
+@PAIR.route(
+    "POST",
+    "/manifest",
+    summary="Compare a folder with its documents",
+    admin_summary="Compare a folder with its documents, as an admin",
+    admin_description="Compare for the user in Memex-User, or for a project.",
+    openapi_extra=_lines(f'{{"path": "docs/a.md", "sha256": "{DIGEST}"}}\n'),
+)
+async def compare_documents(
+    request: Request,
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    root: Root,
+    project: Project = None,
+    client: Annotated[str | None, Query(description="Who syncs, such as a random id of the process.")] = None,
+    sync: Sync = None,
+    after: Annotated[str | None, Query(description="The page holds the paths behind this one.")] = None,
+    until: Annotated[
+        str | None, Query(description="The last path of the page, if more pages follow.")
+    ] = None,
+) -> ManifestResult:
+    """Return which files of a folder are wanted, and which documents are gone. The first page begins a sync.
+
+    The body is JSON lines, a file a line with `path` and `sha256`, ascending by path: at most 50,000 lines and
+    8 MiB. A longer manifest comes in pages; without `after` and `until` the page is the whole folder.
+    """
+    given = {"root": root, "project": project, "client": client, "sync": sync, "after": after, "until": until}
+    return await pushing.compare(service, caller, given, await request.body(), tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "PUT",
+    "",
+    summary="Send documents",
+    admin_summary="Send documents, as an admin",
+    admin_description="Store documents for the user in Memex-User, or for a project.",
+    openapi_extra=_lines(f'{{"path": "docs/a.md", "sha256": "{DIGEST}", "text": "# Tea\\n"}}\n'),
+)
+async def put_documents(
+    request: Request,
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    root: Root,
+    project: Project = None,
+    sync: Sync = None,
+    prune: Annotated[bool, Query(description="Also if more than half of the documents are gone.")] = False,
+) -> PutDocumentsResult:
+    """Store files, each whole with its index, and all of a request or none. The same again changes nothing.
+
+    The body is JSON lines, a file a line, at most 1,000 files and 8 MiB: `path` and `sha256` with `text`, or with
+    `renamed_from`, or `path` with `is_removed`. A text that does not fit its digest, or holds a secret, is refused
+    alone, and `files` of the answer says so.
+    """
+    given = {"root": root, "project": project, "sync": sync, "prune": prune}
+    return await pushing.put(service, caller, given, await request.body(), tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/finish",
+    summary="Finish a sync of documents",
+    admin_summary="Finish a sync of documents, as an admin",
+    admin_description="Finish a sync for the user in Memex-User, or for a project.",
+)
+async def finish_documents(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: FinishArguments
+) -> FinishResult:
+    """Remove the documents that the manifest of a sync lacked, at most 1,000 in a call; then the root is complete.
+
+    If more than half of the documents are gone, nothing is removed without `prune`.
+    """
+    given = body.model_dump(exclude_unset=True)
+    return await pushing.finish(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/watch",
+    summary="Say that a folder is watched",
+    admin_summary="Say that a folder is watched, as an admin",
+    admin_description="Say it of a root of the user in Memex-User, or of a project.",
+)
+async def watch_documents(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: WatchArguments
+) -> WatchResult:
+    """Say that a client watches a root, and learn when somebody last asked for a sync.
+
+    A client asks again after `next_in_s` seconds, and counts as gone 30 seconds after its last request.
+    """
+    given = body.model_dump(exclude_unset=True)
+    return await watching.watch(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/sync",
+    summary="Ask for a sync of documents",
+    admin_summary="Ask for a sync of documents, as an admin",
+    admin_description="Ask for the user in Memex-User, or for a project.",
+)
+async def request_document_sync(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    body: RequestSyncArguments,
+) -> RequestSyncResult:
+    """Ask the clients that watch the roots of a project for a sync; without a project, those of the user's own.
+
+    They begin within seconds; `completed_at` of a root says when a sync last ended.
+    """
+    given = body.model_dump(exclude_unset=True)
+    return await watching.request_sync(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "",
+    summary="List documents",
+    admin_summary="List documents, as an admin",
+    admin_description="Return documents of the user in Memex-User, and of projects.",
+)
+async def list_documents(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    project: SomeProject = None,
+    root: Annotated[str | None, Query(description="Only this root.")] = None,
+    prefix: Annotated[str | None, Query(description="Only paths that begin so.")] = None,
+    tag: Annotated[str | None, Query(description="Only documents with this tag.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: str | None = None,
+) -> ListDocumentsResult:
+    """Return documents by root and path, without their texts."""
+    given = {"project": project, "root": root, "prefix": prefix, "tag": tag, "limit": limit}
+    return await reading.list_all(service, caller, given | {"cursor": cursor}, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "/roots",
+    summary="List roots of documents",
+    admin_summary="List roots of documents, as an admin",
+    admin_description="Return the roots of the user in Memex-User, and of projects.",
+)
+async def list_document_roots(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    project: SomeProject = None,
+) -> RootsResult:
+    """Return the folders that are mirrored: their state, what they hold, and what the client left out."""
+    return await reading.roots(service, caller, {"project": project}, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "DELETE",
+    "/roots/{root}",
+    summary="Remove a root of documents",
+    admin_summary="Remove a root of documents, as an admin",
+    admin_description="Remove a root of the user in Memex-User, or of a project.",
+)
+async def remove_document_root(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    root: Annotated[str, Path(description="The name of the folder.")],
+    project: Project = None,
+    dry_run: Annotated[bool, Query(description="Count the documents, and remove nothing.")] = False,
+) -> RemoveRootResult:
+    """Remove a root with all its documents and all that is derived of them. The files on the client stay."""
+    given = {"root": root, "project": project, "dry_run": dry_run}
+    return await pushing.remove(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "/text",
+    summary="Read a document",
+    admin_summary="Read a document, as an admin",
+    admin_description="Return a document of the user in Memex-User, or of a project.",
+)
+async def read_document(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    root: Root,
+    path: Annotated[str, Query(description="The path within the root.")],
+    project: Project = None,
+) -> DocumentTextResult:
+    """Return a document with its text, as it was pushed last."""
+    given = {"root": root, "path": path, "project": project}
+    return await reading.read(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/find",
+    summary="Find documents",
+    admin_summary="Find documents, as an admin",
+    admin_description="Search the documents of the user in Memex-User, and of projects.",
+)
+async def find_documents(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    body: FindDocumentsArguments,
+) -> FindDocumentsResult:
+    """Return the best passage of each document that fits a query, by words."""
+    return await reading.find(service, caller, body.model_dump(exclude_unset=True), tool_call_id=tool_call_id)

@@ -1,0 +1,84 @@
+"""Events of coding agents, taken from any program."""
+
+from typing import Annotated
+
+from fastapi import Path, Request
+from pydantic import BaseModel
+
+from memex.errors import ValidationFailed
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.parsing import load_json
+from memex.http.routers import RouterPair
+from memex.service.conversations import events, hooks
+from memex.service.conversations.events import EventsArguments, HeardRuntimesResult, PutEventsResult
+from memex.service.work import hook_context
+
+PAIR = RouterPair("", "events")
+router, admin_router = PAIR.agent, PAIR.admin
+
+
+class AddedContext(BaseModel):
+    """What the model reads beside a prompt, by the names of the client's own schema."""
+
+    hookEventName: str  # noqa: N815
+    additionalContext: str  # noqa: N815
+
+
+class HookAnswer(BaseModel):
+    """Nothing, or context for the first prompt of a session: a coding agent is never told to stop or to go on."""
+
+    hookSpecificOutput: AddedContext | None = None  # noqa: N815
+
+
+@PAIR.route(
+    "POST",
+    "/events",
+    summary="Take events of coding agents",
+    admin_summary="Take events of a user's coding agents, as an admin",
+    admin_description="Store events for the user in Memex-User.",
+)
+async def put_events(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: EventsArguments
+) -> PutEventsResult:
+    """Store events in their order, each once by runtime, session, turn and event."""
+    return await events.put(service, caller, body, tool_call_id=tool_call_id)
+
+
+@router.post("/hooks/{client}", summary="Take a hook of a coding agent", response_model_exclude_none=True)
+async def take_hook(
+    request: Request,
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    client: Annotated[str, Path(description="The client, such as claude-code.")],
+) -> HookAnswer:
+    """Store an event that a client sends by itself, as its hook describes it, and answer with an object for it.
+
+    The object is empty, but for the first prompt of a session: then it has the pack of its folder. The text of the
+    event is all that is used: no path that it names is opened. An event that is not captured is answered with an
+    empty object too.
+    """
+    try:
+        given = load_json(await request.body())
+    except (ValueError, RecursionError):
+        raise ValidationFailed("The body is no JSON.", hint="Send the hook's input as it is.") from None
+    taken = await hooks.take(service, caller, client, given, tool_call_id=tool_call_id)
+    if taken is None or not taken.is_first_prompt:
+        return HookAnswer()
+    text = await hook_context.context_of(service, caller, taken.cwd)
+    added = AddedContext(hookEventName=given["hook_event_name"], additionalContext=text) if text else None
+    return HookAnswer(hookSpecificOutput=added)
+
+
+@PAIR.route(
+    "GET",
+    "/events/heard",
+    summary="Ask when coding agents were last heard",
+    admin_summary="Ask when a user's coding agents were last heard, as an admin",
+    admin_description="Return the programs of the user in Memex-User.",
+)
+async def heard_runtimes(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId
+) -> HeardRuntimesResult:
+    """Return of which programs events came, how many, and when the last one."""
+    return await events.heard(service, caller, tool_call_id=tool_call_id)

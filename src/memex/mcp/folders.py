@@ -1,0 +1,61 @@
+"""The folders of this machine whose documents a program over stdin and stdout pushes, as its client asks."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memex.api.documents.documents import DocumentsApi
+from memex.call_context import CallContext
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolders:
+    """The folders that are noted on this machine for a service and a user.
+
+    Attributes:
+        url: of the service; "" for a database of this process's own.
+        user: for whom they are pushed; "" for the user of the key.
+    """
+
+    url: str
+    user: str
+
+    async def add(
+        self, documents: DocumentsApi, context: CallContext, project: str, path: str
+    ) -> dict[str, Any]:
+        """Note a folder as one of a project, push it, and return what the push did.
+
+        Raises:
+            ValidationFailed: it is no folder to push.
+            MostlyGone, Forbidden, …: as the service answers.
+        """
+        from memex.mirror.roots import RootsFile, choose_root, find_folder  # noqa: PLC0415  # only if it is asked for
+
+        folder, noted = find_folder(Path(path)), RootsFile()
+        root = choose_root(
+            noted.read(),
+            folder,
+            url=self.url,
+            user=self.user,
+            project=project,
+            name=None,
+            patterns=None,
+        )
+        noted.put(root)
+        return await _push(documents, context, root)
+
+    async def sync(self, documents: DocumentsApi, context: CallContext, project: str) -> list[dict[str, Any]]:
+        """Push each folder that is noted for a project, and return what each push did; raises as `add`."""
+        from memex.mirror.roots import RootsFile  # noqa: PLC0415  # as above
+
+        mine = [one for one in RootsFile().read() if one.is_at(self.url, self.user, project)]
+        return [await _push(documents, context, root) for root in mine]
+
+
+async def _push(documents: DocumentsApi, context: CallContext, root: Any) -> dict[str, Any]:
+    from memex.mirror.opening import open_push  # noqa: PLC0415  # as above
+
+    async with open_push(documents, context, root) as pushing:
+        report = (await pushing.sync()).document()
+    kept = ("root", "documents", "created", "changed", "renamed", "removed", "left_out")
+    return {name: report[name] for name in kept} | {"refused": report["refused_files"]}

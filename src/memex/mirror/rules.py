@@ -1,0 +1,231 @@
+"""Which files of a folder are documents: patterns, `.gitignore`, `.memex.toml`, and what always stays out."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import translate
+from pathlib import Path
+from typing import Any
+
+from pathspec import GitIgnoreSpec
+
+from memex.errors import ValidationFailed
+from memex.projects.repository import find_repository
+from memex.projects.small_files import read_small
+
+PATTERNS = ("*.md", "*.mdx", "*.rst", "*.txt", "*.yaml", "*.yml", "*.toml", "*.json")
+FOLDERS = frozenset((".git", ".hg", ".svn", "node_modules", "vendor", "dist", "build", ".venv"))
+LOCKS = (
+    *("*.lock", "*.lockb", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-lock.yml"),
+    *("packages.lock.json", "go.sum", "pylock.toml", "pylock.*.toml", "flake.lock"),
+)
+# Compared in small letters. They stay out whatever anybody includes.
+KEYS = (
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.gpg", "*.asc", "*.ppk"),
+    *(
+        "id_rsa*",
+        "id_dsa*",
+        "id_ecdsa*",
+        "id_ed25519*",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".htpasswd",
+    ),
+    *(".git-credentials", "credentials", "credentials.json", "*service-account*.json", "kubeconfig"),
+)
+PROJECT_FILE, IGNORE_FILE = ".memex.toml", ".gitignore"
+MAX_PATH_CHARS = 1_000
+MAX_PATTERNS = 100
+MAX_PATTERN_CHARS = 200
+_KEYS, _LOCKS = (re.compile("|".join(map(translate, names))) for names in (KEYS, LOCKS))
+_UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class PushPatterns:
+    """What a person says about the files of a root, beside the default patterns.
+
+    Attributes:
+        include: patterns of files that are documents too, such as `*.py`.
+        exclude: patterns of files that are none.
+        gitignore: whether files that git ignores are left out.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    gitignore: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """Patterns of a folder; `base` is the path from that folder to the root, "" or with a slash at its end."""
+
+    base: str
+    spec: GitIgnoreSpec
+
+    def verdict(self, path: str) -> bool | None:
+        """Return whether a path of the root matches; None if no pattern says anything."""
+        return self.spec.check_file(self.base + path).include
+
+
+@dataclass(frozen=True, slots=True)
+class FileRules:
+    """The rules for the files of one folder, a path of the root such as `docs/`; see `below` for those of another.
+
+    Attributes:
+        wanted: what a path must match, all of them.
+        unwanted: what it may not match.
+        ignored: the `.gitignore` files from the repository down to this folder; the last one counts first.
+        gitignore: whether they hold.
+    """
+
+    wanted: tuple[_Patterns, ...]
+    unwanted: tuple[_Patterns, ...]
+    ignored: tuple[tuple[str, GitIgnoreSpec], ...]
+    gitignore: bool
+
+    def reason_against_folder(self, path: str, name: str) -> str | None:
+        """Return why a folder is left out; None if it is looked at."""
+        if name in FOLDERS:
+            return "folder"
+        return "ignored" if self._is_ignored(f"{path}/") else None
+
+    def is_wanted(self, path: str) -> bool:
+        """Return whether the patterns fit a path."""
+        return all(one.verdict(path) for one in self.wanted)
+
+    def reason_against(self, path: str) -> str | None:
+        """Return why a file that is wanted is left out all the same; None if it is not."""
+        if any(one.verdict(path) for one in self.unwanted):
+            return "excluded"
+        return "ignored" if self._is_ignored(path) else None
+
+    def below(self, folder: str, here: Path) -> "FileRules":
+        """Return the rules of a folder of the root (`docs/`), which stands at `here`."""
+        if not self.gitignore or (text := read_small(here / IGNORE_FILE)) is None:
+            return self
+        return replace(self, ignored=(*self.ignored, (folder, _spec(text.splitlines()))))
+
+    def _is_ignored(self, path: str) -> bool:
+        for base, spec in reversed(self.ignored):
+            # "../" stands for folders above the root: their patterns see the root's path within them.
+            inner = base.removeprefix("../") + path if base.startswith("../") else path.removeprefix(base)
+            if (verdict := spec.check_file(inner).include) is not None:
+                return verdict
+        return False
+
+
+def read_rules(root: Path, given: PushPatterns) -> FileRules:
+    """Return the rules of the root itself, with those of the repository that it stands in.
+
+    Raises:
+        ValidationFailed: a pattern is malformed, or `.memex.toml` is broken.
+    """
+    wanted = [_Patterns("", _spec([*PATTERNS, *_checked(given.include, "--include")]))]
+    unwanted = [_Patterns("", _spec(_checked(given.exclude, "--exclude")))]
+    for folder, base in _above(root):
+        include, exclude = _narrowing(folder)
+        if include is not None:
+            wanted.append(_Patterns(base, _spec(include)))
+        unwanted.append(_Patterns(base, _spec(exclude)))
+    ignored = _ignored_above(root) if given.gitignore else ()
+    rules = FileRules(
+        tuple(wanted), tuple(one for one in unwanted if len(one.spec)), ignored, given.gitignore
+    )
+    return rules.below("", root)
+
+
+def reason_against_name(name: str) -> str | None:
+    """Return why a file of this name stays out whatever anybody includes; None if it does not."""
+    small = name.lower()
+    if small.startswith(".env") or small.endswith(".env"):
+        return "env"
+    if _KEYS.match(small):
+        return "key"
+    return "lock_file" if _LOCKS.match(small) else None
+
+
+def is_unusable(path: str) -> bool:
+    """Return whether a path cannot be sent: its name is no UTF-8, or has what no other system has in a name."""
+    return len(path) > MAX_PATH_CHARS or _UNUSABLE.search(path) is not None
+
+
+def _above(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the repository of a root and the root itself, with the path from there to the root."""
+    repository = find_repository(root)
+    if repository is not None and repository.root != root:
+        yield repository.root, f"{root.relative_to(repository.root).as_posix()}/"
+    yield root, ""
+
+
+def _ignored_above(root: Path) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+    """Return what git ignores by files above the root, and by its own list."""
+    repository = find_repository(root)
+    if repository is None:
+        return ()
+    inner = root.relative_to(repository.root).parts
+    found = []
+    for depth in range(len(inner)):
+        folder = repository.root.joinpath(*inner[:depth])
+        if (text := read_small(folder / IGNORE_FILE)) is not None:
+            found.append((f"../{'/'.join(inner[depth:])}/", _spec(text.splitlines())))
+    own = read_small(repository.root / ".git" / "info" / "exclude") or ""
+    base = f"../{'/'.join(inner)}/" if inner else "../"
+    return ((base, _spec(own.splitlines())), *found)
+
+
+def _narrowing(folder: Path) -> tuple[list[str] | None, list[str]]:
+    """Return the patterns of `[docs]` in a `.memex.toml`: what is included, None for all, and what is not."""
+    file = folder / PROJECT_FILE
+    text = read_small(file, below=folder)
+    if text is None:
+        return None, []
+    try:
+        docs: Any = tomllib.loads(text).get("docs", {})
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValidationFailed(
+            f"{file} is no TOML: {error}.", hint="Repair it; nothing was pushed."
+        ) from None
+    if not isinstance(docs, dict):
+        raise ValidationFailed(
+            f"{file}: docs is no table.", hint='Write [docs], and below it exclude = ["…"].'
+        )
+    include = docs.get("include")
+    where = f"{file}: docs"
+    return None if include is None else _checked(include, f"{where}.include"), _checked(
+        docs.get("exclude", []), f"{where}.exclude"
+    )
+
+
+def _checked(patterns: Any, where: str) -> list[str]:
+    """Return patterns; raises ValidationFailed for what is none."""
+    is_list = isinstance(patterns, list | tuple) and len(patterns) <= MAX_PATTERNS
+    for one in patterns if is_list else ():
+        is_usable = isinstance(one, str) and 0 < len(one) <= MAX_PATTERN_CHARS and one.isprintable()
+        if not is_usable or one.startswith(("!", "#")) or ".." in one.split("/"):
+            raise ValidationFailed(
+                f"{where}: {str(one)[:100]!r} is no pattern.",
+                hint="Give patterns as in .gitignore, such as *.py or docs/**, without ! and without a part `..`.",
+            )
+    if not is_list:
+        raise ValidationFailed(f"{where} is no list of up to {MAX_PATTERNS} patterns.")
+    return list(patterns)
+
+
+def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
+    """Return patterns in the syntax of git; lines that git could not read are passed over."""
+    try:
+        return GitIgnoreSpec.from_lines(patterns)
+    except ValueError:
+        return GitIgnoreSpec.from_lines([one for one in patterns if _is_readable(one)])
+
+
+def _is_readable(pattern: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([pattern])
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""Which project a session belongs to. The answer says where it comes from, and nothing is guessed silently.
+
+In this order: what the user names (`--project`, `MEMEX_PROJECT`); the repository that the turn changed or names,
+else that of the working directory; of this repository `.memex.toml` at its root, the remote if it is linked to a
+project, a line ``Scope: `x` `` of AGENTS.md; the name of a known project in the turn; the remote; the folder.
+
+What files of a repository name counts once a person confirmed it for this folder (`memex work trust`), for a cloned
+repository could name another project and be given its work. Until then it is a label that is shown. What identifies
+a label is the remote, or the machine and the root.
+"""
+
+import hashlib
+import os
+import socket
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from memex.projects.named_in_files import clean_name, parse_project_file, scope_line
+from memex.projects.repository import Repository, find_repository
+from memex.projects.small_files import read_small
+from memex.projects.trust import TrustedFolders
+from memex.projects.turn_paths import named_project, named_repository
+
+ProjectSource = Literal[
+    "option", "environment", "project_file", "remote", "agents_file", "known_name", "folder"
+]
+CONFIDENCE: Mapping[ProjectSource, float] = {
+    "option": 1.0,
+    "environment": 1.0,
+    "project_file": 0.95,
+    "remote": 0.9,
+    "agents_file": 0.8,
+    "known_name": 0.7,
+    "folder": 0.5,
+}
+WITHOUT_REPOSITORY = 0.3  # confidence of a folder that is no repository
+VARIABLE = "MEMEX_PROJECT"
+PROJECT_FILE, AGENTS_FILE = ".memex.toml", "AGENTS.md"
+# Below these, a folder that is no repository is nobody's project.
+_SYSTEM_TREES = tuple(
+    Path("/", name)
+    for name in (
+        *("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var"),
+        *("Library", "System"),
+    )
+)
+_SYSTEM = (
+    Path("/"),
+    *_SYSTEM_TREES,
+    *(Path("/", name) for name in ("home", "media", "mnt", "opt", "root", "srv")),
+    *(Path("/", name) for name in ("Applications", "Users", "Volumes", "private")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedProject:
+    """The project of a session, as its client found it.
+
+    Attributes:
+        name: shown to people; it is the slug of a project only if `is_confirmed`.
+        label: identifies what the session belongs to: `remote:HOST/PATH`, `folder:DIGEST` of machine and root, or
+            `name:SLUG` where a person named it.
+        is_confirmed: a person named the project, linked the label, or trusts the file that names it.
+        root: the folder of the project.
+        is_named_by_turn: the turn named or changed another repository than that of the working directory.
+        needs_trust: a file names the project, and nobody has confirmed it: `memex work trust`.
+    """
+
+    name: str
+    source: ProjectSource
+    confidence: float
+    label: str
+    is_confirmed: bool = False
+    root: str = ""
+    branch: str = ""
+    remote: str = ""
+    is_named_by_turn: bool = False
+    needs_trust: bool = False
+
+    @property
+    def slug(self) -> str | None:
+        """The slug of the project, if it is confirmed."""
+        return self.name if self.is_confirmed else None
+
+    def metadata(self) -> dict[str, str]:
+        """Return what an event of the session says about its project, as texts by name."""
+        found = {
+            "label": self.label,
+            "label_source": self.source,
+            "root": self.root,
+            "branch": self.branch,
+            "remote": self.remote,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def detect_project(
+    folder: Path,
+    *,
+    option: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    text: str = "",
+    changed_paths: Iterable[str] = (),
+    known: Iterable[str] = (),
+    links: Mapping[str, str] | None = None,
+    trusted: TrustedFolders | None = None,
+    home: Path | None = None,
+) -> DetectedProject | None:
+    """Return the project of a session; None for a home, temporary or system folder that nothing else names.
+
+    Args:
+        folder: the working directory.
+        option: what the user gave with `--project`.
+        environment: the variables; those of this process by default.
+        text: of the turn.
+        changed_paths: the files that the turn changed.
+        known: the slugs of the user's projects.
+        links: the slug of each label that the user linked.
+        trusted: the folders whose files may name a project.
+        home: the user's home.
+    """
+    variables = os.environ if environment is None else environment
+    for source, given in (("option", option), ("environment", variables.get(VARIABLE))):
+        if name := clean_name(given):
+            return _named_by_user(name, source, folder)  # type: ignore[arg-type]
+    home = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing for a user without a home
+    by_turn = named_repository(folder, home, text=text, changed_paths=changed_paths)
+    repository = by_turn or find_repository(folder)
+    here = _resolved(folder)
+    root = repository.root if repository else here
+    if root is None or _is_nobodys(root, home, is_repository=repository is not None):
+        name = named_project(text, known)
+        return _named_by_text(name) if name else None
+    inner = "" if by_turn or here is None else here.relative_to(root).as_posix().removeprefix(".")
+    return _in_place(
+        repository or Repository(root, root),
+        inner,
+        is_repository=repository is not None,
+        is_named_by_turn=by_turn is not None and (here is None or not here.is_relative_to(by_turn.root)),
+        known_name=named_project(text, known),
+        links=links or {},
+        trusted=trusted or TrustedFolders(),
+    )
+
+
+def named_by_files(folder: Path) -> tuple[Path, list[tuple[str, str]]]:
+    """Return the root of a folder's repository, and each file there that names a project, with the project."""
+    repository = find_repository(folder)
+    root = repository.root if repository else folder.resolve()
+    found = parse_project_file(read_small(root / PROJECT_FILE, below=root) or "")
+    names = [(PROJECT_FILE, name) for name in dict.fromkeys([found.project, *found.folders.values()]) if name]
+    if name := scope_line(read_small(root / AGENTS_FILE, below=root) or ""):
+        names.append((AGENTS_FILE, name))
+    return root, names
+
+
+def label_of(repository: Repository, inner: str = "") -> str:
+    """Return what identifies a repository, or a folder in it that is a project of its own."""
+    part = f"#{inner}" if inner else ""
+    if repository.remote:
+        return f"remote:{repository.remote}{part}"
+    return f"folder:{_digest(str(repository.shared_root))}{part}"
+
+
+def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedProject:
+    repository = find_repository(folder)
+    root = repository.root if repository else _resolved(folder)
+    return DetectedProject(
+        name,
+        source,
+        CONFIDENCE[source],
+        f"name:{name}",
+        is_confirmed=True,
+        root=str(root or ""),
+        branch=repository.branch if repository else "",
+        remote=repository.remote if repository else "",
+    )
+
+
+def _named_by_text(name: str) -> DetectedProject:
+    return DetectedProject(name, "known_name", CONFIDENCE["known_name"], f"name:{name}", is_confirmed=True)
+
+
+def _in_place(
+    repository: Repository,
+    inner: str,
+    *,
+    is_repository: bool,
+    is_named_by_turn: bool,
+    known_name: str,
+    links: Mapping[str, str],
+    trusted: TrustedFolders,
+) -> DetectedProject:
+    """Return the project of a place that is a project of somebody's."""
+    root = repository.root
+    by_file, part = parse_project_file(read_small(root / PROJECT_FILE, below=root) or "").project_of(inner)
+    label = label_of(repository, part)
+    linked = links.get(label, "")
+
+    def answer(
+        name: str, source: ProjectSource, *, is_confirmed: bool, of_file: bool = False
+    ) -> DetectedProject:
+        return DetectedProject(
+            name,
+            source,
+            CONFIDENCE[source] if is_repository or source != "folder" else WITHOUT_REPOSITORY,
+            f"name:{name}" if is_confirmed and not linked else label,
+            is_confirmed=is_confirmed,
+            root=str(root / part),
+            branch=repository.branch,
+            remote=repository.remote,
+            is_named_by_turn=is_named_by_turn,
+            needs_trust=of_file and not is_confirmed,
+        )
+
+    if by_file:
+        is_trusted = trusted.holds(root, by_file)
+        linked = "" if is_trusted else linked
+        return answer(by_file, "project_file", is_confirmed=is_trusted, of_file=True)
+    if linked:
+        return answer(linked, "remote" if repository.remote else "folder", is_confirmed=True)
+    if by_line := scope_line(read_small(root / AGENTS_FILE, below=root) or ""):
+        return answer(by_line, "agents_file", is_confirmed=trusted.holds(root, by_line), of_file=True)
+    if repository.remote:
+        name = clean_name(repository.remote.rpartition("/")[2]) or "repository"
+        return answer(name, "remote", is_confirmed=False)
+    if known_name:
+        return answer(known_name, "known_name", is_confirmed=True)
+    return answer(clean_name(repository.shared_root.name) or "folder", "folder", is_confirmed=False)
+
+
+def _is_nobodys(root: Path, home: Path, *, is_repository: bool) -> bool:
+    """Return whether a folder is the home, a temporary or a system folder."""
+    temporary = {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")}  # noqa: S108  # only compared
+    places = {*_SYSTEM, *temporary, home, _resolved(home)}
+    if root in places or root.parent in (Path("/home"), Path("/Users")):
+        return True
+    return not is_repository and any(root.is_relative_to(one) for one in (*_SYSTEM_TREES, *temporary))
+
+
+def _resolved(folder: Path) -> Path | None:
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _digest(root: str) -> str:
+    return hashlib.sha256(f"{_machine()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@cache
+def _machine() -> str:
+    """Return what tells this machine from others."""
+    return (read_small(Path("/etc/machine-id"), max_bytes=200) or "").strip() or socket.gethostname()

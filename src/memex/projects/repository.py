@@ -1,0 +1,92 @@
+"""The git repository of a folder: its root, branch and remote, read from its files without running git."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from memex.projects.remotes import normalise_remote
+from memex.projects.small_files import read_small
+
+MAX_DEPTH = 64
+MAX_BRANCH_CHARS = 200
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"([^"\n]*)")?\s*\]')
+_HEAD_OF_BRANCH = "ref: refs/heads/"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository, or a worktree of one.
+
+    Attributes:
+        root: the folder of the files, resolved.
+        shared_root: the same for all worktrees of a repository; `root` if there is only one.
+        remote: `host/path` of the remote `origin`, or of the only remote; "" if there is none.
+        branch: "" if none is checked out.
+    """
+
+    root: Path
+    shared_root: Path
+    remote: str = ""
+    branch: str = ""
+
+
+def find_repository(folder: Path) -> Repository | None:
+    """Return the repository that a folder or a file stands in; None if it stands in none."""
+    here = _resolved(folder)
+    if here is None:
+        return None
+    for root in [here, *here.parents][:MAX_DEPTH]:
+        if (git := _git_folder(root)) is not None:
+            return _read(root, git)
+    return None
+
+
+def _git_folder(root: Path) -> Path | None:
+    dot_git = root / ".git"
+    try:
+        if dot_git.is_dir():
+            return dot_git if (dot_git / "HEAD").is_file() else None
+        if not dot_git.is_file():
+            return None
+    except (OSError, ValueError):
+        return None
+    text = read_small(dot_git, max_bytes=4096) or ""
+    if not text.startswith("gitdir:"):
+        return None
+    return _resolved(root / text.removeprefix("gitdir:").strip())
+
+
+def _resolved(path: Path) -> Path | None:
+    """Return a path without links; None for one that no file can have, such as a loop or one with a null byte."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _read(root: Path, git: Path) -> Repository:
+    common, shared_root = git, root
+    if link := (read_small(git / "commondir", max_bytes=4096) or "").strip():
+        common = _resolved(git / link) or git
+        shared_root = common.parent if common.name == ".git" else common
+    remotes = _remotes(read_small(common / "config") or "")
+    chosen = remotes.get("origin") or (next(iter(remotes.values())) if len(remotes) == 1 else "")
+    head = (read_small(git / "HEAD", max_bytes=4096) or "").strip()
+    branch = head.removeprefix(_HEAD_OF_BRANCH) if head.startswith(_HEAD_OF_BRANCH) else ""
+    is_shown = branch.isprintable() and len(branch) <= MAX_BRANCH_CHARS
+    return Repository(root, shared_root, normalise_remote(chosen) or "", branch if is_shown else "")
+
+
+def _remotes(config: str) -> dict[str, str]:
+    """Return the address of each remote that a configuration of git names."""
+    found: dict[str, str] = {}
+    remote: str | None = None
+    for line in config.splitlines():
+        text = line.strip()
+        if section := _SECTION.match(text):
+            remote = section[2] if section[1].lower() == "remote" else None
+            continue
+        key, _, value = text.partition("=")
+        if remote is not None and key.strip().lower() == "url":
+            found.setdefault(remote, value.strip().strip('"'))
+    return found

@@ -1,0 +1,288 @@
+"""Events of coding agents: taken from any program, each stored once, and when each program was last heard."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, field_validator
+
+from memex.errors import ValidationFailed
+from memex.service.call import Caller
+from memex.service.conversations import putting
+from memex.service.conversations.lines import MAX_TITLE_CHARS
+from memex.service.conversations.putting import ConversationInput, MessageInput, SourceInput, Time
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.store.conversations.events import (
+    EventChange,
+    NewEvent,
+    SaidWords,
+    ToolUse,
+    heard_runtimes,
+    put_events,
+)
+from memex.store.conversations.ingest import MAX_MESSAGES
+from memex.store.log.call import CallAnswer
+from memex.store.text_pool import offload
+from memex.subagent.secrets.finding import find_secrets, redact
+
+PUT, HEARD = "event_put", "event_heard"
+MAX_EVENTS = 500  # of a request
+MAX_TEXT_CHARS = 1 << 20
+MAX_COMMAND_CHARS = 4_000
+MAX_PATHS = 200
+MAX_LABEL_CHARS = 1_000  # as `memex work link` takes it
+MAX_SHOWN_CHARS = 200
+SHOWN = ("branch", "title")  # of the metadata: stored as one short line
+
+EventKind = Literal[
+    "session_start", "prompt", "tool", "stop", "interrupt", "compact", "session_end", "notice"
+]
+Name = Annotated[StorableText, Field(min_length=1, max_length=500)]
+Path = Annotated[StorableText, Field(min_length=1, max_length=4_096)]
+
+
+class SaidInput(Arguments):
+    """What was said. With an `id` it is a message of the conversation; without one it stands in for a message.
+
+    Words that stand in have no number and are never cited. They go when the transcript has them.
+    """
+
+    role: Literal["user", "assistant"]
+    text: Annotated[StorableText, Field(min_length=1, max_length=MAX_TEXT_CHARS)]
+    id: Annotated[StorableText | None, Field(min_length=1, max_length=500)] = None
+    said_at: Time | None = None
+    model: Annotated[StorableText | None, Field(max_length=200)] = None
+
+
+class ToolInput(Arguments):
+    """What was done with a tool. `ok` is its success, as the program reports; `paths` are the files it changed."""
+
+    name: Annotated[StorableText, Field(min_length=1, max_length=200)]
+    command: Annotated[StorableText, Field(max_length=MAX_COMMAND_CHARS)] = ""
+    ok: bool | None = None
+    paths: Annotated[list[Path], Field(max_length=MAX_PATHS)] = Field(default_factory=list)
+    duration_ms: Annotated[int | None, Field(ge=0, lt=1 << 53)] = None
+
+
+class EventInput(Arguments):
+    """An event of a session.
+
+    `runtime` is the program by the name of the reader of its transcripts, such as claude_code, and `session` its id
+    of the conversation. An event is stored once by runtime, session, turn and `event`.
+    """
+
+    runtime: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    session: Name
+    event: Name
+    kind: EventKind
+    time: Time
+    turn: Annotated[StorableText, Field(max_length=500)] = ""
+    project: Annotated[StorableText, Field(max_length=200)] = ""
+    cwd: Annotated[StorableText, Field(max_length=4_096)] = ""
+    messages: Annotated[list[SaidInput], Field(max_length=100)] = Field(default_factory=list)
+    tools: Annotated[list[ToolInput], Field(max_length=100)] = Field(default_factory=list)
+    metadata: Annotated[
+        dict[
+            Annotated[StorableText, Field(min_length=1, max_length=100)],
+            Annotated[StorableText, Field(max_length=2_000)],
+        ],
+        Field(max_length=40),
+    ] = Field(default_factory=dict)
+
+    @field_validator("metadata")
+    @classmethod
+    def check_label(cls, given: dict[str, str]) -> dict[str, str]:
+        """Refuse a label that nobody could name again."""
+        if "label" in given and not 1 <= len(given["label"].strip()) <= MAX_LABEL_CHARS:
+            raise ValueError(f"has a label that is empty or has over {MAX_LABEL_CHARS:,} characters")
+        return given
+
+    def stored(self) -> NewEvent:
+        """Return the event as the store has it; messages with an id stand in the conversation instead."""
+        return NewEvent(
+            runtime=self.runtime,
+            session=self.session,
+            turn=self.turn,
+            name=self.event,
+            kind=self.kind,
+            happened_at=self.time,
+            project=" ".join(self.project.split()),
+            cwd=self.cwd,
+            messages=tuple(SaidWords(one.role, one.text) for one in self.messages if one.id is None),
+            tools=tuple(
+                ToolUse(one.name, one.command, one.ok, tuple(one.paths), one.duration_ms)
+                for one in self.tools
+            ),
+            metadata=self.metadata
+            | {
+                name: " ".join(self.metadata[name].split())[:MAX_SHOWN_CHARS]
+                for name in SHOWN
+                if name in self.metadata
+            },
+        )
+
+
+class EventsArguments(Arguments):
+    """Events in the order in which they happened."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "events": [
+                        {
+                            "runtime": "my_agent",
+                            "session": "aaaa1111",
+                            "event": "stop-1",
+                            "kind": "stop",
+                            "time": "2026-02-01T10:00:20Z",
+                            "cwd": "/repo/shop",
+                            "messages": [{"role": "assistant", "id": "m2", "text": "Fixed the test."}],
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    events: Annotated[list[EventInput], Field(min_length=1, max_length=MAX_EVENTS)]
+
+
+class PutEventResult(ResultPart):
+    """What became of an event; `removed` says that a person deleted the conversation, so that it was left out."""
+
+    event: str
+    conversation: str
+    change: EventChange
+
+
+class PutEventsResult(ToolResult):
+    """What became of the events of a request, in their order, and how many messages were added."""
+
+    events: list[PutEventResult]
+    messages_added: int
+
+
+class HeardResult(ResultPart):
+    """How many events and sessions of a program are stored, and when its last event came."""
+
+    runtime: str
+    events: int
+    sessions: int
+    last_at: datetime
+
+
+class HeardRuntimesResult(ReadAnswer):
+    """The programs of which events came."""
+
+    runtimes: list[HeardResult]
+
+
+async def put(
+    service: Service, caller: Caller, arguments: EventsArguments, *, tool_call_id: str | None = None
+) -> PutEventsResult:
+    """Store events and their messages, and log how many. The same events again change nothing.
+
+    Raises:
+        ValidationFailed: the call names no user, or has too many messages.
+        SecretRefused: a message with an id holds a secret, and the policy of the tenant refuses it.
+        LimitExceeded: the user would have too many messages.
+    """
+    asked = {"events": len(arguments.events)}
+    async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
+        if caller.access.user_id is None:
+            raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
+        if sum(said.id is not None for one in arguments.events for said in one.messages) > MAX_MESSAGES:
+            raise ValidationFailed(
+                f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
+            )
+        access = await service.identities.open_conversations(caller)
+        added = 0
+        for source, conversations in _conversations(arguments.events):
+            done = await putting.put(service, caller, source, conversations)
+            added += done.messages_added
+        events = [one.stored() for one in arguments.events]
+        policy = service.policies_of(caller).remember
+        if policy in ("redact", "refuse"):
+            chars = sum(len(said.text) for one in events for said in one.messages)
+            events = await offload.run(chars, _redacted, events)
+        changes = await put_events(service.database, access, events, now=log.call.request.now)
+        result = PutEventsResult(
+            events=[
+                PutEventResult(event=one.name, conversation=one.conversation_id, change=change)
+                for one, change in zip(events, changes, strict=True)
+            ],
+            messages_added=added,
+        )
+        logged = {"changes": dict(Counter(changes)), "messages_added": added}
+        await log.add("answered", CallAnswer(result.body(), asked, logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def heard(service: Service, caller: Caller, *, tool_call_id: str | None = None) -> HeardRuntimesResult:
+    """Return of which programs events came, and when the last one."""
+    async with service.recorder.recorded(caller, HEARD, {}, tool_call_id=tool_call_id) as log:
+        found = await heard_runtimes(service.database, caller.access)
+        result = HeardRuntimesResult(
+            runtimes=[
+                HeardResult(
+                    runtime=one.runtime, events=one.events, sessions=one.sessions, last_at=one.last_at
+                )
+                for one in found
+            ]
+        )
+        await log.add("answered", CallAnswer(result.body(), {}, {"runtimes": len(found)}))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def _conversations(events: Iterable[EventInput]) -> list[tuple[SourceInput, list[ConversationInput]]]:
+    """Return what the messages with an id add to conversations, by the program."""
+    by_runtime: dict[str, dict[str, list[EventInput]]] = {}
+    for one in events:
+        if any(said.id is not None for said in one.messages):
+            by_runtime.setdefault(one.runtime, {}).setdefault(one.session, []).append(one)
+    return [
+        (SourceInput(kind=runtime), [_continuation(session, some) for session, some in sessions.items()])
+        for runtime, sessions in by_runtime.items()
+    ]
+
+
+def _continuation(session: str, events: Sequence[EventInput]) -> ConversationInput:
+    last = events[-1]
+    return ConversationInput(
+        id=session,
+        title=last.metadata.get("title", "")[:MAX_TITLE_CHARS],
+        project=last.project,
+        is_continued=True,
+        messages=[
+            MessageInput(
+                id=said.id, role=said.role, text=said.text, said_at=said.said_at or one.time, model=said.model
+            )
+            for one in events
+            for said in one.messages
+            if said.id is not None
+        ],
+    )
+
+
+def _redacted(events: Sequence[NewEvent]) -> list[NewEvent]:
+    """Return events without the secrets of their texts; an event is never refused, since it has more than words."""
+    return [
+        replace(
+            one,
+            messages=tuple(replace(said, text=_clean(said.text)) for said in one.messages),
+            tools=tuple(replace(tool, command=_clean(tool.command)) for tool in one.tools),
+            metadata={name: _clean(value) for name, value in one.metadata.items()},
+        )
+        for one in events
+    ]
+
+
+def _clean(text: str) -> str:
+    return redact(text, find_secrets(text)) if text else text
+
+
+PUT_TOOL: Tool[EventsArguments] = Tool(PUT, EventsArguments, PutEventsResult)

@@ -1,0 +1,190 @@
+"""A portion of conversations that one call distils: which messages, what they state, and how much is left."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memex.errors import ConversationNotFound, MessagesErased
+from memex.service.tools.tool_context import ToolContext
+from memex.store.citations.records import read_distilled
+from memex.store.conversations.human_messages import (
+    ALL,
+    ConversationExtent,
+    HumanMessageRow,
+    find_since,
+    read_extents,
+    read_human_messages,
+)
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.distil.reading import HumanMessage, MessageReading, read_messages
+
+MAX_CONVERSATIONS = 1_000  # that one call reads
+READ = "read"  # in the log: which messages a call has read
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """A part of a conversation that was read: the messages with a number above `after`, up to `until`."""
+
+    conversation_id: str
+    title: str
+    after: int
+    until: int
+    human_messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What one call distils.
+
+    Attributes:
+        parts: which messages it has read.
+        messages: what these state.
+        remaining: how many messages that people wrote are left for the next call.
+        sha256: of the texts that were read, in hex.
+    """
+
+    parts: tuple[ReadPart, ...] = ()
+    messages: tuple[MessageReading, ...] = ()
+    remaining: int = 0
+    sha256: str = field(default_factory=lambda: _digest(()))
+
+    @property
+    def logged(self) -> dict[str, Any]:
+        """Which messages were read, without their texts."""
+        return {
+            "parts": [[part.conversation_id, part.after, part.until] for part in self.parts],
+            "sha256": self.sha256,
+            "remaining": self.remaining,
+        }
+
+
+async def choose_portion(
+    work: ToolContext,
+    conversation_id: str | None,
+    since: datetime | None,
+    *,
+    is_again: bool,
+    count_readable: Callable[[Sequence[MessageReading]], int] = len,
+) -> Portion:
+    """Return the next messages that have not been distilled.
+
+    Args:
+        work: the context of the call.
+        conversation_id: the conversation; None for those that went on since a time.
+        since: this time.
+        is_again: also messages that have been distilled.
+        count_readable: gives how many messages, from the first one on, can be read at once.
+
+    Raises:
+        ConversationNotFound: the user has no such conversation.
+    """
+    scope, own = work.access.conversations, work.access.by_mount.get("user")
+    if scope is None or own is None:
+        return _nothing(conversation_id)
+    afters: dict[str, int] = {}
+    if not is_again:
+        async with work.database.transaction(work.access) as connection:
+            wanted = None if conversation_id is None else [conversation_id]
+            known = await read_distilled(connection, own.scope_id, wanted)
+        afters = {name: one.until_number for name, one in known.items()}
+    async with work.database.transaction(work.access.for_conversations(), snapshot=True) as connection:
+        if conversation_id is not None:
+            named = [conversation_id]
+        else:
+            assert since is not None  # noqa: S101  # the arguments name one of both
+            named = await find_since(connection, scope, since, afters, limit=2 * MAX_CONVERSATIONS)
+        spans = {name: (afters.get(name, 0), ALL) for name in named}
+        extents = await read_extents(connection, scope, spans)
+        if not extents and conversation_id is not None:
+            return _nothing(conversation_id)
+        found = await read_human_messages(
+            connection,
+            scope,
+            [(one.conversation_id, one.after, one.last) for one in extents[:MAX_CONVERSATIONS]],
+        )
+    messages = await _read(work, found)
+    messages = messages[: count_readable(messages)]
+    return _portion(extents, found[: len(messages)], messages)
+
+
+async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
+    """Return the portion that a call has read, by what the log says of it.
+
+    Raises:
+        MessagesErased: its messages are not stored any more, or others have taken their place.
+    """
+    parts: list[list[Any]] = logged["parts"]
+    scope = work.access.conversations
+    if not parts:
+        return Portion()
+    if scope is None:
+        raise MessagesErased("The messages that the call has read are not stored any more.")
+    spans = [(str(name), int(after), int(until)) for name, after, until in parts]
+    async with work.database.transaction(work.access.for_conversations(), snapshot=True) as connection:
+        extents = await read_extents(
+            connection, scope, {name: (after, until) for name, after, until in spans}
+        )
+        found = await read_human_messages(connection, scope, spans)
+    if _digest(found) != logged["sha256"]:
+        raise MessagesErased("The messages that the call has read are not stored any more as they were.")
+    titles = {one.conversation_id: one.title for one in extents}
+    counts = _count(found)
+    return Portion(
+        tuple(
+            ReadPart(name, titles.get(name, ""), after, until, counts.get(name, 0))
+            for name, after, until in spans
+        ),
+        tuple(await _read(work, found)),
+        logged["remaining"],
+        _digest(found),
+    )
+
+
+async def _read(work: ToolContext, found: Sequence[HumanMessageRow]) -> list[MessageReading]:
+    messages = [
+        HumanMessage((one.conversation_id, one.number), one.text, one.sha256, one.said_at) for one in found
+    ]
+    analyzer = Analyzer(work.access.language)
+    return await read_messages(messages, work.call.request.now, analyzer)
+
+
+def _portion(
+    extents: Sequence[ConversationExtent], read: Sequence[HumanMessageRow], messages: Sequence[MessageReading]
+) -> Portion:
+    """Return a portion: of a conversation that was read to its end, all messages count as read.
+
+    The conversations behind the first 1,000 are left for the next call.
+    """
+    counts = _count(read)
+    last = {one.conversation_id: one.number for one in read}
+    parts = []
+    for one in extents[:MAX_CONVERSATIONS]:
+        done = counts.get(one.conversation_id, 0)
+        until = one.last if done == one.human_messages else last.get(one.conversation_id, 0)
+        if until > one.after:
+            parts.append(ReadPart(one.conversation_id, one.title, one.after, until, done))
+    total = sum(one.human_messages for one in extents)
+    return Portion(tuple(parts), tuple(messages), total - len(read), _digest(read))
+
+
+def _count(found: Sequence[HumanMessageRow]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.conversation_id] = counts.get(one.conversation_id, 0) + 1
+    return counts
+
+
+def _digest(found: Sequence[HumanMessageRow]) -> str:
+    digest = hashlib.sha256()
+    for one in found:
+        digest.update(f"{one.conversation_id}#{one.number}:".encode() + one.sha256)
+    return digest.hexdigest()
+
+
+def _nothing(conversation_id: str | None) -> Portion:
+    if conversation_id is not None:
+        raise ConversationNotFound(f"There is no conversation {conversation_id!r} for this user.")
+    return Portion()

@@ -1,0 +1,70 @@
+"""Passages of documents, as a kind of section beside memory: of the user, and of the projects that are searched."""
+
+from collections.abc import Sequence
+
+from memex.service.documents.results import project_of
+from memex.service.included.sections import SectionKind
+from memex.store.access import Access
+from memex.store.conversations.indexing import day_of
+from memex.store.database import Connection
+from memex.store.documents.find import find_documents, read_passages
+from memex.store.documents.records import DocumentHit
+from memex.store.records import Reference
+from memex.subagent.included import FoundPassage
+
+SENTENCE = "From documents, as they stand in their folders: files that were mirrored, and no memory."
+# As for conversations: a question about something else adds nothing, and words of all days do not count.
+MIN_BEST_SHARE = 40
+MIN_SHARE = 25
+PASSAGES = 3  # of one document at most
+
+
+def _opened(access: Access, project: str | None) -> Access | None:
+    scopes = access.documents_searched(project)
+    return access.for_documents(scopes) if scopes else None
+
+
+async def _find(connection: Connection, access: Access, query: str, limit: int) -> list[FoundPassage]:
+    found = await find_documents(connection, access.scopes, query, limit=limit, passages=PASSAGES)
+    return [_passage(one) for one in found]
+
+
+async def _read(
+    connection: Connection, access: Access, references: Sequence[Reference]
+) -> dict[Reference, FoundPassage]:
+    standing = await read_passages(connection, access.scopes, references)
+    return {reference: _passage(one) for reference, one in standing.items()}
+
+
+def _passage(hit: DocumentHit) -> FoundPassage:
+    document = hit.document
+    heading = " > ".join(hit.heading).replace("·", "-")  # it ends no part of the line
+    return FoundPassage(
+        reference=Reference(document.reference, document.version, hit.span),
+        text=hit.text,
+        about=tuple(filter(None, (heading, day_of(document.changed_at)))),
+        score=hit.score,
+        share=hit.share,
+        details={
+            "kind": "document",
+            "root": document.root,
+            "project": project_of(document.mount),
+            "document": document.path,
+            "heading": list(hit.heading),
+            "title": document.title,
+            "tags": list(document.tags),
+            "updated_at": document.updated_at.isoformat(),
+        },
+    )
+
+
+DOCUMENTS = SectionKind(
+    name="documents",
+    reason="document",
+    sentence=SENTENCE,
+    min_best_share=MIN_BEST_SHARE,
+    min_share=MIN_SHARE,
+    opened=_opened,
+    find=_find,
+    read=_read,
+)

@@ -1,0 +1,104 @@
+"""What memory_find shows beside the files of memory: the passages of each kind that a host includes."""
+
+import hashlib
+from typing import Annotated, Any, Protocol
+
+from pydantic import Field
+
+from memex.service.snapshots import AsOf
+from memex.service.tools.tool import BesideMemory, ResultPart
+from memex.service.tools.tool_context import ToolContext
+from memex.settings import IncludedName
+from memex.subagent.included import FoundPassage
+
+
+class IncludedHitResult(ResultPart):
+    """A passage beside memory; `text` is all of it, and `details` say where it stands.
+
+    Of a document they are `root`, `project`, `document` (its path in the root), `heading`, `title`, `tags` and
+    `updated_at`; of a message `role`, `author`, `said_at` and `title`. `kind` is `document` or `message`.
+    """
+
+    path: str
+    version: int
+    start: int
+    end: int
+    sha256: str
+    text: str
+    score: int
+    details: dict[str, Any]
+
+
+class IncludedHitsResult(ResultPart):
+    """The passages of a kind, the best first; `left_out` says why the kind was not searched: `as_of`."""
+
+    name: str
+    hits: list[IncludedHitResult]
+    left_out: str | None
+
+
+class SearchArguments(Protocol):
+    """What is asked of a search."""
+
+    @property
+    def query(self) -> str:
+        """What is looked for."""
+
+    @property
+    def limit(self) -> int:
+        """The most hits."""
+
+    @property
+    def project(self) -> str | None:
+        """The project that the search is about."""
+
+    @property
+    def as_of(self) -> AsOf | None:
+        """The moment that is searched, in the past."""
+
+    @property
+    def include(self) -> list[IncludedName] | None:
+        """What the host includes; None for what the settings say."""
+
+
+async def find_beside(work: ToolContext, arguments: SearchArguments) -> BesideMemory:
+    """Return what a search shows beside the files of memory. The log has digests of the passages, and no text."""
+    sections = await work.sections.find(
+        work.sections.names(arguments.include),
+        arguments.query,
+        project=arguments.project,
+        is_past=arguments.as_of is not None,
+        limit=arguments.limit,
+    )
+    if not sections:
+        return BesideMemory()
+    shown = [
+        IncludedHitsResult(name=one.name, hits=list(map(_hit, one.passages)), left_out=one.left_out)
+        for one in sections
+    ]
+    logged = [
+        {"name": one.name, "hits": [hit.sha256 for hit in one.hits], "left_out": one.left_out}
+        for one in shown
+    ]
+    return BesideMemory({"included": [one.model_dump(mode="json") for one in shown]}, {"included": logged})
+
+
+def _hit(passage: FoundPassage) -> IncludedHitResult:
+    path, version, (start, end) = passage.reference
+    return IncludedHitResult(
+        path=path,
+        version=version,
+        start=start,
+        end=end,
+        sha256=hashlib.sha256(passage.text.encode()).hexdigest(),
+        text=passage.text,
+        score=passage.score,
+        details=dict(passage.details),
+    )
+
+
+SearchInclude = Annotated[
+    list[IncludedName] | None,
+    Field(description="Also search conversations or documents; by default what MEMEX_CONTEXT_INCLUDE says."),
+]
+IncludedHits = Annotated[list[IncludedHitsResult] | None, Field(exclude_if=lambda found: found is None)]

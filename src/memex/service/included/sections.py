@@ -1,0 +1,277 @@
+"""The kinds of passages that a host can include beside memory, found live or taken from the log.
+
+A call names kinds in `include`; without it `MEMEX_CONTEXT_INCLUDE` does. `include` is the host's: no definition of
+a tool for a model has it. Each kind is a `SectionKind`, and nothing else knows the kinds:
+
+- `LiveSections.find` searches them, each in a short transaction of its own, before memory is opened. So no call
+  holds two connections, and a call that includes nothing sends no statement more.
+- What was found is logged as one operation inside the call (`OPERATION`): places, scores and shares, never a text.
+- `RecordedSections.find` gives a replay the passages that the log names. A text that is gone since is named in
+  `erased`, and the replay says so.
+- `include` of `memex.subagent.context.recall` puts them into the wrapper, below the kind's sentence, in the room
+  that memory leaves.
+
+A second kind is added so:
+
+1. Write a module beside `conversations.py` with a `SectionKind`: a `find` and a `read` over the store, each one
+   function with a connection, and the line of a passage (`FoundPassage.about`). A reference must name a text that
+   never changes: path, version and span.
+2. Add the kind to `KINDS` in `kinds.py`, its name to `IncludedName` (`memex.settings`) and its reason to
+   `RecallReason` (`memex.subagent.planner`).
+3. Measure its floors as `memex.evals.included` does, and say them in docs/concepts/context.md.
+
+A tool other than memory_context uses the same: `names = work.sections.names(arguments.include)`, and then
+`await work.sections.find(names, query)` before it opens memory: memory_find does (`hits.py`).
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from memex.settings import IncludedName
+from memex.store.access import Access
+from memex.store.database import Connection, Database
+from memex.store.log.call import Call, InnerOperation
+from memex.store.log.operations import shorten
+from memex.store.records import Operation, Reference
+from memex.store.search.find import MAX_QUERY_CHARS
+from memex.subagent.included import FoundPassage, FoundSection
+from memex.subagent.planner import RecallReason
+
+OPERATION = "context_include"  # the kind of the operation inside a call that found passages
+MAX_PASSAGES = 50  # of a kind: as many as fill a context of 8,000 characters with short messages
+AS_OF = "as_of"  # the kind has no past, and the call asks for one
+
+
+@dataclass(frozen=True, slots=True)
+class SectionKind:
+    """A kind of passages beside memory.
+
+    Attributes:
+        name: as `include` names it.
+        reason: why its passages stand in a context.
+        sentence: one plain line above the passages, which says what they are.
+        min_best_share: the floor of the kind: how much of the query's words the best passage must hold, in percent
+            of their weight; else nothing is included.
+        min_share: the floor of each passage, likewise.
+        opened: returns the access under which the kind is read, where a project is named for it alone; None if the
+            caller has nothing of it.
+        find: returns the passages that score highest, at most so many, each with its score and share.
+        read: returns the passages at some references, as far as they still stand there.
+    """
+
+    name: IncludedName
+    reason: RecallReason
+    sentence: str
+    min_best_share: int
+    min_share: int
+    opened: Callable[[Access, str | None], Access | None]
+    find: Callable[[Connection, Access, str, int], Awaitable[list[FoundPassage]]]
+    read: Callable[[Connection, Access, Sequence[Reference]], Awaitable[dict[Reference, FoundPassage]]]
+
+    def section(self, passages: Sequence[FoundPassage] = (), *, left_out: str | None = None) -> FoundSection:
+        """Return passages as a section of this kind."""
+        return FoundSection(self.name, self.reason, self.sentence, tuple(passages), left_out)
+
+    def above_floor(self, passages: Sequence[FoundPassage]) -> list[FoundPassage]:
+        """Return the passages that have enough of the query's words to be included."""
+        if max((one.share for one in passages), default=0) < self.min_best_share:
+            return []
+        return [one for one in passages if one.share >= self.min_share]
+
+    def left_out(self, why: str) -> FoundSection:
+        """Return the kind as a section that was not searched."""
+        return self.section(left_out=why)
+
+
+Kinds = Mapping[str, SectionKind]
+
+
+class Sections(Protocol):
+    """What finds the passages of a call beside memory."""
+
+    def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the kinds that a call includes, each once: those that it names, else those of the settings."""
+
+    async def find(
+        self,
+        names: Sequence[str],
+        query: str,
+        *,
+        project: str | None = None,
+        is_past: bool = False,
+        limit: int = MAX_PASSAGES,
+    ) -> list[FoundSection]:
+        """Return a section for each kind, and log what was found. In a call about the past all are left out.
+
+        Args:
+            names: of the kinds.
+            query: what is looked for.
+            project: that the call is about; None for the one of the caller, or all.
+            is_past: whether the call is about the past.
+            limit: the most passages of a kind.
+
+        Raises:
+            ProjectNotFound: the user is not a member of the project.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSections:
+    """Finds what stands there now.
+
+    Attributes:
+        kinds: by name.
+        default: the kinds of a call that names none.
+        renew: looks the access up anew, as one from memory may not know what the user has since.
+    """
+
+    kinds: Kinds
+    database: Database
+    access: Access
+    call: Call
+    default: Sequence[str] = ()
+    renew: Callable[[], Awaitable[Access]] | None = None
+
+    def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the kinds that a call includes; see `Sections.names`."""
+        return tuple(dict.fromkeys(self.default if asked is None else asked))
+
+    async def find(
+        self,
+        names: Sequence[str],
+        query: str,
+        *,
+        project: str | None = None,
+        is_past: bool = False,
+        limit: int = MAX_PASSAGES,
+    ) -> list[FoundSection]:
+        """Return a section for each kind; see `Sections.find`."""
+        return [
+            self.kinds[name].left_out(AS_OF)
+            if is_past
+            else await self._find(self.kinds[name], query, project, limit)
+            for name in names
+        ]
+
+    async def _find(self, kind: SectionKind, query: str, project: str | None, limit: int) -> FoundSection:
+        started = _Started()
+        passages: list[FoundPassage] = []
+        access = kind.opened(self.access, project)
+        if access is None and self.renew is not None:
+            access = kind.opened(await self.renew(), project)
+        if access is not None and query.strip():
+            async with self.database.transaction(access, snapshot=True) as connection:
+                found = await kind.find(connection, access, query[:MAX_QUERY_CHARS], min(limit, MAX_PASSAGES))
+            passages = kind.above_floor(found)
+        started.log(self.call, kind.name, query, [_logged(one) for one in passages])
+        return kind.section(passages)
+
+
+@dataclass(slots=True)
+class RecordedSections:
+    """Finds what the log says that a call found; the texts are read where they stand now.
+
+    Attributes:
+        kinds: by name.
+        access: the access of the caller of the replay; nothing beyond it is read.
+        logged: the call whose log names the passages.
+        call: the call that is run again.
+        erased: the passages whose texts are gone.
+    """
+
+    kinds: Kinds
+    database: Database
+    access: Access
+    logged: Operation
+    call: Call
+    erased: list[str] = field(default_factory=list)
+
+    def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:  # noqa: ARG002  # as `Sections`
+        """Return the kinds that the logged call included."""
+        return included_names(self.logged)
+
+    async def find(
+        self,
+        names: Sequence[str],
+        query: str,
+        *,
+        project: str | None = None,
+        is_past: bool = False,
+        limit: int = MAX_PASSAGES,  # noqa: ARG002  # as many as the log names
+    ) -> list[FoundSection]:
+        """Return a section for each kind; see `Sections.find`."""
+        return [
+            self.kinds[name].left_out(AS_OF)
+            if is_past
+            else await self._find(self.kinds[name], query, project)
+            for name in names
+        ]
+
+    async def _find(self, kind: SectionKind, query: str, project: str | None) -> FoundSection:
+        started = _Started()
+        recorded = _recorded(self.logged, kind.name)
+        references = [_reference(one) for one in recorded]
+        standing: dict[Reference, FoundPassage] = {}
+        access = kind.opened(self.access, project)
+        if access is not None and references:
+            async with self.database.transaction(access, snapshot=True) as connection:
+                standing = await kind.read(connection, access, references)
+        self.erased += [str(one) for one in references if one not in standing]
+        started.log(self.call, kind.name, query, recorded)
+        return kind.section(
+            [
+                replace(standing[reference], score=score, share=share)
+                for reference, (*_, score, share) in zip(references, recorded, strict=True)
+                if reference in standing
+            ]
+        )
+
+
+def included_names(logged: Operation) -> tuple[str, ...]:
+    """Return the kinds that a logged call included, in their order."""
+    result = (logged.response or {}).get("result") or {}
+    return tuple(one["name"] for one in result.get("included") or ())
+
+
+def _recorded(logged: Operation, name: str) -> list[list[Any]]:
+    """Return the passages of a kind as the log has them."""
+    for one in logged.inner:
+        if one.kind == OPERATION and one.request.get("name") == name:
+            found: list[list[Any]] = (one.response or {}).get("passages", [])
+            return found
+    return []
+
+
+def _logged(passage: FoundPassage) -> list[Any]:
+    """Return a passage as the log has it: its place, its score and its share."""
+    path, version, (start, end) = passage.reference
+    return [path, version, start, end, passage.score, passage.share]
+
+
+def _reference(logged: Sequence[Any]) -> Reference:
+    path, version, start, end, *_ = logged
+    return Reference(path, version, (start, end))
+
+
+class _Started:
+    """When an operation inside a call began."""
+
+    def __init__(self) -> None:
+        self._at, self._s = datetime.now(UTC), time.perf_counter()
+
+    def log(self, call: Call, name: str, query: str, passages: list[list[Any]]) -> None:
+        """Log the operation, which ends now."""
+        call.record.inner.append(
+            InnerOperation(
+                kind=OPERATION,
+                request={"name": name, "query": shorten(query)},
+                response={"passages": passages},
+                state=None,
+                error_code=None,
+                started_at=self._at,
+                duration_ms=(time.perf_counter() - self._s) * 1000,
+            )
+        )

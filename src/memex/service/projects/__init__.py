@@ -1,0 +1,1 @@
+"""Project memory by the names that other memory servers use."""

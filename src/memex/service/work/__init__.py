@@ -1,0 +1,1 @@
+"""Where work stands: asked, checked, and decided by hand."""

@@ -1,0 +1,159 @@
+"""Ask where work stands: all of it, whether it is done, and what changed since a moment or a state."""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field
+
+from memex.errors import ValidationFailed
+from memex.service.call import Caller
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, StorableText, Tool
+from memex.service.work.loading import load_work
+from memex.service.work.results import (
+    WorkChangesResult,
+    WorkCheckResult,
+    WorkResult,
+    changes_result,
+    check_result,
+    work_result,
+)
+from memex.store.log.call import CallAnswer
+from memex.subagent.work.changes import changes
+from memex.subagent.work.completion import check
+
+SHOW, CHECK, CHANGES = "work_show", "work_check", "work_changes"
+
+_STATE = re.compile(r"(\d{1,20})-[0-9a-f]{12}")
+_Project = Annotated[StorableText | None, Field(min_length=1, max_length=1_000)]
+_Session = Annotated[StorableText | None, Field(min_length=1, max_length=100)]
+
+
+class WorkArguments(Arguments):
+    """Whose work is asked for: that of `project` (a slug, or the label of sessions), or of a `session` (an id)."""
+
+    project: _Project = None
+    session: _Session = None
+    as_of: Annotated[AwareDatetime | None, Field(strict=False)] = None
+
+
+class WorkCheckArguments(Arguments):
+    """Whose work is checked: that of `project`, or of one `session`."""
+
+    project: _Project = None
+    session: _Session = None
+
+
+class WorkChangesArguments(Arguments):
+    """What changed in the work of a `project` or a `session`, `since` a time, or since the `state` of an answer."""
+
+    project: _Project = None
+    session: _Session = None
+    since: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    state: Annotated[str | None, Field(max_length=40)] = None
+
+
+async def show(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> WorkResult:
+    """Return where work stands, and log that it was asked.
+
+    Raises:
+        ValidationFailed: neither a project nor a session is named, or both are.
+        ProjectNotFound: no project and no session of the user has this name.
+        ConversationNotFound: the user has no such session.
+    """
+    asked, plain = asked_of(given)
+    async with service.recorder.recorded(caller, SHOW, plain, tool_call_id=tool_call_id) as log:
+        arguments = _SHOW_TOOL.parse(asked)
+        project, session = _place(caller, arguments.project, arguments.session)
+        until = arguments.as_of
+        work = await load_work(service, caller, project=project, session=session, until=until, reads=True)
+        result = work_result(work)
+        logged = {"state": result.state, "open": len(result.open), "blockers": len(result.blockers)}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def check_completion(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> WorkCheckResult:
+    """Return whether work is done, with what proves it or the reasons why not; raises as `show`."""
+    asked, plain = asked_of(given)
+    async with service.recorder.recorded(caller, CHECK, plain, tool_call_id=tool_call_id) as log:
+        arguments = _CHECK_TOOL.parse(asked)
+        project, session = _place(caller, arguments.project, arguments.session)
+        work = await load_work(service, caller, project=project, session=session)
+        result = check_result(work, check(work.state, work.said, work.events))
+        logged = {"state": result.state, "done": result.done, "reasons": list(result.reasons)}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def show_changes(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> WorkChangesResult:
+    """Return what changed in work since a moment or a state; raises as `show`."""
+    asked, plain = asked_of(given)
+    async with service.recorder.recorded(caller, CHANGES, plain, tool_call_id=tool_call_id) as log:
+        arguments = _CHANGES_TOOL.parse(asked)
+        project, session = _place(caller, arguments.project, arguments.session)
+        since = _moment(arguments.since, arguments.state)
+        work = await load_work(service, caller, project=project, session=session)
+        changed = changes(work.at(since), work.state)
+        result = changes_result(work, since.isoformat(), changed)
+        logged = {"state": result.state, "is_changed": result.is_changed}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def asked_of(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arguments without those that are absent, and the same as JSON."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    plain = {
+        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
+    }
+    return asked, plain
+
+
+def _place(caller: Caller, project: str | None, session: str | None) -> tuple[str | None, str | None]:
+    """Return the project or the session that is meant; the project of the context where none is named."""
+    if project is not None and session is not None:
+        raise ValidationFailed(
+            "Both a project and a session are named.", hint="Name the project, or one session of it."
+        )
+    if session is None and project is None:
+        project = caller.access.project
+    if session is None and project is None:
+        raise ValidationFailed(
+            "Neither a project nor a session is named.",
+            hint="Name a project by its slug or label (--project), or a session by its id (--session). "
+            "`memex work labels` lists the labels.",
+        )
+    return project, session
+
+
+def _moment(since: datetime | None, state: str | None) -> datetime:
+    """Return the moment of a time or of a state."""
+    if (since is None) == (state is None):
+        raise ValidationFailed(
+            "Name either a time or a state.", hint="since: a time; state: the `state` of an earlier answer."
+        )
+    if since is not None:
+        return since
+    named = _STATE.fullmatch(state or "")
+    try:
+        micros = int(named[1]) if named else -1
+        if micros < 0:
+            raise ValueError
+        return datetime.fromtimestamp(micros / 1_000_000, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise ValidationFailed(
+            "The state is malformed.", hint="Send the `state` of an earlier answer as it came."
+        ) from None
+
+
+_SHOW_TOOL: Tool[WorkArguments] = Tool(SHOW, WorkArguments, WorkResult)
+_CHECK_TOOL: Tool[WorkCheckArguments] = Tool(CHECK, WorkCheckArguments, WorkCheckResult)
+_CHANGES_TOOL: Tool[WorkChangesArguments] = Tool(CHANGES, WorkChangesArguments, WorkChangesResult)

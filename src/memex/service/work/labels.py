@@ -1,0 +1,174 @@
+"""The labels of sessions, and which project each belongs to, as a person said."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memex.errors import ValidationFailed
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.service.work.caller import with_conversations
+from memex.store.log.call import CallAnswer
+from memex.store.work.sessions import (
+    MAX_LINKS,
+    LabelLink,
+    PlacedSession,
+    list_links,
+    list_sessions,
+    put_link,
+    remove_link,
+)
+
+LABELS, LINK = "work_labels", "work_link"
+MAX_SESSIONS = 5_000  # the newest, of which the labels are listed
+_PREFIXES = ("remote:", "folder:", "name:", "cwd:", "import:")
+
+
+class LabelLinkArguments(Arguments):
+    """Which label belongs to which project; without a project the link is taken away.
+
+    `label` is as `GET /v1/work/labels` lists it, or its name if no other label is shown by this name.
+    """
+
+    label: Annotated[StorableText, Field(min_length=1, max_length=1_000)]
+    project: Annotated[StorableText | None, Field(min_length=1, max_length=200)] = None
+
+
+class LabelResult(ResultPart):
+    """A label: `project` is the slug it belongs to; null for one that is no project of the user."""
+
+    label: str
+    name: str
+    project: str | None
+    is_linked: bool
+    sessions: int
+    last_at: str | None
+
+
+class LabelsResult(ReadAnswer):
+    """The labels of the user's sessions, that of the newest turn first."""
+
+    labels: list[LabelResult]
+
+
+class LabelLinkResult(ToolResult):
+    """Which project the sessions of a label belong to now; `changed` is false if they did before."""
+
+    label: str
+    project: str | None
+    changed: bool
+
+
+async def list_labels(service: Service, caller: Caller, *, tool_call_id: str | None = None) -> LabelsResult:
+    """Return the labels of the user's sessions, and log that it was asked."""
+    async with service.recorder.recorded(caller, LABELS, {}, tool_call_id=tool_call_id) as log:
+        check_role(caller.principal, "agent")
+        sessions, links = await _read(service, caller)
+        result = LabelsResult(labels=_labels(caller, sessions, links))
+        await log.add("answered", CallAnswer(result.body(), {}, {"labels": len(result.labels)}))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def link(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> LabelLinkResult:
+    """Say which project the sessions of a label belong to, and log it.
+
+    Raises:
+        ValidationFailed: there is no such label, or several are shown by this name.
+        ProjectNotFound: the user is not a member of such a project.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    check_role(caller.principal, "agent")
+    caller = await with_conversations(service, caller)
+    async with service.recorder.recorded(caller, LINK, asked, tool_call_id=tool_call_id) as log:
+        arguments = _LINK_TOOL.parse(asked)
+        if arguments.project is not None:
+            caller.access.scope_at(f"projects/{arguments.project}")
+        sessions, links = await _read(service, caller)
+        label = _named(arguments.label, _labels(caller, sessions, links))
+        is_new = arguments.project is not None and all(one.label != label for one in links)
+        if is_new and len(links) >= MAX_LINKS:
+            raise ValidationFailed(
+                f"At most {MAX_LINKS:,} labels can be linked.", hint="Take a link away first."
+            )
+        async with service.database.transaction(caller.access.for_conversations()) as connection:
+            scope = caller.access.conversations
+            if scope is None:
+                raise ValueError("the access has no scope of conversations")
+            if arguments.project is None:
+                changed = await remove_link(connection, scope.scope_id, label)
+            else:
+                now = datetime.now(UTC)
+                changed = await put_link(connection, caller.access, label, arguments.project, now)
+        result = LabelLinkResult(label=label, project=arguments.project, changed=changed)
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), result.body()))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def own_slug(caller: Caller, session: PlacedSession) -> str | None:
+    """Return the project of a session, if the caller is a member of it."""
+    return session.slug if f"projects/{session.slug}" in caller.access.by_mount else None
+
+
+async def _read(service: Service, caller: Caller) -> tuple[list[PlacedSession], list[LabelLink]]:
+    scope = caller.access.conversations
+    if scope is None:
+        return [], []
+    async with service.database.transaction(caller.access.for_conversations()) as connection:
+        return (
+            await list_sessions(connection, scope.scope_id, limit=MAX_SESSIONS),
+            await list_links(connection, scope.scope_id),
+        )
+
+
+def _labels(
+    caller: Caller, sessions: Iterable[PlacedSession], links: Iterable[LabelLink]
+) -> list[LabelResult]:
+    """Return each label once; links of labels that no session has come last."""
+    placed = list(sessions)
+    counts = Counter(one.label for one in placed)
+    found: dict[str, LabelResult] = {}
+    for one in placed:
+        shown = LabelResult(
+            label=one.label,
+            name=one.name,
+            project=own_slug(caller, one),
+            is_linked=one.is_linked,
+            sessions=counts[one.label],
+            last_at=one.last_at.isoformat() if one.last_at else None,
+        )
+        found.setdefault(one.label, shown)
+    for link in links:
+        name = link.label.rpartition("/")[2].rpartition(":")[2]
+        project = link.slug if f"projects/{link.slug}" in caller.access.by_mount else None
+        found.setdefault(
+            link.label,
+            LabelResult(
+                label=link.label, name=name, project=project, is_linked=True, sessions=0, last_at=None
+            ),
+        )
+    return list(found.values())
+
+
+def _named(label: str, known: list[LabelResult]) -> str:
+    """Return the label that is meant: one that is written in full, or the only one that is shown by this name."""
+    if any(one.label == label for one in known) or label.startswith(_PREFIXES):
+        return label
+    named = [one.label for one in known if one.name == label]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise ValidationFailed(
+            f"{len(named)} labels are shown as {label[:50]!r}.",
+            hint=f"Name one of them in full: {', '.join(named[:10])}.",
+            labels=named[:10],
+        )
+    raise ValidationFailed(f"No session has the label {label[:50]!r}.", hint="See `memex work labels`.")
+
+
+_LINK_TOOL: Tool[LabelLinkArguments] = Tool(LINK, LabelLinkArguments, LabelLinkResult)

@@ -1,0 +1,371 @@
+"""Where work stands, loaded: what sessions say, what memory says, what a person decided, what clients report."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import cast
+
+import structlog
+
+from memex.errors import ConversationNotFound, LimitExceeded, ProjectNotFound
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.store.access import Access
+from memex.store.conversations.records import parse_reference
+from memex.store.database import Connection
+from memex.store.memory import Memory
+from memex.store.past.memory import open_past
+from memex.store.text_pool import offload
+from memex.store.work.marks import list_marks
+from memex.store.work.observations import (
+    add_observations,
+    find_sessions,
+    list_observations,
+    list_tool_events,
+    underived_messages,
+)
+from memex.store.work.readings import list_readings
+from memex.store.work.records import (
+    DerivedSession,
+    NewObservation,
+    RereadMessage,
+    SessionRow,
+    StoredMark,
+    StoredObservation,
+    StoredToolEvent,
+    UnderivedMessage,
+)
+from memex.store.work.sessions import PlacedSession, list_sessions
+from memex.subagent.work.answers import model_of
+from memex.subagent.work.deriving import derive
+from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
+from memex.subagent.work.memory_items import memory_items, work_paths
+from memex.subagent.work.records import (
+    MarkAction,
+    MemoryItem,
+    Observation,
+    ToolEvent,
+    WorkKind,
+    WorkMark,
+)
+from memex.subagent.work.resuming.pack import ReadWork
+from memex.subagent.work.state import WorkState, fold
+from memex.subagent.work.turns import DERIVER_VERSION, MAX_TURN_CHARS
+
+_log = structlog.get_logger("memex.work")
+
+MAX_SESSIONS = 500  # of a project, the newest
+MAX_TOOL_EVENTS = 5_000  # the newest, which prove what was done last
+BATCH_MESSAGES = 1_000  # that are read for work at once
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWork:
+    """Where work stands, with all that it was made of.
+
+    Attributes:
+        project: the project or label that was asked for; None for one session, or for all.
+        is_project: it is a project of the user, and not only a label.
+        sessions: the conversations that it was made of, the newest first.
+        said: what they say, in the order of time.
+        memory: what the project's files say.
+        now: the moment at which the work stood so.
+        read: what holds in the projects that this one reads from, of which the caller is a member too.
+    """
+
+    state: WorkState
+    project: str | None
+    is_project: bool
+    sessions: tuple[SessionRow, ...]
+    said: tuple[Observation, ...]
+    memory: tuple[MemoryItem, ...]
+    marks: tuple[WorkMark, ...]
+    events: tuple[ToolEvent, ...]
+    now: datetime
+    read: tuple[ReadWork, ...] = ()
+
+    def at(self, until: datetime) -> WorkState:
+        """Return where the work stood at a moment."""
+        return fold(self.said, memory=self.memory, marks=self.marks, events=self.events, until=until)
+
+
+async def load_work(
+    service: Service,
+    caller: Caller,
+    *,
+    project: str | None = None,
+    session: str | None = None,
+    until: datetime | None = None,
+    reads: bool = False,
+) -> LoadedWork:
+    """Return where work stands, after reading what was said since it was asked for last.
+
+    Args:
+        service: the service.
+        caller: whose work it is.
+        project: the slug of a project, or the label that sessions have.
+        session: the id of one session; then memory is not asked.
+        until: only what was known at this moment.
+        reads: also load what holds in the projects that this one reads from.
+
+    Raises:
+        ProjectNotFound: no project and no session of the user has this name.
+        ConversationNotFound: the user has no such session.
+        Forbidden: the caller is no agent of a user.
+    """
+    check_role(
+        caller.principal, "agent"
+    )  # work is its user's alone, also where an administrator acts for the user
+    is_project = project is not None and f"projects/{project}" in caller.access.by_mount
+    sessions = await _sessions(service, caller, project, session)
+    if session is not None and not sessions:
+        raise ConversationNotFound(
+            f"There is no session {session[:50]!r} for this user.", hint="See `memex work sessions`."
+        )
+    is_known = is_project or bool(sessions)
+    if project is not None and not is_known and not await _is_label(service, caller, project):
+        await _refuse_unknown(service, caller, project)
+    await derive_missing(service, caller, sessions)
+    memory: list[MemoryItem] = []
+    reading = _reading(caller.access, project)
+    async with service.database.transaction(reading, snapshot=True) as connection:
+        stored, ticks, tools = await _stored(connection, caller, sessions, project)
+        if is_project and project is not None and session is None:
+            memory = await _memory(connection, reading, project, until)
+    said = tuple(sorted(map(_observation, stored), key=lambda one: one.order))
+    marks = tuple(map(_mark, ticks))
+    now = until or datetime.now(UTC)
+    events = tuple(map(_event, reversed(tools)))
+    folding = partial(fold, said, memory=memory, marks=marks, events=events, until=until, now=now)
+    state = await offload.run_in_thread(sum(len(one.text) for one in said), folding)
+    read = await _read_from(service, caller, project, until) if reads and is_project and project else ()
+    return LoadedWork(
+        state, project, is_project, tuple(sessions), said, tuple(memory), marks, events, now, read
+    )
+
+
+async def _read_from(
+    service: Service, caller: Caller, project: str, until: datetime | None
+) -> tuple[ReadWork, ...]:
+    """Return what holds in the projects that one reads from, if the caller is a member of them too."""
+    async with service.database.transaction(caller.access) as connection:
+        scope = caller.access.scope_at(f"projects/{project}")
+        listed = await list_readings(connection, caller.access, scope)
+    found: list[ReadWork] = []
+    for other, _ in listed:
+        slug = other.mount.removeprefix("projects/")
+        work = await load_work(service, caller, project=slug, until=until)
+        found.append(ReadWork(slug, work.state.constraints, work.state.decisions))
+    return tuple(found)
+
+
+async def derive_missing(service: Service, caller: Caller, sessions: Sequence[SessionRow]) -> int:
+    """Read what was said in sessions since they were read last, and return how many were read."""
+    reader = service.planners.work_reader_name
+    stale = [one for one in sessions if not one.is_derived(DERIVER_VERSION, reader)]
+    scope = caller.access.conversations
+    if scope is None:
+        return 0
+    for batch in _batches(stale, reader):
+        read_to = [(one.conversation_no, _read_to(one, reader)) for one in batch]
+        async with service.database.transaction(caller.access.for_conversations()) as connection:
+            messages = await underived_messages(
+                connection, scope.scope_id, read_to, max_chars=MAX_TURN_CHARS, reader=reader
+            )
+        found = await _derive(messages)
+        answered = {one.conversation_no for one in messages if one.answer is not None}
+        derived = [_derived(one, reader if one.conversation_no in answered else "", reader) for one in batch]
+        # What came in since the sessions were listed is read by the next call.
+        kept = {one.conversation_no: one.derived_to for one in derived}
+        await add_observations(
+            service.database,
+            caller.access,
+            derived,
+            [one for one in found if one.number <= kept[one.conversation_no]],
+            deriver_version=DERIVER_VERSION,
+            reread=[
+                RereadMessage(one.conversation_no, one.number, one.answer is not None)
+                for one in messages
+                if one.is_new and one.number <= kept[one.conversation_no]
+            ],
+        )
+    return len(stale)
+
+
+def _derived(session: SessionRow, answered_by: str, reader: str) -> DerivedSession:
+    """Return how far a session is read now; `answered_by` is the reader if it has answered about new messages."""
+    is_anew = not session.is_derived_by(DERIVER_VERSION, reader)
+    return DerivedSession(
+        session.conversation_no,
+        session.next_number - 1,
+        bytes(session.sha256).hex(),
+        session.derived_to,
+        is_anew,
+        answered_by or ("" if is_anew else session.derived_reader),
+    )
+
+
+async def _derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
+    """Return what messages say; one that takes too long to read says nothing, and hides no other."""
+    try:
+        return await _derive_all(messages)
+    except LimitExceeded:
+        readable = [one for one in messages if await _is_readable(one)]
+        _log.warning("work_messages_unread", messages=len(messages) - len(readable))
+        return await _derive_all(readable)
+
+
+async def _derive_all(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
+    return await offload.run(sum(len(one.text) for one in messages), derive, messages)
+
+
+async def _is_readable(message: UnderivedMessage) -> bool:
+    try:
+        await _derive_all([message])
+    except LimitExceeded:
+        return False
+    return True
+
+
+def _batches(sessions: Sequence[SessionRow], reader: str) -> Iterator[list[SessionRow]]:
+    batch: list[SessionRow] = []
+    messages = 0
+    for one in sessions:
+        batch.append(one)
+        messages += one.next_number - _read_to(one, reader)
+        if messages >= BATCH_MESSAGES:
+            yield batch
+            batch, messages = [], 0
+    if batch:
+        yield batch
+
+
+def _read_to(session: SessionRow, reader: str) -> int:
+    return session.derived_to or 0 if session.is_derived_by(DERIVER_VERSION, reader) else 0
+
+
+async def _refuse_unknown(service: Service, caller: Caller, name: str) -> None:
+    """Raise that there is no such project, and name the labels that are shown by this name."""
+    scope = caller.access.conversations
+    listed: list[PlacedSession] = []
+    if scope is not None:
+        async with service.database.transaction(caller.access.for_conversations()) as connection:
+            listed = await list_sessions(connection, scope.scope_id, limit=MAX_SESSIONS)
+    labels = list(dict.fromkeys(one.label for one in listed if one.name == name))[:10]
+    if labels:
+        raise ProjectNotFound(
+            f"There is no project {name[:50]!r} for this user, but there are sessions of this name.",
+            hint=f"Name their label as the project: {', '.join(labels)}. To make them part of a project: "
+            "`memex work link LABEL SLUG`.",
+            labels=labels,
+        )
+    caller.access.scope_at(f"projects/{name}")  # raises, and names those that are near
+
+
+async def _is_label(service: Service, caller: Caller, name: str) -> bool:
+    """Return whether events have this label; their transcript may not have come yet."""
+    scope = caller.access.conversations
+    if scope is None:
+        return False
+    async with service.database.transaction(caller.access.for_conversations()) as connection:
+        return bool(await list_sessions(connection, scope.scope_id, project=name, limit=1))
+
+
+async def _sessions(
+    service: Service, caller: Caller, project: str | None, session: str | None
+) -> list[SessionRow]:
+    scope = caller.access.conversations
+    if scope is None:
+        return []
+    named = parse_reference(session) if session is not None else None
+    if session is not None and named is None:
+        return []
+    async with service.database.transaction(caller.access.for_conversations()) as connection:
+        return await find_sessions(
+            connection,
+            scope.scope_id,
+            project=project,
+            session=named[0] if named else None,
+            reader=service.planners.work_reader_name,
+            limit=MAX_SESSIONS,
+        )
+
+
+def _reading(access: Access, project: str | None) -> Access:
+    """Return an access to the user's conversations and to the files of the project."""
+    found = (access.conversations, access.by_mount.get(f"projects/{project}"))
+    return access.limited_to(tuple(scope for scope in found if scope is not None))
+
+
+async def _stored(
+    connection: Connection, caller: Caller, sessions: Sequence[SessionRow], project: str | None
+) -> tuple[list[StoredObservation], list[StoredMark], list[StoredToolEvent]]:
+    scope = caller.access.conversations
+    if scope is None:
+        return [], [], []
+    numbers = [one.conversation_no for one in sessions]
+    return (
+        await list_observations(
+            connection, scope.scope_id, numbers, project=project, before_chars=MAX_BEFORE_CHARS
+        ),
+        await list_marks(connection, scope.scope_id),
+        await list_tool_events(
+            connection,
+            scope.scope_id,
+            [one.conversation_id for one in sessions],
+            project=project,
+            limit=MAX_TOOL_EVENTS,
+        ),
+    )
+
+
+async def _memory(
+    connection: Connection, access: Access, project: str, until: datetime | None
+) -> list[MemoryItem]:
+    memory = (
+        Memory(connection, access) if until is None else await open_past(connection, access, until, now=until)
+    )
+    found: list[MemoryItem] = []
+    for file in await memory.read_files(work_paths(project)):
+        found += memory_items(file.virtual_path, file.content, file.created_at, file.reference)
+    return found
+
+
+def _mark(stored: StoredMark) -> WorkMark:
+    return WorkMark(
+        stored.item_id, cast("MarkAction", stored.action), stored.at, stored.tool_call_id, stored.ends_on
+    )
+
+
+def _event(stored: StoredToolEvent) -> ToolEvent:
+    """Return what a client reports as a command, if it names one; else as a change of files."""
+    return ToolEvent(
+        "command" if stored.command else "edit",
+        stored.at,
+        stored.conversation_id,
+        stored.command,
+        stored.ok,
+        tuple(stored.paths),
+        stored.duration_ms,
+        stored.reference,
+    )
+
+
+def _observation(stored: StoredObservation) -> Observation:
+    return Observation(
+        kind=cast("WorkKind", stored.kind),
+        text=" ".join(stored.text.split()),
+        who="human" if stored.by_human else "agent",
+        is_firm=stored.is_firm,
+        confidence=round(stored.confidence, 2),
+        at=stored.at,
+        conversation_id=stored.conversation_id,
+        number=stored.number,
+        start=stored.start,
+        end=stored.end,
+        position=stored.position,
+        label=stored.label,
+        is_plan=is_step_of_plan(stored.before) if stored.before else False,
+        model=model_of(stored.model),
+    )

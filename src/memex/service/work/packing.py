@@ -1,0 +1,275 @@
+"""The pack of a project, a label or a session: where its work stands, in a few lines for a new session."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field
+
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.service.tools.tool import ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.work.asking import asked_of
+from memex.service.work.loading import LoadedWork, load_work
+from memex.service.work.sessions import (
+    HintArguments,
+    LaneResult,
+    candidates,
+    listed_lanes,
+    load_sessions,
+    next_call,
+)
+from memex.store.log.call import CallAnswer
+from memex.store.work.sessions import PlacedSession
+from memex.subagent.work.resuming.lanes import (
+    MAX_CANDIDATES,
+    Lane,
+    LaneHints,
+    active_lanes,
+    group_lanes,
+    resolve,
+)
+from memex.subagent.work.resuming.pack import (
+    BUDGETS,
+    FORMAT,
+    PackBudget,
+    PackSize,
+    ResumePoint,
+    WorkPack,
+    build_pack,
+)
+from memex.subagent.work.state import WorkState, fold
+
+PACK = "work_context"
+SEVERAL = (
+    "Work goes on in several lanes: objective, requests and last session are left out. Name one of them."
+)
+
+
+class PackArguments(HintArguments):
+    """Where the user's work stands, for the beginning of a session.
+
+    Name `project` (a slug), a `label` or a `session`; or give hints, such as `cwd`. `known_hash` is the hash of the
+    pack that is known already. `as_of` asks for the pack as it was then; labels are linked as they are now.
+    """
+
+    label: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
+    session: Annotated[StorableText | None, Field(min_length=1, max_length=100)] = None
+    budget: PackBudget = "auto"
+    known_hash: Annotated[str | None, Field(max_length=100)] = None
+    as_of: Annotated[AwareDatetime | None, Field(strict=False)] = None
+
+
+class PackLineResult(ResultPart):
+    """A line of a pack: `source` names the message or the file that says it, `id` the item of work if it is one."""
+
+    id: str | None
+    heading: str
+    text: str
+    source: str
+    who: str
+
+
+class PackResult(ReadAnswer):
+    """A pack. `text` is empty if there is nothing to tell, or if `known_hash` names it (`not_modified`).
+
+    `captured_until` is when something was last said of the work: what happened since is not in it, so `live` is
+    false. With `ambiguous` and `needs_hint`, `candidates` are the lanes that may be meant; `next` says what to do.
+    """
+
+    status: Literal["resolved", "ambiguous", "needs_hint", "no_match"]
+    text: str
+    hash: str
+    not_modified: bool
+    format: str
+    scope: str | None
+    project: str | None
+    label: str | None
+    size: PackSize
+    budget: int
+    captured_until: str | None
+    live: Literal[False]
+    lines: list[PackLineResult]
+    left_out: int
+    candidates: list[LaneResult]
+    warning: str | None
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Whose work the pack tells: `name` is a slug or a label, `lane` one lane of it if the hints name one."""
+
+    name: str
+    lanes: tuple[Lane, ...]
+    lane: Lane | None
+
+
+async def pack(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> PackResult:
+    """Return the pack of a project, a label or a session, or of the lane that hints mean, and log it.
+
+    Raises:
+        ValidationFailed: an argument is wrong.
+        ProjectNotFound: no project and no session of the user has this name.
+        ConversationNotFound: the user has no such session.
+    """
+    asked, plain = asked_of(given)
+    async with service.recorder.recorded(caller, PACK, plain, tool_call_id=tool_call_id) as log:
+        check_role(caller.principal, "agent")
+        arguments = PACK_TOOL.parse(asked)
+        result = await _answer(service, caller, arguments)
+        if result.text and arguments.known_hash == result.hash:
+            result = result.model_copy(update={"text": "", "lines": [], "not_modified": True})
+        logged = {
+            name: getattr(result, name)
+            for name in ("status", "hash", "scope", "size", "left_out", "not_modified")
+        }
+        logged["sources"] = [line.source for line in result.lines]
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def _answer(service: Service, caller: Caller, arguments: PackArguments) -> PackResult:
+    hints = arguments.hints()
+    if arguments.session is not None:
+        work = await load_work(service, caller, session=arguments.session, until=arguments.as_of)
+        made = build_pack(
+            work.state, scope=f"session:{work.sessions[0].conversation_id}", budget=arguments.budget
+        )
+        return _result(made, work, f"session:{work.sessions[0].conversation_id}", label=None)
+    name = arguments.label or arguments.project or (None if hints.are_given else caller.access.project)
+    if name is None:
+        lanes = group_lanes(await _sessions(service, caller, arguments))
+        found = resolve(lanes if hints.are_given else active_lanes(lanes, _now(arguments)), hints)
+        if found.lane is None:
+            empty = build_pack(WorkState(), scope="", budget=arguments.budget)
+            told = _result(empty, None, None, label=None)
+            return told.model_copy(
+                update={"status": found.status, "candidates": candidates(found), "next": next_call(found)}
+            )
+        return await _of_place(
+            service, caller, _Place(_name(found.lane), tuple(lanes), found.lane), arguments
+        )
+    own = group_lanes(await _sessions(service, caller, arguments, project=name))
+    hinted = _hinted(own, hints, _now(arguments))
+    return await _of_place(service, caller, _Place(name, tuple(own), hinted), arguments)
+
+
+async def _sessions(
+    service: Service, caller: Caller, arguments: PackArguments, *, project: str | None = None
+) -> list[PlacedSession]:
+    """Return the sessions that had begun at the moment of the pack, with no turn after it."""
+    found, at = await load_sessions(service, caller, project=project), arguments.as_of
+    if at is None:
+        return found
+    begun = [one for one in found if one.started_at is None or one.started_at <= at]
+    return [replace(one, last_at=min(one.last_at, at) if one.last_at else None) for one in begun]
+
+
+def _now(arguments: PackArguments) -> datetime:
+    return arguments.as_of or datetime.now(UTC)
+
+
+def _name(lane: Lane) -> str:
+    return lane.slug or lane.label
+
+
+def _hinted(lanes: Sequence[Lane], hints: LaneHints, now: datetime) -> Lane | None:
+    """Return the lane of a project that hints identify, or the only one that is active."""
+    apart = replace(hints, project="")
+    if apart.are_given:
+        found = resolve(lanes, apart)
+        if found.lane is not None:
+            return found.lane
+    active = active_lanes(lanes, now)
+    return active[0] if len(active) == 1 else None
+
+
+async def _of_place(service: Service, caller: Caller, place: _Place, arguments: PackArguments) -> PackResult:
+    """Return the pack of a project or a label, with what one lane of it is about."""
+    work = await load_work(service, caller, project=place.name, until=arguments.as_of, reads=True)
+    scope = f"project:{place.name}" if work.is_project else f"label:{place.name}"
+    own = [lane for lane in place.lanes if place.name in (lane.slug, lane.label)]
+    active = active_lanes(own, _now(arguments))
+    is_one_lane = place.lane is not None or len(active) < 2
+    state = work.state
+    if place.lane is not None and len(active) > 1:
+        state = _of_lane(work, place.lane, arguments.as_of)
+    made = build_pack(
+        state,
+        scope=scope if len(active) < 2 or place.lane is None else f"{scope} {place.lane.root}",
+        budget=arguments.budget,
+        resume=_resume(place.lane or (active[0] if active else None)) if is_one_lane else None,
+        is_one_lane=is_one_lane,
+        read=work.read,
+    )
+    told = _result(made, work, scope, label=place.lane.label if place.lane else None)
+    if is_one_lane:
+        return told
+    return told.model_copy(
+        update={
+            "status": "ambiguous",
+            "warning": SEVERAL,
+            "candidates": listed_lanes(active[:MAX_CANDIDATES]),
+            "next": "Ask again with cwd or branch of the lane that is meant.",
+        }
+    )
+
+
+def _of_lane(work: LoadedWork, lane: Lane, as_of: datetime | None) -> WorkState:
+    """Return the state of a project with the objective, requests and follow-ups of one lane."""
+    own = [
+        one for one in work.said if one.conversation_id in lane.conversation_ids and one.label == lane.label
+    ]
+    of_lane = fold(own, memory=work.memory, marks=work.marks, events=work.events, until=as_of, now=work.now)
+    standing = {one.item_id for one in (*work.state.open, *work.state.blockers)}
+    return replace(
+        work.state,
+        objective=of_lane.objective,
+        requests=of_lane.requests,
+        follow_ups=tuple(one for one in of_lane.follow_ups if one.item_id in standing),
+    )
+
+
+def _resume(lane: Lane | None) -> ResumePoint | None:
+    """Return where the work of a lane goes on."""
+    if lane is None:
+        return None
+    newest = lane.sessions[0]
+    last_at = f"{newest.last_at:%Y-%m-%d %H:%M} UTC" if newest.last_at else "at an unknown time"
+    place = " on ".join(part for part in (newest.folder, newest.branch) if part)
+    return ResumePoint(f"conversations/{newest.conversation_id}", newest.title, place, last_at)
+
+
+def _result(made: WorkPack, work: LoadedWork | None, scope: str | None, *, label: str | None) -> PackResult:
+    last_at = work.state.last_at if work else None
+    return PackResult(
+        status="resolved",
+        text=made.text,
+        hash=made.hash,
+        not_modified=False,
+        format=FORMAT,
+        scope=scope,
+        project=work.project if work and work.is_project else None,
+        label=label,
+        size=made.size,
+        budget=BUDGETS[made.size],
+        captured_until=last_at.isoformat() if last_at else None,
+        live=False,
+        lines=[
+            PackLineResult(
+                id=one.item_id, heading=one.heading, text=one.text, source=one.reference, who=one.who
+            )
+            for one in made.lines
+        ],
+        left_out=made.left_out,
+        candidates=[],
+        warning=None,
+        next=None,
+    )
+
+
+PACK_TOOL: Tool[PackArguments] = Tool(PACK, PackArguments, PackResult)

@@ -1,0 +1,157 @@
+"""Where an item of work comes from: each text that says it, and each decision about it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memex.errors import WorkItemNotFound
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.work.loading import LoadedWork, load_work
+from memex.service.work.results import WorkItemResult, item_result
+from memex.store.log.call import CallAnswer
+from memex.subagent.work.definition import points_of
+from memex.subagent.work.ledger import WorkMention
+from memex.subagent.work.records import MemoryItem, Observation, ReadingMethod, WorkItem
+
+PROVENANCE = "work_provenance"
+
+
+class WorkProvenanceArguments(Arguments):
+    """The item of work, by its `id`, of a `project` or `session`, or of any session of the user."""
+
+    id: Annotated[str, Field(pattern=r"^[0-9a-z]{10}$")]
+    project: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
+    session: Annotated[StorableText | None, Field(min_length=1, max_length=100)] = None
+
+
+class WorkMentionResult(ResultPart):
+    """Where an item is said: `reference` names the message or the file, `start` and `end` the span of a message.
+
+    `method` says how it was found: in a file of memory, by a label, by the rules, or by the chat model `model`.
+    """
+
+    kind: str
+    text: str
+    reference: str
+    who: str
+    at: str
+    is_firm: bool
+    confidence: float
+    method: ReadingMethod
+    model: str | None
+    start: int | None
+    end: int | None
+
+
+class WorkDecisionResult(ResultPart):
+    """What was decided by hand about an item, and the call that did it."""
+
+    action: str
+    at: str
+    ends_on: str | None
+    tool_call_id: str
+
+
+class WorkProvenanceResult(ReadAnswer):
+    """Where an item of work comes from: what says it, and what was decided about it, in the order of time."""
+
+    project: str | None
+    item: WorkItemResult
+    mentions: list[WorkMentionResult]
+    decided: list[WorkDecisionResult]
+
+
+async def show_provenance(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> WorkProvenanceResult:
+    """Return where an item of work comes from, and log that it was asked.
+
+    Raises:
+        WorkItemNotFound: the user has no such item.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, PROVENANCE, asked, tool_call_id=tool_call_id) as log:
+        check_role(caller.principal, "agent")
+        arguments = _TOOL.parse(asked)
+        work, item = await find_item(service, caller, arguments.id, arguments.project, arguments.session)
+        result = _result(work, item)
+        logged = {"id": item.item_id, "mentions": [one.reference for one in result.mentions]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def find_item(
+    service: Service, caller: Caller, item_id: str, project: str | None, session: str | None
+) -> tuple[LoadedWork, WorkItem]:
+    """Return an item of the named project or session; where none is named, one of any session.
+
+    Raises:
+        WorkItemNotFound: the user has no such item.
+    """
+    places = [(project, session)]
+    if places == [(None, None)] and caller.access.project is not None:
+        places.append((caller.access.project, None))
+    for named, of_session in places:
+        work = await load_work(service, caller, project=named, session=of_session)
+        if (item := work.state.items.get(item_id)) is not None:
+            return work, item
+    raise WorkItemNotFound(f"There is no item {item_id!r} of work.")
+
+
+def _result(work: LoadedWork, item: WorkItem) -> WorkProvenanceResult:
+    names = {name for name, one in work.state.items.items() if one.item_id == item.item_id}
+    told: list[Observation | MemoryItem] = [*work.memory, *work.said]
+    mentions: list[tuple[datetime, WorkMentionResult]] = [
+        (one.at, _mention(one))
+        for one in told
+        if names.intersection(_item_ids(one)) or item.resolved_by == WorkMention.of(one).reference
+    ]
+    return WorkProvenanceResult(
+        project=work.project,
+        item=item_result(item, work.state),
+        mentions=[one for _, one in sorted(mentions, key=lambda each: each[0])],
+        decided=[
+            WorkDecisionResult(
+                action=mark.action,
+                at=mark.at.isoformat(),
+                ends_on=mark.ends_on.isoformat() if mark.ends_on else None,
+                tool_call_id=mark.tool_call_id,
+            )
+            for mark in work.marks
+            if mark.item_id in names
+        ],
+    )
+
+
+def _item_ids(one: Observation | MemoryItem) -> Iterator[str]:
+    """Yield the ids that a text can give to an item; a definition of done gives one to each of its points."""
+    mention = WorkMention.of(one)
+    yield mention.item().item_id
+    if one.kind == "definition_of_done":
+        yield from (replace(mention, text=text).item().item_id for text in points_of(one.text))
+
+
+def _mention(one: Observation | MemoryItem) -> WorkMentionResult:
+    mention = WorkMention.of(one)
+    span = (one.start, one.end) if isinstance(one, Observation) else (None, None)
+    return WorkMentionResult(
+        kind=one.kind,
+        text=one.text,
+        reference=mention.reference,
+        who=mention.who,
+        at=one.at.isoformat(),
+        is_firm=mention.is_firm,
+        confidence=mention.confidence,
+        method=mention.method,
+        model=mention.model or None,
+        start=span[0],
+        end=span[1],
+    )
+
+
+_TOOL: Tool[WorkProvenanceArguments] = Tool(PROVENANCE, WorkProvenanceArguments, WorkProvenanceResult)

@@ -1,0 +1,123 @@
+"""Which projects a project reads from: their decisions and constraints are told beside its own work."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memex.errors import ValidationFailed
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.store.access import Scope
+from memex.store.log.call import CallAnswer
+from memex.store.work.readings import MAX_READINGS, add_reading, list_readings, remove_reading
+
+READINGS, READ_FROM = "work_readings", "work_read_from"
+
+_Slug = Annotated[StorableText, Field(min_length=1, max_length=200)]
+
+
+class ReadingsArguments(Arguments):
+    """The project whose list is asked for."""
+
+    project: _Slug
+
+
+class ReadFromArguments(Arguments):
+    """Let `project` read from `other`; with `remove`, no more."""
+
+    project: _Slug
+    other: _Slug
+    remove: bool = False
+
+
+class ReadingResult(ResultPart):
+    """A project that is read from, and since when."""
+
+    project: str
+    since: str
+
+
+class ReadingsResult(ReadAnswer):
+    """The projects that one reads from, of those that the caller is a member of, in the order of time."""
+
+    project: str
+    reads_from: list[ReadingResult]
+
+
+class ReadFromResult(ToolResult):
+    """Whether a project reads from another one now; `changed` is false if it was so before."""
+
+    project: str
+    other: str
+    reads: bool
+    changed: bool
+
+
+async def list_read_from(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> ReadingsResult:
+    """Return the projects that one reads from, and log that it was asked.
+
+    Raises:
+        ProjectNotFound: the user is not a member of such a project.
+    """
+    async with service.recorder.recorded(caller, READINGS, given, tool_call_id=tool_call_id) as log:
+        check_role(caller.principal, "agent")
+        arguments = _READINGS_TOOL.parse(given)
+        scope = caller.access.scope_at(f"projects/{arguments.project}")
+        async with service.database.transaction(caller.access) as connection:
+            found = await list_readings(connection, caller.access, scope)
+        result = ReadingsResult(
+            project=arguments.project,
+            reads_from=[ReadingResult(project=_slug(one), since=at.isoformat()) for one, at in found],
+        )
+        logged = {"reads_from": [one.project for one in result.reads_from]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def read_from(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> ReadFromResult:
+    """Let a project read from another one, or no more, and log it.
+
+    It holds for everybody who is a member of both. Nothing is read through a third project.
+
+    Raises:
+        ProjectNotFound: the user is not a member of both projects.
+        ValidationFailed: both are the same, or the project reads from too many.
+    """
+    check_role(caller.principal, "agent")
+    async with service.recorder.recorded(caller, READ_FROM, given, tool_call_id=tool_call_id) as log:
+        arguments = _READ_FROM_TOOL.parse(given)
+        access = caller.access
+        scope, other = (access.scope_at(f"projects/{one}") for one in (arguments.project, arguments.other))
+        if scope == other:
+            raise ValidationFailed("A project does not read from itself.", hint="Name another project.")
+        async with service.database.transaction(access) as connection:
+            if arguments.remove:
+                changed = await remove_reading(connection, scope, other)
+            else:
+                changed = await add_reading(connection, access, scope, other, datetime.now(UTC))
+            listed = await list_readings(connection, access, scope)
+            reads = any(one == other for one, _ in listed)
+            if not reads and not arguments.remove:
+                raise ValidationFailed(
+                    f"A project reads from at most {MAX_READINGS} others.", hint="Take one away: --remove."
+                )
+            result = ReadFromResult(
+                project=arguments.project, other=arguments.other, reads=reads, changed=changed
+            )
+            answer = CallAnswer(result.body(), arguments.canonical(), result.body())
+            await log.add("committed", answer, connection=connection)
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def _slug(scope: Scope) -> str:
+    return scope.mount.removeprefix("projects/")
+
+
+_READINGS_TOOL: Tool[ReadingsArguments] = Tool(READINGS, ReadingsArguments, ReadingsResult)
+_READ_FROM_TOOL: Tool[ReadFromArguments] = Tool(READ_FROM, ReadFromArguments, ReadFromResult)

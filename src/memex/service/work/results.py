@@ -1,0 +1,318 @@
+"""Where work stands, as answers have it."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from memex.service.tools.tool import ReadAnswer, ResultPart, ToolResult
+from memex.service.work.loading import LoadedWork
+from memex.store.work.records import SessionRow
+from memex.subagent.work.changes import WorkChanges
+from memex.subagent.work.completion import CompletionCheck
+from memex.subagent.work.definition import DodPoint
+from memex.subagent.work.records import Observation, ReadingMethod, WorkItem
+from memex.subagent.work.state import WorkState
+
+MAX_LISTED = 50  # of what is over, and of requests
+
+
+class WorkItemResult(ResultPart):
+    """Something about work: `reference` names the message or the file that says it, `resolved_by` what ended it.
+
+    `who` is `agent` for what an agent said, which may be the text of a page that it has read. Packs name a pinned
+    item first, and one that is left out not at all; `ends_on` is the last day on which it holds.
+    `method` says how the text was found: in memory, by a label, by the rules, or by the chat model `model`.
+    """
+
+    id: str
+    kind: str
+    text: str
+    status: str
+    reference: str
+    origin: str
+    who: str
+    at: str
+    is_firm: bool
+    confidence: float
+    method: ReadingMethod
+    model: str | None
+    resolved_by: str | None
+    resolved_at: str | None
+    is_kept: bool
+    is_pinned: bool
+    is_left_out: bool
+    ends_on: str | None
+    sessions: list[str]
+
+
+class ObservationResult(ResultPart):
+    """What a message says: `start` and `end` are the span of its words in the text of the message."""
+
+    kind: str
+    text: str
+    reference: str
+    start: int
+    end: int
+    who: str
+    at: str
+
+
+class DodPointResult(ResultPart):
+    """A point of a definition of done: `met_by` names what meets it; null while nothing does."""
+
+    id: str
+    text: str
+    scope: str
+    reference: str
+    met_by: str | None
+
+
+class WorkSessionResult(ResultPart):
+    """A session of work; `id` names its conversation."""
+
+    id: str
+    title: str
+    label: str
+    source: str
+    started_at: str | None
+    last_at: str | None
+    request: str | None
+    outcome: str | None
+
+
+class ReadWorkResult(ResultPart):
+    """What holds in a project that the one that was asked for reads from."""
+
+    project: str
+    constraints: list[WorkItemResult]
+    decisions: list[WorkItemResult]
+
+
+class WorkResult(ReadAnswer):
+    """Where work stands. `state` names this state, so that a later call can ask what changed since.
+
+    `captured_until` is when something was last said of it; `is_project` is false for a label that is no project.
+    """
+
+    project: str | None
+    is_project: bool
+    state: str
+    captured_until: str | None
+    objective: WorkItemResult | None
+    constraints: list[WorkItemResult]
+    decisions: list[WorkItemResult]
+    definition_of_done: list[DodPointResult]
+    open: list[WorkItemResult]
+    blockers: list[WorkItemResult]
+    done: list[WorkItemResult]
+    dropped: list[WorkItemResult]
+    archived: list[WorkItemResult]
+    ended: list[WorkItemResult]
+    follow_ups: list[WorkItemResult]
+    reads_from: list[ReadWorkResult]
+    requests: list[ObservationResult]
+    sessions: list[WorkSessionResult]
+
+
+class EvidenceResult(ResultPart):
+    """What proves that work is done, and where that is recorded."""
+
+    kind: str
+    text: str
+    reference: str
+    at: str
+
+
+class WorkCheckResult(ReadAnswer):
+    """Whether work is done; else `reasons` say why not. `claim` is the newest text that says that all is done."""
+
+    project: str | None
+    done: bool
+    reasons: list[
+        Literal["pending_open", "blockers_open", "dod_incomplete", "missing_evidence", "closure_mismatch"]
+    ]
+    open: list[WorkItemResult]
+    blockers: list[WorkItemResult]
+    definition_of_done: list[DodPointResult]
+    evidence: list[EvidenceResult]
+    claim: ObservationResult | None
+    state: str
+
+
+class WorkChangesResult(ReadAnswer):
+    """What changed in work since a moment or a state; `state` names the state now."""
+
+    project: str | None
+    since: str
+    state: str
+    is_changed: bool
+    opened: list[WorkItemResult]
+    blocked: list[WorkItemResult]
+    resolved: list[WorkItemResult]
+    dropped: list[WorkItemResult]
+    decided: list[WorkItemResult]
+    superseded: list[WorkItemResult]
+    constraints: list[WorkItemResult]
+    objective_before: WorkItemResult | None
+    objective_after: WorkItemResult | None
+
+
+class WorkMarkResult(ToolResult):
+    """What was decided by hand about an item. `path` is the memory file that `keep` wrote, with its version."""
+
+    id: str
+    action: str
+    text: str
+    path: str | None
+    ends_on: str | None
+
+
+class WorkRebuildResult(ToolResult):
+    """How many sessions were read anew, and how many observations they gave.
+
+    Where a model was asked: about how many messages it has answered, how many are left, and why it gave no answer.
+    """
+
+    sessions: int
+    observations: int
+    asked: int | None = None
+    left: int | None = None
+    failure: str | None = None
+
+
+def work_result(work: LoadedWork) -> WorkResult:
+    """Return where work stands, as an answer has it."""
+    state = work.state
+    return WorkResult(
+        project=work.project,
+        is_project=work.is_project,
+        state=state.token,
+        captured_until=state.last_at.isoformat() if state.last_at else None,
+        objective=item_result(state.objective, state) if state.objective else None,
+        constraints=item_results(state.constraints, state),
+        decisions=item_results(state.decisions, state),
+        definition_of_done=list(map(_point, state.definition_of_done)),
+        open=item_results(state.open, state),
+        blockers=item_results(state.blockers, state),
+        done=item_results(state.done[:MAX_LISTED], state),
+        dropped=item_results(state.dropped[:MAX_LISTED], state),
+        archived=item_results(state.archived[:MAX_LISTED], state),
+        ended=item_results(state.ended[:MAX_LISTED], state),
+        follow_ups=item_results(state.follow_ups, state),
+        reads_from=[
+            ReadWorkResult(
+                project=one.project,
+                constraints=item_results(one.constraints, state),
+                decisions=item_results(one.decisions, state),
+            )
+            for one in work.read
+        ],
+        requests=list(map(observation_result, state.requests)),
+        sessions=[_session(one, state.summaries) for one in work.sessions[:MAX_LISTED]],
+    )
+
+
+def check_result(work: LoadedWork, checked: CompletionCheck) -> WorkCheckResult:
+    """Return whether work is done, as an answer has it."""
+    state = work.state
+    return WorkCheckResult(
+        project=work.project,
+        done=checked.is_done,
+        reasons=list(checked.reasons),
+        open=item_results(state.open, state),
+        blockers=item_results(state.blockers, state),
+        definition_of_done=list(map(_point, state.definition_of_done)),
+        evidence=[
+            EvidenceResult(kind=one.kind, text=one.text, reference=one.reference, at=one.at.isoformat())
+            for one in checked.evidence
+        ],
+        claim=observation_result(checked.claim) if checked.claim else None,
+        state=state.token,
+    )
+
+
+def changes_result(work: LoadedWork, since: str, changed: WorkChanges) -> WorkChangesResult:
+    """Return what changed, as an answer has it."""
+    state = work.state
+    before, after = changed.objective_before, changed.objective_after
+    return WorkChangesResult(
+        project=work.project,
+        since=since,
+        state=state.token,
+        is_changed=not changed.is_empty,
+        opened=item_results(changed.opened, state),
+        blocked=item_results(changed.blocked, state),
+        resolved=item_results(changed.resolved, state),
+        dropped=item_results(changed.dropped, state),
+        decided=item_results(changed.decided, state),
+        superseded=item_results(changed.superseded, state),
+        constraints=item_results(changed.constraints, state),
+        objective_before=item_result(before, state) if before else None,
+        objective_after=item_result(after, state) if after else None,
+    )
+
+
+def item_results(items: Iterable[WorkItem], state: WorkState) -> list[WorkItemResult]:
+    """Return items as an answer has them."""
+    return [item_result(one, state) for one in items]
+
+
+def item_result(item: WorkItem, state: WorkState) -> WorkItemResult:
+    """Return an item as an answer has it."""
+    return WorkItemResult(
+        id=item.item_id,
+        kind=item.kind,
+        text=item.text,
+        status=item.status,
+        reference=item.reference,
+        origin=item.origin,
+        who=item.who,
+        at=item.at.isoformat(),
+        is_firm=item.is_firm,
+        confidence=item.confidence,
+        method=item.method,
+        model=item.model or None,
+        resolved_by=item.resolved_by,
+        resolved_at=item.resolved_at.isoformat() if item.resolved_at else None,
+        is_kept=item.item_id in state.kept,
+        is_pinned=item.is_pinned,
+        is_left_out=item.is_left_out,
+        ends_on=item.ends_on.isoformat() if item.ends_on else None,
+        sessions=list(item.sessions),
+    )
+
+
+def observation_result(one: Observation) -> ObservationResult:
+    """Return what a message says, as an answer has it."""
+    return ObservationResult(
+        kind=one.kind,
+        text=one.text,
+        reference=one.reference,
+        start=one.start,
+        end=one.end,
+        who=one.who,
+        at=one.at.isoformat(),
+    )
+
+
+def _point(point: DodPoint) -> DodPointResult:
+    return DodPointResult(
+        id=point.item.item_id,
+        text=point.item.text,
+        scope=point.scope,
+        reference=point.item.reference,
+        met_by=point.met_by,
+    )
+
+
+def _session(session: SessionRow, summaries: Iterable[Observation]) -> WorkSessionResult:
+    own = [one for one in summaries if one.conversation_id == session.conversation_id]
+    return WorkSessionResult(
+        id=session.conversation_id,
+        title=session.title,
+        label=session.label,
+        source=session.source,
+        started_at=session.started_at.isoformat() if session.started_at else None,
+        last_at=session.last_at.isoformat() if session.last_at else None,
+        request=next((one.text for one in own if one.who == "human"), None),
+        outcome=next((one.text for one in own if one.who == "agent"), None),
+    )

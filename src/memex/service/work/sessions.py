@@ -1,0 +1,224 @@
+"""Sessions of work by lane, and which lane hints mean."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.work.labels import own_slug
+from memex.store.log.call import CallAnswer
+from memex.store.work.sessions import PlacedSession, list_sessions
+from memex.subagent.work.resuming.lanes import (
+    Lane,
+    LaneHints,
+    Resolution,
+    active_lanes,
+    group_lanes,
+    resolve,
+)
+
+SESSIONS, RESOLVE = "work_sessions", "work_resolve"
+MAX_SESSIONS = 1_000  # the newest, which are grouped to lanes
+MAX_HINT_CHARS = 10_000
+SESSIONS_OF_LANE = 5
+
+_Text = Annotated[StorableText, Field(max_length=MAX_HINT_CHARS)]
+
+
+class SessionsArguments(Arguments):
+    """List the sessions of the user's work, with label, folder, branch and last turn; of one `project` or of all.
+
+    `project` is a slug or a label.
+    """
+
+    project: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_SESSIONS)] = 50
+
+
+class HintArguments(Arguments):
+    """What is known of the work that is looked for; `files` are paths that it changes.
+
+    `repository` is a remote such as `github.com/acme/apollo`, a label, or the root of a repository.
+    """
+
+    title: _Text | None = None
+    cwd: _Text | None = None
+    repository: _Text | None = None
+    branch: _Text | None = None
+    project: Annotated[StorableText | None, Field(max_length=1_000)] = None
+    words: _Text | None = None
+    files: Annotated[list[_Text] | None, Field(max_length=100)] = None
+
+    def hints(self) -> LaneHints:
+        """Return the hints as lanes are compared with them."""
+        return LaneHints(
+            self.title or "",
+            self.cwd or "",
+            self.repository or "",
+            self.branch or "",
+            self.project or "",
+            files=tuple(self.files or ()),
+            words=self.words or "",
+        )
+
+
+class PlacedSessionResult(ResultPart):
+    """A session with its place: `label` identifies it, `name` is how it is shown, `project` is a slug or null."""
+
+    id: str
+    title: str
+    label: str
+    name: str
+    project: str | None
+    folder: str
+    branch: str
+    source: str
+    messages: int
+    started_at: str | None
+    last_at: str | None
+
+
+class LaneResult(ResultPart):
+    """Sessions in one folder of one project, the newest first; `score` and `reasons` say how well hints fit."""
+
+    label: str
+    name: str
+    project: str | None
+    folder: str
+    branches: list[str]
+    last_at: str | None
+    session_count: int
+    sessions: list[PlacedSessionResult]
+    score: float
+    reasons: list[str]
+
+
+class WorkSessionsResult(ReadAnswer):
+    """Sessions, the one of the newest turn first."""
+
+    sessions: list[PlacedSessionResult]
+
+
+class ResolveResult(ReadAnswer):
+    """Which lane is meant. `lane` is there only with `resolved`; `next` says which call to make."""
+
+    status: Literal["resolved", "ambiguous", "needs_hint", "no_match"]
+    lane: LaneResult | None
+    candidates: list[LaneResult]
+    next: str
+
+
+async def list_work_sessions(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> WorkSessionsResult:
+    """Return sessions with their places, and log that it was asked."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, SESSIONS, asked, tool_call_id=tool_call_id) as log:
+        check_role(caller.principal, "agent")
+        arguments = SESSIONS_TOOL.parse(asked)
+        found = await load_sessions(service, caller, project=arguments.project, limit=arguments.limit)
+        result = WorkSessionsResult(sessions=list(map(_session, found)))
+        logged = {"sessions": [one.id for one in result.sessions]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def resolve_work(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> ResolveResult:
+    """Return which lane of the user's work hints mean, and log it; nothing else is written."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, RESOLVE, asked, tool_call_id=tool_call_id) as log:
+        check_role(caller.principal, "agent")
+        arguments = RESOLVE_TOOL.parse(asked)
+        lanes = group_lanes(await load_sessions(service, caller))
+        hints = arguments.hints()
+        active = active_lanes(lanes, log.call.request.now)
+        found = resolve(lanes if hints.are_given else active, hints)
+        result = ResolveResult(
+            status=found.status,
+            lane=_lane(found.lane, 1.0, ()) if found.lane else None,
+            candidates=candidates(found),
+            next=next_call(found),
+        )
+        logged = {"status": result.status, "candidates": [one.label for one in result.candidates]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def load_sessions(
+    service: Service, caller: Caller, *, project: str | None = None, limit: int = MAX_SESSIONS
+) -> list[PlacedSession]:
+    """Return the sessions of a project or a label, or all; their project only if the caller is a member of it."""
+    scope = caller.access.conversations
+    if scope is None:
+        return []
+    async with service.database.transaction(caller.access.for_conversations()) as connection:
+        found = await list_sessions(connection, scope.scope_id, project=project, limit=limit)
+    return [replace(one, slug=own_slug(caller, one)) for one in found]
+
+
+def candidates(found: Resolution) -> list[LaneResult]:
+    """Return the lanes that may be meant, as an answer has them."""
+    return [_lane(one.lane, one.score, one.reasons) for one in found.candidates]
+
+
+def listed_lanes(lanes: Sequence[Lane]) -> list[LaneResult]:
+    """Return lanes that nothing was compared with, as an answer has them."""
+    return [_lane(lane, 0.0, ()) for lane in lanes]
+
+
+def next_call(found: Resolution) -> str:
+    """Return what to do next, in a sentence."""
+    match found.status:
+        case "resolved":
+            return "Ask for the pack of this lane: work_context with its label."
+        case "ambiguous":
+            return "Several lanes fit: ask the user which one, then ask again with its label."
+        case "needs_hint":
+            return (
+                "There are several lanes: give a hint (cwd, repository, title, files or words), or a label."
+            )
+        case "no_match":
+            return "No session fits: begin without a pack, or list all with work_sessions."
+
+
+def _lane(lane: Lane, score: float, reasons: Sequence[str]) -> LaneResult:
+    return LaneResult(
+        label=lane.label,
+        name=lane.name,
+        project=lane.slug,
+        folder=lane.root,
+        branches=list(lane.branches)[:10],
+        last_at=lane.last_at.isoformat() if lane.last_at else None,
+        session_count=len(lane.sessions),
+        sessions=[
+            _session(one) for one in lane.sessions[:SESSIONS_OF_LANE] if isinstance(one, PlacedSession)
+        ],
+        score=score,
+        reasons=list(reasons),
+    )
+
+
+def _session(one: PlacedSession) -> PlacedSessionResult:
+    return PlacedSessionResult(
+        id=one.conversation_id,
+        title=one.title,
+        label=one.label,
+        name=one.name,
+        project=one.slug,
+        folder=one.folder,
+        branch=one.branch,
+        source=one.source,
+        messages=one.messages,
+        started_at=one.started_at.isoformat() if one.started_at else None,
+        last_at=one.last_at.isoformat() if one.last_at else None,
+    )
+
+
+SESSIONS_TOOL: Tool[SessionsArguments] = Tool(SESSIONS, SessionsArguments, WorkSessionsResult)
+RESOLVE_TOOL: Tool[HintArguments] = Tool(RESOLVE, HintArguments, ResolveResult)

@@ -1,0 +1,92 @@
+"""Distilling a conversation: what it would write into memory is shown first, and exactly that is written."""
+
+from collections import Counter
+from typing import Any
+
+from fastapi import Response
+
+from memex.errors import PlanChanged, ValidationFailed
+from memex.http.problems import status_of
+from memex.service.distil.tool import NAME
+from memex.ui.comparison import diff_lines
+from memex.ui.markdown import FILE_PAGE
+from memex.ui.page import Page, PageRequest, page_router
+from memex.ui.pages.remember import CALL_PAGE, REASONS
+
+router = page_router("/conversations/distil")
+
+ASKED = ("conversation", "project", "again")
+OUTCOMES = {
+    "added": "is added",
+    "superseded": "takes the place of",
+    "cited": "is known; the message is added as evidence",
+    "duplicate": "is known already",
+    "overtaken": "was corrected by a later message",
+}
+REASONS_OF_MESSAGES = REASONS | {
+    "quoted": "words of somebody else",
+    "code": "code",
+    "pasted": "a pasted letter, log or command",
+}
+
+
+@router.post("")
+async def show(page: Page) -> Response:
+    """Return what a conversation would write. Nothing is stored but the log of the dry run."""
+    asked: dict[str, Any] = {"conversation": page.form.get("id", "")}
+    if project := page.form.get("project", "").strip():
+        asked["project"] = project
+    if page.form.get("again") == "true":
+        asked["again"] = True
+    return await _shown(page, asked)
+
+
+@router.post("/write")
+async def write(page: Page) -> Response:
+    """Write exactly what was shown; if something else would be written by now, show that."""
+    dry_run_id = page.form.get("dry_run_id", "")
+    asked = await _asked_by(page, dry_run_id)
+    # A form that is sent twice writes once.
+    context = page.context.under(f"write-{dry_run_id}"[:200])
+    try:
+        done = await page.memex.conversations.distil(context, asked | {"dry_run_id": dry_run_id})
+    except PlanChanged as error:
+        return await _shown(page, asked, changed=error)
+    paths, call = [one["path"] for one in done["writes"]], done["tool_call_id"]
+    if len(paths) == 1:
+        return page.redirect(FILE_PAGE, path=paths[0], notice="distilled", call=call)
+    return page.redirect(CALL_PAGE, id=call, notice="distilled", call=call)
+
+
+async def _shown(page: PageRequest, asked: dict[str, Any], *, changed: PlanChanged | None = None) -> Response:
+    """Make a dry run, and return the page that shows it."""
+    shown = await page.memex.conversations.distil(page.context, asked)
+    reasons = Counter(one["reason"] for one in shown["skipped"])
+    return page.render(
+        "conversations_distil.html",
+        status=200 if changed is None else status_of(changed),
+        asked=asked,
+        shown=shown,
+        title=next((one.get("title") for one in shown["read"]), None),
+        messages=sum(one["human_messages"] for one in shown["read"]),
+        has_changed=changed is not None,
+        writes=[one | {"lines": diff_lines(one["diff"])} for one in shown["writes"]],
+        skipped={REASONS_OF_MESSAGES.get(name, name): count for name, count in reasons.items()},
+        outcomes=OUTCOMES,
+    )
+
+
+async def _asked_by(page: PageRequest, dry_run_id: str) -> dict[str, Any]:
+    """Return the arguments of a dry run, as the log has them.
+
+    Raises:
+        OperationNotFound: this user made no such call.
+        ValidationFailed: the call was no dry run of a conversation.
+    """
+    newest = (await page.memex.operation(page.context, dry_run_id))[0]
+    if newest["tool"] != NAME or newest["status"] != "dry_run":
+        raise ValidationFailed(
+            f"The call {dry_run_id!r} was no dry run.",
+            hint="Distil the conversation again, and write what is shown.",
+        )
+    return {name: value for name, value in newest["request"].items() if name in ASKED}

@@ -1,0 +1,119 @@
+"""Where work stands: the places of the user's sessions, and of one of them what is open, with its evidence."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from memex.api.local import LocalMemex
+from memex.call_context import CallContext
+from memex.errors import ValidationFailed
+from memex.store.conversations.records import parse_reference
+from memex.subagent.work.records import MarkAction
+from memex.ui.page import Page, PageRequest, page_router
+
+router = page_router("/work")
+
+PATH = "/ui/work"
+SESSIONS = 10  # on the page
+MAX_SHOWN_CHARS = 60  # of the name of a place
+_Place = Annotated[str, Query(max_length=1_000)]
+
+
+@router.get("")
+async def show_work(page: Page, project: _Place = "", decided: MarkAction | None = None) -> Response:
+    """Return the places of work, and of the chosen one where its work stands."""
+    if page.session.user_id is None:
+        return page.render("work.html", places=(), project="", work=None, has_user=False)
+    memex, context = _memex(page)
+    listed = await memex.work.labels(context)
+    places = _places(listed["labels"])
+    chosen = project.strip() or (places[0]["name"] if len(places) == 1 else "")
+    work = await memex.work.show(context, {"project": chosen}) if chosen else None
+    return page.render(
+        "work.html",
+        places=places,
+        project=chosen,
+        work=work,
+        checked=await memex.work.check(context, {"project": chosen}) if chosen else None,
+        pack=await memex.work.pack(context, {"project": chosen}) if chosen else None,
+        sessions=(await memex.work.sessions(context, {"project": chosen, "limit": SESSIONS}))["sessions"]
+        if chosen
+        else (),
+        labels=[one for one in listed["labels"] if chosen in (one["label"], one["project"])],
+        readings=(await memex.work.readings(context, {"project": chosen}))["reads_from"]
+        if work and work["is_project"]
+        else (),
+        message_of=_message_of,
+        has_user=True,
+        decided=decided,
+    )
+
+
+@router.post("/decide")
+async def decide(page: Page) -> Response:
+    """Carry out what a person decides about an item, and lead back."""
+    memex, context = _memex(page)
+    action, _, item = page.form.get("decision", "").partition(" ")
+    project = page.form.get("project", "")
+    asked = {"id": item, "action": action, "project": project or None}
+    if action == "end":
+        asked["ends_on"] = page.form.get("ends_on") or None
+    await memex.work.mark(context, asked)
+    return page.redirect(PATH, project=project, decided=action)
+
+
+@router.post("/link")
+async def link(page: Page) -> Response:
+    """Link a label to a project, or take the link away, and lead to its work."""
+    memex, context = _memex(page)
+    label, project = page.form.get("label", ""), page.form.get("project", "").strip()
+    if not label:
+        raise ValidationFailed("The form names no label.", hint="Load the page again.")
+    await memex.work.link(context, {"label": label, "project": project or None})
+    return page.redirect(PATH, project=project or label)
+
+
+@router.post("/read-from")
+async def read_from(page: Page) -> Response:
+    """Let a project read from another one, or no more, and lead back."""
+    memex, context = _memex(page)
+    project, other = page.form.get("project", ""), page.form.get("other", "").strip()
+    asked = {"project": project, "other": other, "remove": page.form.get("remove") == "yes"}
+    await memex.work.read_from(context, asked)
+    return page.redirect(PATH, project=project)
+
+
+def _memex(page: PageRequest) -> tuple[LocalMemex, CallContext]:
+    """Return the API as the agent of the chosen user has it: work is its user's alone."""
+    return page.memex, replace(page.context, role="agent")
+
+
+def _places(labels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the projects and the labels that belong to none, each once, in the order of the newest turn."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in labels:
+        name = one["project"] or one["label"]
+        place = found.setdefault(
+            name,
+            {
+                "name": name,
+                "shown": _short(one["project"] or one["name"] or one["label"]),
+                "is_project": one["project"] is not None,
+                "sessions": 0,
+                "last_at": one["last_at"],
+            },
+        )
+        place["sessions"] += one["sessions"]
+    return list(found.values())
+
+
+def _short(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[: MAX_SHOWN_CHARS - 1]}…"
+
+
+def _message_of(reference: str) -> dict[str, Any] | None:
+    """Return the conversation and the number of a message that a reference names; None for one of a file."""
+    named = parse_reference(reference) if reference.startswith("conversations/") else None
+    return {"id": named[0], "message": named[1]} if named else None

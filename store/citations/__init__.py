@@ -1,0 +1,1 @@
+"""Citations: which message of a conversation a statement of memory was taken from."""

@@ -1,0 +1,215 @@
+"""Find documents: exact BM25 over the documents of a user and of projects, by the engine that searches files."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memex.errors import ValidationFailed
+from memex.store.access import Scope
+from memex.store.database import Connection, rows, tuples
+from memex.store.documents.records import (
+    DocumentFilters,
+    DocumentHit,
+    MirroredDocument,
+    document_path,
+    parse_document_path,
+)
+from memex.store.records import Reference
+from memex.store.search import lexical
+from memex.store.search.analyzer import analyzer_of
+from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
+from memex.store.search.lexical import ScopeView
+from memex.store.search.shares import held_share, word_weights
+
+NO_FILTERS = DocumentFilters()
+MIN_LOOKED_AT = 60  # chunks, the best, that are looked at first; a filter may take most of them away
+MAX_GROWTH = 8  # times as many chunks are looked at in all, step by step until enough of them pass
+MARGIN = 1.5  # times as many as would do if the same share of them passed
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A chunk that scored."""
+
+    score: int
+    chunk_id: int
+    start: int
+    end: int
+    document_id: int
+    path: str  # with mount and root
+    view: ScopeView
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Best first; ties by path, then by place."""
+        return -self.score, self.path, self.start
+
+
+async def find_documents(
+    connection: Connection,
+    scopes: Sequence[Scope],
+    text: str,
+    filters: DocumentFilters = NO_FILTERS,
+    *,
+    limit: int,
+    passages: int = 1,
+) -> list[DocumentHit]:
+    """Return the passages that score highest, the best first.
+
+    Args:
+        connection: in a snapshot transaction that may read the scopes.
+        scopes: of documents.
+        text: the query, up to 10,000 characters; words combine by OR.
+        filters: which documents are looked at.
+        limit: the most passages, 1 to 100.
+        passages: the most of one document.
+
+    Raises:
+        ValidationFailed: an empty or too long query.
+    """
+    if not text.strip():
+        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+    if not scopes:
+        return []
+    limit = min(limit, MAX_HITS)
+    query, views = await lexical.open_views(connection, scopes, text)
+    found: list[_Ranked] = []
+    for view in views:
+        found += await _best(connection, view, filters, limit, passages)
+    ranked = sorted(found, key=lambda one: one.order)[:limit]
+    weights = {
+        language: word_weights(query, analyzer_of(language), text)
+        for language in {view.scope.language for view in views}
+    }
+    return await _hits(connection, ranked, weights)
+
+
+async def read_passages(
+    connection: Connection, scopes: Sequence[Scope], references: Sequence[Reference]
+) -> dict[Reference, DocumentHit]:
+    """Return the passages that still stand there, by their references."""
+    by_mount = {scope.mount: scope for scope in scopes}
+    places: dict[str, list[tuple[str, str, Reference]]] = {}
+    for one in references:
+        named = parse_document_path(one.path)
+        if named is not None and named[0] in by_mount:
+            places.setdefault(named[0], []).append((*named[1:], one))
+    found = {}
+    for mount, wanted in places.items():
+        read = await rows(
+            connection,
+            "documents/passage_at",
+            scope_id=by_mount[mount].scope_id,
+            roots=[root for root, _, _ in wanted],
+            paths=[path for _, path, _ in wanted],
+            versions=[one.version for _, _, one in wanted],
+            starts=[one.span[0] for _, _, one in wanted],
+            ends=[one.span[1] for _, _, one in wanted],
+        )
+        for record in read:
+            hit = _hit(record, mount)
+            found[Reference(hit.document.reference, hit.document.version, hit.span)] = hit
+    return found
+
+
+async def _best(
+    connection: Connection, view: ScopeView, filters: DocumentFilters, limit: int, passages: int
+) -> list[_Ranked]:
+    """Return the best chunks of a scope that pass the filters, at least `limit` if there are so many."""
+    scored, some_more, looked_at = view.scored, max(MIN_LOOKED_AT, 3 * limit), 0
+    best: list[_Ranked] = []
+    of_document: dict[int, int] = {}
+    while len(scored):
+        some = scored.best(some_more)
+        scored = scored.below(int(some.scores.min()))
+        looked_at += len(some)
+        passing = await tuples(
+            connection,
+            "documents/chunk_best",
+            scope_id=view.scope.scope_id,
+            chunk_ids=some.chunk_ids.tolist(),
+            scores=some.scores.tolist(),
+            **filters.parameters(),
+        )
+        for one in sorted((_ranked(view, *columns) for columns in passing), key=lambda one: one.order):
+            if of_document.get(one.document_id, 0) < passages:
+                of_document[one.document_id] = of_document.get(one.document_id, 0) + 1
+                best.append(one)
+        if len(best) >= limit:
+            break
+        growth = min(MAX_GROWTH, MARGIN * limit / max(1, len(best)))
+        some_more = math.ceil(looked_at * (growth - 1))
+    return best
+
+
+def _ranked(
+    view: ScopeView,
+    score: int,
+    chunk_id: int,
+    start: int,
+    end: int,
+    document_id: int,
+    root: str,
+    path: str,
+) -> _Ranked:
+    named = document_path(view.scope.mount, root, path)
+    return _Ranked(score, chunk_id, start, end, document_id, named, view)
+
+
+async def _hits(
+    connection: Connection, ranked: Sequence[_Ranked], weights: Mapping[str, Mapping[str, float]]
+) -> list[DocumentHit]:
+    by_scope: dict[int, list[_Ranked]] = {}
+    for one in ranked:
+        by_scope.setdefault(one.view.scope.scope_id, []).append(one)
+    hits: dict[tuple[int, int], DocumentHit] = {}
+    for scope_id, mine in by_scope.items():
+        view = mine[0].view
+        read = await rows(
+            connection,
+            "documents/passage_show",
+            scope_id=scope_id,
+            chunk_ids=[one.chunk_id for one in mine],
+        )
+        shown = {record["chunk_id"]: record for record in read}
+        tfs = view.postings.tfs(one.chunk_id for one in mine)
+        for one in mine:
+            hits[scope_id, one.chunk_id] = _hit(
+                shown[one.chunk_id],
+                view.scope.mount,
+                score=one.score,
+                share=held_share(weights[view.scope.language], tfs[one.chunk_id]),
+            )
+    return [hits[one.view.scope.scope_id, one.chunk_id] for one in ranked]
+
+
+def _hit(record: Mapping[str, Any], mount: str, *, score: int = 0, share: int = 0) -> DocumentHit:
+    return DocumentHit(
+        document=document_of(record, mount),
+        heading=tuple(record["heading_path"]),
+        span=(record["start_char"], record["end_char"]),
+        text=record["passage"],
+        score=score,
+        share=share,
+    )
+
+
+def document_of(record: Mapping[str, Any], mount: str) -> MirroredDocument:
+    """Return a document from its row."""
+    return MirroredDocument(
+        mount=mount,
+        root=record["root"],
+        owner=record["owner"],
+        path=record["path"],
+        version=record["version"],
+        kind=record["kind"],
+        title=record["title"],
+        tags=tuple(record["tags"]),
+        sha256=bytes(record["sha256"]),
+        size_bytes=record["size_bytes"],
+        changed_at=record["changed_at"],
+        updated_at=record["updated_at"],
+    )

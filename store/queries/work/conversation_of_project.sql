@@ -1,0 +1,70 @@
+-- The conversations whose work belongs to a project or a label, or the one of an id, or all; the newest first. A session
+-- that moved belongs to each label that one of its events has, but for events of tools, which may touch other places.
+-- Without such an event the label is `cwd:` before the folder that the transcript names, else `import:` before the
+-- project that the source names. The project is that of the label's link; without a link the one that a `name:` names.
+-- No row if there is none.
+with wanted as (
+  select %(project)s::text as label
+   union
+  select label from work_link where scope_id = %(scope_id)s and slug = %(project)s::text
+   union
+  select 'name:' || %(project)s::text
+   where not exists (
+           select from work_link where scope_id = %(scope_id)s and label = 'name:' || %(project)s::text)
+),
+here as (
+  select distinct on (event.conversation_id) event.conversation_id, event.metadata ->> 'label' as label,
+         event.project as name
+    from event
+   where event.scope_id = %(scope_id)s
+     and event.metadata ? 'label'
+     and event.kind <> 'tool'
+     and (%(session)s::text is null or event.conversation_id = %(session)s::text)
+     and (%(project)s::text is null or event.metadata ->> 'label' in (select label from wanted))
+   order by event.conversation_id, event.event_no desc
+)
+select conversation.conversation_no, conversation.conversation_id, conversation.title,
+       coalesce(here.name, conversation.project) as label,
+       coalesce(link.slug, substring(named.label from '^name:(.+)$')) as slug,
+       conversation.started_at, conversation.last_at, conversation.next_number, conversation.sha256,
+       conversation.imported_at, source.kind as source,
+       derived.derived_to, derived.deriver_version, derived.sha256 as derived_sha256,
+       coalesce(derived.reader, '') as derived_reader,
+       exists (
+         select
+           from work_answer answer
+          where answer.scope_id = conversation.scope_id
+            and answer.conversation_no = conversation.conversation_no
+            and answer.reader = %(reader)s
+            and answer.spans is not null
+            and not answer.is_derived) as has_answers
+  from conversation
+  join source
+    on source.scope_id = conversation.scope_id
+   and source.source_id = conversation.source_id
+  left join work_derived derived
+    on derived.scope_id = conversation.scope_id
+   and derived.conversation_no = conversation.conversation_no
+  left join here
+    on here.conversation_id = conversation.conversation_id
+ cross join lateral (
+         select coalesce(here.label,
+                         case when conversation.folder <> '' then 'cwd:' || conversation.folder
+                              else 'import:' || conversation.project end) as label) named
+  left join work_link link
+    on link.scope_id = conversation.scope_id
+   and link.label = named.label
+ where conversation.scope_id = %(scope_id)s
+   and (%(project)s::text is null
+        or here.label is not null
+        or (named.label in (select label from wanted)
+            and not exists (
+                  select
+                    from event
+                   where event.scope_id = conversation.scope_id
+                     and event.conversation_id = conversation.conversation_id
+                     and event.metadata ? 'label'
+                     and event.kind <> 'tool')))
+   and (%(session)s::text is null or conversation.conversation_id = %(session)s::text)
+ order by conversation.last_at desc nulls last, conversation.conversation_no desc
+ limit %(limit)s::integer;

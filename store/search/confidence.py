@@ -1,0 +1,76 @@
+"""How sure a search may be that memory says something about a question, from the strength of its evidence. Pure.
+
+The evidence of a file is its share: its score by words, of the most that the question could score. Where word
+pieces were compared, twice its MaxSim is added. The score tells how often a question with so much evidence is one
+that the memory can answer, where every second question is. The points were fitted to the suite `foreign`, and
+checked by two-fold cross-fitting: docs/retrieval.md has the figures.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memex.settings import Band
+
+BANDS: tuple[Band, ...] = ("none", "weak", "fair", "strong")
+LEAST: dict[Band, float] = {"strong": 0.9, "fair": 0.5, "weak": 0.1}  # the lowest score of a band
+DEFAULT_MIN_CONFIDENCE: Band = "weak"
+INTERACTION_WEIGHT = 2.0  # of MaxSim beside the share
+DIGITS = 3
+
+Points = Sequence[tuple[float, float]]  # evidence and its score, both rising; straight lines between them
+BY_WORDS: Points = ((0.0, 0.0), (0.116, 0.1), (0.216, 0.5), (0.34, 0.9), (1.0, 1.0))
+BY_ALL: Points = ((0.0, 0.0), (0.865, 0.1), (1.095, 0.5), (1.27, 0.9), (3.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure a search may be, from 0 to 1, and the band in which this score lies."""
+
+    score: float
+    band: Band
+
+
+NO_CONFIDENCE = Confidence(0.0, "none")
+
+
+def score_of(share: float, interaction: float | None) -> float:
+    """Return how sure a search may be, from 0 to 1; more of either evidence never gives less.
+
+    Args:
+        share: the score by words, of the most that the question could score, from 0 to 1.
+        interaction: the MaxSim, from -1 to 1; None where word pieces were not compared.
+    """
+    if interaction is None:
+        return _on_lines(BY_WORDS, share)
+    return _on_lines(BY_ALL, share + INTERACTION_WEIGHT * interaction)
+
+
+def best_confidence(found: Iterable[tuple[float, float | None]]) -> Confidence:
+    """Return the confidence of what has the most evidence, of shares with their MaxSims."""
+    by_words, by_all = 0.0, 0.0
+    for share, interaction in found:
+        if interaction is None:
+            by_words = max(by_words, share)
+        else:
+            by_all = max(by_all, share + INTERACTION_WEIGHT * interaction)
+    score = max(_on_lines(BY_WORDS, by_words), _on_lines(BY_ALL, by_all))
+    return Confidence(score, band_of(score))
+
+
+def band_of(score: float) -> Band:
+    """Return the band of a score."""
+    return next((band for band, least in LEAST.items() if score >= least), "none")
+
+
+def is_below(band: Band, least: Band) -> bool:
+    """Tell whether a band is lower than another one."""
+    return BANDS.index(band) < BANDS.index(least)
+
+
+def _on_lines(points: Points, evidence: float) -> float:
+    """Return the score of some evidence, on the straight lines between points."""
+    for (start, low), (end, high) in pairwise(points):
+        if evidence <= end:
+            return round(low + (high - low) * max(0.0, evidence - start) / (end - start), DIGITS)
+    return points[-1][1]

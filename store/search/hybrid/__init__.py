@@ -1,0 +1,1 @@
+"""Words, late interaction and vectors, made into one ranking."""

@@ -1,0 +1,1 @@
+"""What is derived of conversations about work, and what a person decided by hand."""

@@ -1,0 +1,40 @@
+"""What a person decided by hand about items of work."""
+
+from datetime import date, datetime
+
+from memex.store.access import Access
+from memex.store.database import Connection, row, rows_as
+from memex.store.work.records import StoredMark
+
+
+async def list_marks(connection: Connection, scope_id: int) -> list[StoredMark]:
+    """Return all that was decided by hand, in the order of time."""
+    return await rows_as(StoredMark, connection, "work/mark_list", scope_id=scope_id)
+
+
+async def add_mark(
+    connection: Connection,
+    access: Access,
+    *,
+    item_id: str,
+    action: str,
+    at: datetime,
+    tool_call_id: str,
+    conversation_id: str | None,
+    ends_on: date | None = None,
+) -> None:
+    """Note what was decided about an item; `conversation_id` is where the item comes from."""
+    if access.conversations is None:
+        return
+    await row(
+        connection,
+        "work/mark_add",
+        scope_id=access.conversations.scope_id,
+        tenant_id=access.tenant_id,
+        item_id=item_id,
+        marked_at=at,
+        action=action,
+        tool_call_id=tool_call_id,
+        conversation_id=conversation_id,
+        ends_on=ends_on,
+    )

@@ -1,0 +1,148 @@
+"""Observations: what spans of messages say about work. They hold no words, and are made anew at any time."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from memex.store.access import Access
+from memex.store.database import Connection, Database, row, rows, rows_as
+from memex.store.sql import sql
+from memex.store.work.records import (
+    AnsweredSpan,
+    DerivedSession,
+    NewObservation,
+    RereadMessage,
+    SessionRow,
+    StoredObservation,
+    StoredToolEvent,
+    UnderivedMessage,
+)
+
+
+async def find_sessions(
+    connection: Connection,
+    scope_id: int,
+    *,
+    project: str | None = None,
+    session: str | None = None,
+    reader: str = "",
+    limit: int = 1_000,
+) -> list[SessionRow]:
+    """Return the conversations of a project, or the one of an id, the newest first; `reader` as in `SessionRow`."""
+    return await rows_as(
+        SessionRow,
+        connection,
+        "work/conversation_of_project",
+        scope_id=scope_id,
+        project=project,
+        session=session,
+        reader=reader,
+        limit=limit,
+    )
+
+
+async def underived_messages(
+    connection: Connection,
+    scope_id: int,
+    read_to: Sequence[tuple[int, int]],
+    *,
+    max_chars: int,
+    reader: str = "",
+) -> list[UnderivedMessage]:
+    """Return the messages of conversations that were not read yet, with those that begin and end them.
+
+    `read_to` says for each conversation up to which number it was read; of a text, the first `max_chars` come. With
+    the answers of the model `reader`, also messages about which it has answered since.
+    """
+    found = await rows(
+        connection,
+        "work/message_underived",
+        scope_id=scope_id,
+        conversation_nos=[number for number, _ in read_to],
+        from_numbers=[number for _, number in read_to],
+        max_chars=max_chars,
+        reader=reader,
+    )
+    return [UnderivedMessage(**one | {"answer": _spans(one["answer"])}) for one in found]
+
+
+async def add_observations(
+    database: Database,
+    access: Access,
+    sessions: Sequence[DerivedSession],
+    found: Sequence[NewObservation],
+    *,
+    deriver_version: int,
+    reread: Sequence[RereadMessage] = (),
+) -> None:
+    """Store what was read of conversations; what another call has read meanwhile is left as it is."""
+    if access.conversations is None:
+        return
+    async with database.transaction(access.for_conversations()) as connection:
+        await connection.execute(
+            sql("work/observation_add"),
+            {
+                "scope_id": access.conversations.scope_id,
+                "tenant_id": access.tenant_id,
+                "deriver_version": deriver_version,
+                "read": json.dumps([asdict(one) for one in sessions]),
+                "reread": json.dumps([asdict(one) for one in reread]),
+                "observations": json.dumps([asdict(one) for one in found]),
+            },
+        )
+
+
+async def list_observations(
+    connection: Connection,
+    scope_id: int,
+    conversation_nos: Sequence[int],
+    *,
+    project: str | None = None,
+    before_chars: int = 0,
+) -> list[StoredObservation]:
+    """Return what the messages of some conversations say about work, with the words.
+
+    Of a session that moved, only what was said in turns of the project or label `project`. `before_chars` is how
+    much of the message comes with what an agent says is to be done.
+    """
+    return await rows_as(
+        StoredObservation,
+        connection,
+        "work/observation_list",
+        scope_id=scope_id,
+        conversation_nos=list(conversation_nos),
+        project=project,
+        before_chars=before_chars,
+    )
+
+
+async def list_tool_events(
+    connection: Connection,
+    scope_id: int,
+    conversation_ids: Sequence[str],
+    *,
+    project: str | None = None,
+    limit: int,
+) -> list[StoredToolEvent]:
+    """Return what clients report of tools in some conversations, the newest first; `project` as above."""
+    return await rows_as(
+        StoredToolEvent,
+        connection,
+        "work/tool_event_list",
+        scope_id=scope_id,
+        conversation_ids=list(conversation_ids),
+        project=project,
+        limit=limit,
+    )
+
+
+async def clear_derived(connection: Connection, scope_id: int) -> int:
+    """Forget what was read, and return of how many conversations."""
+    found = await row(connection, "work/derived_clear", scope_id=scope_id)
+    return 0 if found is None else int(found["conversations"])
+
+
+def _spans(stored: Sequence[Sequence[Any]] | None) -> tuple[AnsweredSpan, ...] | None:
+    """Return the spans of an answer as it is stored; None where there is none."""
+    return None if stored is None else tuple((str(kind), int(start), int(end)) for kind, start, end in stored)

@@ -1,0 +1,175 @@
+"""Sessions, messages and observations of work as the store takes and returns them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from memex.store.citations.syntax import message_reference
+
+AnsweredSpan = tuple[str, int, int]  # what a model says a span of a message is: kind, start and end
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A conversation as a session of work.
+
+    Attributes:
+        label: the project, as its source names it.
+        slug: the project that the session belongs to, if the user is a member of it; None for a mere label.
+        next_number: of the next message.
+        sha256: of the conversation as it was read.
+        source: the kind of its source, such as `claude_code`.
+        derived_to: the number of the last message that was read for work; None if none was.
+        deriver_version, derived_sha256: of the rules then, and of the conversation then.
+        derived_reader: the model whose answers the observations hold; "" without one.
+        has_answers: the model has answered about messages since.
+    """
+
+    conversation_no: int
+    conversation_id: str
+    title: str
+    label: str
+    slug: str | None
+    started_at: datetime | None
+    last_at: datetime | None
+    next_number: int
+    sha256: bytes
+    imported_at: datetime
+    source: str
+    derived_to: int | None
+    deriver_version: int | None
+    derived_sha256: bytes | None
+    derived_reader: str = ""
+    has_answers: bool = False
+
+    def is_derived_by(self, version: int, reader: str) -> bool:
+        """Whether what is derived can be read on: it is of these rules, and of no other model than `reader`."""
+        return self.deriver_version == version and self.derived_reader in ("", reader)
+
+    def is_derived(self, version: int, reader: str) -> bool:
+        """Whether all of it was read by these rules, with all answers of the model `reader`; "" for none."""
+        return (
+            self.is_derived_by(version, reader)
+            and not self.has_answers
+            and self.derived_to == self.next_number - 1
+            and self.derived_sha256 is not None
+            and bytes(self.derived_sha256) == bytes(self.sha256)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnderivedMessage:
+    """A message to read for work; one that is not new is read once more for what ends or begins its session.
+
+    `answer` are the spans that a model has named in it, each as kind, start and end; None if it was not asked.
+    """
+
+    conversation_no: int
+    number: int
+    position: int
+    role: str
+    part: str
+    author: str | None
+    text: str
+    human_authored: bool
+    on_path: bool
+    is_new: bool
+    answer: Sequence[AnsweredSpan] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewObservation:
+    """What a span of a message says; `place` is its place among the observations of the message."""
+
+    conversation_no: int
+    number: int
+    place: int
+    kind: str
+    start_char: int
+    end_char: int
+    by_human: bool
+    is_firm: bool
+    confidence: float
+    by_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RereadMessage:
+    """A message whose observations are replaced; `is_answered` if they hold what a model has answered about it."""
+
+    conversation_no: int
+    number: int
+    is_answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedSession:
+    """How far a conversation was read; `before` is how far it had been, and `is_anew` replaces what was derived.
+
+    `reader` is the model whose answers what is derived now holds; "" for none.
+    """
+
+    conversation_no: int
+    derived_to: int
+    sha256: str
+    before: int | None
+    is_anew: bool
+    reader: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObservation:
+    """An observation with its words.
+
+    `before` is the text before them, for tasks that an agent names; `model` the reader, if a model named the span.
+    """
+
+    kind: str
+    text: str
+    by_human: bool
+    is_firm: bool
+    confidence: float
+    at: datetime
+    conversation_id: str
+    number: int
+    start: int
+    end: int
+    position: int
+    before: str
+    label: str
+    model: str = ""
+
+    @property
+    def reference(self) -> str:
+        """`conversations/ID#number`."""
+        return message_reference(self.conversation_id, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToolEvent:
+    """What a client reports of one tool: see `conversations.events.ToolUse`."""
+
+    event_no: int
+    conversation_id: str
+    at: datetime
+    name: str
+    command: str
+    ok: bool | None
+    paths: list[str]
+    duration_ms: int | None
+
+    @property
+    def reference(self) -> str:
+        """Names the event among those of its session."""
+        return f"events/{self.conversation_id}#{self.event_no}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMark:
+    """What a person decided by hand about an item."""
+
+    item_id: str
+    action: str
+    at: datetime
+    tool_call_id: str
+    ends_on: date | None

@@ -1,0 +1,84 @@
+"""Sessions of work with their places, and the labels that a person linked to projects."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memex.store.access import Access
+from memex.store.database import Connection, row, rows_as
+
+MAX_LINKS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSession:
+    """A session, and where it took place.
+
+    Attributes:
+        label: identifies the place: `remote:…`, `folder:…` or `name:…` of an event; `cwd:…` if only the transcript
+            names the folder, `import:…` if only the source names a project.
+        name: of the place, as its client shows it.
+        folder: the working directory; "" if no event says it.
+        root: the folder of the project; a worktree has one of its own.
+        slug: the project that the session belongs to, if the user is a member of it; None for a mere label.
+        is_linked: a person linked the label to the project.
+        last_at: the last turn.
+    """
+
+    conversation_id: str
+    title: str
+    label: str
+    name: str
+    folder: str
+    branch: str
+    root: str
+    source: str
+    messages: int
+    started_at: datetime | None
+    last_at: datetime | None
+    slug: str | None
+    is_linked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLink:
+    """A label that belongs to a project, as a person said."""
+
+    label: str
+    slug: str
+    linked_at: datetime
+
+
+async def list_sessions(
+    connection: Connection, scope_id: int, *, project: str | None = None, limit: int
+) -> list[PlacedSession]:
+    """Return the sessions of a project or a label, or all, the newest turn first."""
+    return await rows_as(
+        PlacedSession, connection, "work/session_list", scope_id=scope_id, project=project, limit=limit
+    )
+
+
+async def list_links(connection: Connection, scope_id: int) -> list[LabelLink]:
+    """Return the labels that the user linked."""
+    return await rows_as(LabelLink, connection, "work/link_list", scope_id=scope_id)
+
+
+async def put_link(connection: Connection, access: Access, label: str, slug: str, at: datetime) -> bool:
+    """Link a label to a project; return whether that changed something."""
+    if access.conversations is None:
+        raise ValueError("the access has no scope of conversations")
+    changed = await row(
+        connection,
+        "work/link_put",
+        scope_id=access.conversations.scope_id,
+        tenant_id=access.tenant_id,
+        label=label,
+        slug=slug,
+        linked_at=at,
+        max_links=MAX_LINKS,
+    )
+    return changed is not None
+
+
+async def remove_link(connection: Connection, scope_id: int, label: str) -> bool:
+    """Take the link of a label away; return whether there was one."""
+    return await row(connection, "work/link_remove", scope_id=scope_id, label=label) is not None

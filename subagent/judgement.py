@@ -1,0 +1,103 @@
+"""Whether memory says anything about a question: the confidence of its search, and what that cannot judge. Pure.
+
+A search judges a question by words and meaning. Some questions are answered by something else, such as a list of
+what is open, and some are too short, too long, in another language than English, or asked of too small a memory.
+Their band is lifted to `fair`, and `lifted_by` says why.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from memex.settings import Band
+from memex.store.search.bm25 import Query
+from memex.store.search.confidence import Confidence, is_below
+
+Lift = Literal[
+    "few_passages",
+    "intent",
+    "days",
+    "path",
+    "statements",
+    "stop_words",
+    "long_question",
+    "remark",
+    "language",
+    "model",
+]
+
+ENGLISH = "english"  # the only language for which evidence was measured
+LIFTED: Band = "fair"
+MAX_WORDS = 20  # of a question that is judged: a longer one, such as for a summary, asks for many things
+MAX_KEYWORDS = 8  # a longer text without a question mark is a remark, which asks for nothing
+MIN_PASSAGES = 30  # of a memory in which questions are judged: below it, words have no measured weights
+
+_WORD = re.compile(r"\w+")
+_QUESTION_MARK = re.compile("[?\uff1f\u061f]")  # also the full-width and the Arabic one
+_PATH = re.compile(r"(?<![\w/])(?:user|shared|projects)/\w|\w\.md\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How sure it is that memory says something about a question.
+
+    Attributes:
+        score: of the search, from 0 to 1.
+        band: that of the score, or `fair` where something lifts it.
+        lifted_by: what lifts it.
+    """
+
+    score: float
+    band: Band
+    lifted_by: Lift | None = None
+
+    def lifted(self, why: Lift) -> "Judgement":
+        """Return the same with the band lifted to `fair`, if it is lower."""
+        return Judgement(self.score, LIFTED, why) if is_below(self.band, LIFTED) else self
+
+
+def judge(
+    question: str,
+    query: Query,
+    found: Confidence,
+    *,
+    is_of_days: bool = False,
+    is_intent: bool = False,
+    has_statements: bool = False,
+    language: str = ENGLISH,
+) -> Judgement:
+    """Return how sure it is that memory says something about a question.
+
+    Args:
+        question: as it was asked.
+        query: as search weighed it.
+        found: the confidence of the search.
+        is_of_days: the search was narrowed to the days that the question names.
+        is_intent: the question asks for a list, or about the user.
+        has_statements: statements of the question's themes were found, or statements with synonyms of its words.
+        language: of memory.
+    """
+    judged = Judgement(found.score, found.band)
+    if not is_below(judged.band, LIFTED):
+        return judged
+    words = len(_WORD.findall(question))
+    reasons: tuple[tuple[Lift, bool], ...] = (
+        ("few_passages", query.chunks < MIN_PASSAGES),
+        ("intent", is_intent),
+        ("days", is_of_days),
+        ("path", _PATH.search(question) is not None),
+        ("statements", has_statements),
+        ("stop_words", query.most <= 1),
+        ("long_question", words > MAX_WORDS),
+        ("remark", words > MAX_KEYWORDS and _QUESTION_MARK.search(question) is None),
+        ("language", language != ENGLISH or not is_latin(question)),
+    )
+    why = next((reason for reason, holds in reasons if holds), None)
+    return judged if why is None else judged.lifted(why)
+
+
+def is_latin(text: str) -> bool:
+    """Return whether all letters of a text are of the Latin script."""
+    letters = (char for char in text if char.isalpha() and not char.isascii())
+    return all(unicodedata.name(char, "").startswith("LATIN") for char in letters)

@@ -1,0 +1,114 @@
+"""What proves that work is done: commands that a client reports as succeeded, and commits. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from memex.subagent.work.records import ToolEvent
+
+_MAX_COMMAND_CHARS = 2_000
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TEST_POINT = re.compile(
+    r"^(?:(?:all|the|our|existing|unit) ){0,3}(?:tests?|test suite|suite)(?: (?:still|all))? "
+    r"(?:pass|passes|(?:are|is) (?:green|passing)|succeed|succeeds|run|laufen durch|sind grün)\b.{0,20}$"
+    r"|^(?:(?:alle|die) ){0,2}tests (?:laufen(?: durch)?|sind grün)$",
+    re.IGNORECASE,
+)
+_BUILD_POINT = re.compile(
+    r"^(?:(?:the|our|it) ?){0,2}(?:build (?:is green|passes|succeeds|works)"
+    r"|(?:project |code |it )?(?:builds|compiles))\b.{0,20}$",
+    re.IGNORECASE,
+)
+
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_REDIRECTED = re.compile(r"\d?>&\d?|&>")
+_STOPS = re.compile(r"\bset -\w{0,8}e")  # the shell ends at the first command that fails
+_ONLY_TELLS = re.compile(
+    r"\s(?:--help|--version|--collect-only|--co|--dry-run|--list|--listTests|--no-run)(?=\s|$)|\bmake -n\b"
+)
+
+
+def proves(event: ToolEvent) -> str | None:
+    """Return what a tool event proves: `test`, `build` or `commit`; None if it proves nothing."""
+    if event.succeeded is False:
+        return None
+    if event.kind == "commit":
+        return "commit"
+    command = event.command[:_MAX_COMMAND_CHARS]
+    patterns = _load()
+    if event.kind != "command" or not event.succeeded or patterns["harmless"].match(command):
+        return None
+    return next((kind for kind in ("commit", "test", "build") if _decides(patterns[kind], command)), None)
+
+
+def _decides(pattern: re.Pattern[str], command: str) -> bool:
+    """Return whether the success of a command line is that of a command which a pattern names, and which ran.
+
+    That of `pytest | tail`, `pytest; echo ok` or `pytest || true` is the success of the last command.
+    """
+    for match in pattern.finditer(command):
+        before = command[: match.start()].rstrip()
+        is_alternative = before.endswith("||") or (before.endswith("|") and match[0].startswith("|"))
+        rest = _REDIRECTED.sub(" ", _QUOTED.sub(" ", command[match.end() :])).rstrip(" \t\r\n;")
+        own = match[0] + rest.partition("&&")[0]
+        if not is_alternative and not _ONLY_TELLS.search(own) and not _is_hidden(rest, command):
+            return True
+    return False
+
+
+def _is_hidden(rest: str, command: str) -> bool:
+    """Return whether what follows a command may succeed though the command failed."""
+    rest = rest.replace("&&", " ")
+    if "&" in rest or "||" in rest:
+        return True
+    is_piped, is_followed = "|" in rest, ";" in rest or "\n" in rest
+    return (is_piped and "pipefail" not in command) or (is_followed and not _STOPS.search(command))
+
+
+def last_change(events: Sequence[ToolEvent]) -> datetime | None:
+    """Return when files were changed last, as far as clients report it."""
+    edits = (one for one in events if one.changed_paths and one.succeeded is not False)
+    return max((one.at for one in edits), default=None)
+
+
+def newest_proof(events: Sequence[ToolEvent], *, kinds: frozenset[str] | None = None) -> ToolEvent | None:
+    """Return the newest event since the last change that proves something of these kinds."""
+    since = last_change(events)
+    failed: set[str] = set()
+    for one in sorted(events, key=lambda event: event.at, reverse=True):
+        if since is not None and one.at < since:
+            return None
+        proof = proves(one)
+        if proof is None and one.succeeded is False and one.command:
+            failed.add(one.command)
+        elif proof is not None and one.command not in failed and (kinds is None or proof in kinds):
+            return one
+    return None
+
+
+def proven_by(point: str, events: Sequence[ToolEvent]) -> ToolEvent | None:
+    """Return the event that proves a point of a definition of done: all tests pass, or it builds."""
+    if _TEST_POINT.match(point):
+        return newest_proof(events, kinds=frozenset({"test"}))
+    if _BUILD_POINT.match(point):
+        return newest_proof(events, kinds=frozenset({"build", "test"}))
+    return None
+
+
+@cache
+def _load() -> Mapping[str, re.Pattern[str]]:
+    text = (files("memex.subagent.work") / "rules" / "commands.yaml").read_text(encoding="utf-8")
+    # A safe loader, in C where there is one.
+    tables: dict[str, Any] = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506
+    runner = "|".join(tables["runners"])
+    proving = {
+        kind: re.compile(rf"(?:{runner})(?:{'|'.join(tables[kind])})(?![\w.-])")
+        for kind in ("test", "build", "commit")
+    }
+    return proving | {"harmless": re.compile(tables["harmless"])}

@@ -1,0 +1,188 @@
+"""By what two texts about work are known to mean the same work. Pure.
+
+To be wrong here is to call open work done, so that all words count but those that cannot tell one work from
+another: articles, auxiliaries, words that only say that something is over or still open, and the order of the words
+where it says nothing. Words that do the same to a thing are one: `add` and `implement`, `remove` and `delete`. A
+part of the words never does: `tests` is not `integration tests`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+
+import yaml
+
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.statements.subjects import APOSTROPHES, plain_form
+from memex.subagent.work.records import WorkKind
+
+MAX_FORM_CHARS = 600
+
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TOKEN = re.compile(r"[^\s,;:()\[\]\"“”„«»`*]+")
+_TRIMMED = ".!?'…"
+_PLAIN = re.compile(r"[a-z]+")
+_GERMAN_PARTICIPLE = re.compile(
+    r"(ab|an|auf|aus|ein|um|vor|zu|nach|mit|bei|fest|los|weg|zurück|zusammen|hinzu)?ge(\w{2,}?)(?:t|en)$"
+)
+_GERMAN_ENDING = re.compile(r"(?<=\w{4})(?:en|et|t|e)$")
+_GERMAN_LETTERS = re.compile(r"[äöüß]")
+_BEFORE = re.compile(r",? (?:before|bevor) (?:we|i|you|wir|ich)\b.{0,80}$", re.IGNORECASE)
+# Where a text goes on with details of what is done or chosen: files, figures, clauses. What begins with a
+# preposition, as in `done, for uploads`, limits it, and the words of the second pattern take some of it back.
+_DETAILS = re.compile(
+    r"\s?\((?=[^()]{0,80}[`/#\d])|:\s|(?:[,;]|\s[–—])\s(?!(?:for|on|in|at|with|to|from|of|as|by|für|auf|bei|mit|im|am)\b)"
+    r"|\s(?:in|at|under|into)\s(?=`[^`]{0,80}[./])"
+    r"|\s(?:while (?:i|we) (?:was|were) (?:there|at it)|along the way|on the way|as well|nebenbei)\b",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:but|except|excluding|only|part(?:ly|ial\w*)|mostly|almost|half|apart|beside\w*|without|not|no|never"
+    r"|so far|still|yet|and|or|plus|aber|außer|nur|teil\w*|fast|halb|ohne|nicht|kein\w*|bisher|noch|und|oder)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_MAX_DETAILS = 4
+_REPLACED = re.compile(
+    r"\b(?:instead of|rather than|over|no longer|not|drop(?:ping)?|statt|anstelle von|anstatt|nicht mehr)"
+    r" (?:use |using |the |a |an )?([^,.;:()]{2,60}?)(?:$|[,.;:()]| because| since| for now| any ?more| as | to )",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The tables of `rules/words.yaml`."""
+
+    light: frozenset[str]
+    closing: frozenset[str]
+    opening: frozenset[str]
+    blocking: frozenset[str]
+    settling: frozenset[str]
+    ordered: frozenset[str]
+    classes: dict[str, str]
+    generic: frozenset[str]
+    verbs: frozenset[str]
+    german: frozenset[str]
+    irregular: dict[str, str]
+
+
+def item_form(kind: WorkKind, text: str) -> tuple[str, ...]:
+    """Return the words by which a text about work is compared; two of the same form speak of the same work.
+
+    The forms of a task, of what is done, of a blocker and of a point of a definition of done are comparable. An
+    empty form is like no other.
+    """
+    return _form(kind if kind in {"decision", "blocker"} else "pending", text[:MAX_FORM_CHARS])
+
+
+def without_details(text: str) -> Iterator[str]:
+    """Yield a text about what is done or chosen, and again without the details that it goes on with.
+
+    `The tests are written (tests/a.py), all pass` says that `The tests are written`. With words that take something
+    back, such as `but not the slow ones`, or that go on with a list, only the whole text is yielded.
+    """
+    text = text[:MAX_FORM_CHARS]
+    yield text
+    for match in islice(_DETAILS.finditer(text), _MAX_DETAILS):
+        if _TAKEN_BACK.search(text, match.start()) is None:
+            yield text[: match.start()]
+
+
+def replaced_forms(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the forms of what a decision replaces, such as Postgres in `SQLite instead of Postgres`."""
+    for match in _REPLACED.finditer(text[:MAX_FORM_CHARS]):
+        if form := item_form("decision", match[1]):
+            yield form
+
+
+def choice_forms(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the forms of what a decision chooses, without what it replaces: with its details, and without them."""
+    for each in without_details(_REPLACED.sub(" ", text[:MAX_FORM_CHARS])):
+        yield item_form("decision", each)
+
+
+@lru_cache(maxsize=16_384)
+def _form(kind: str, text: str) -> tuple[str, ...]:
+    words = _load()
+    tokens = list(_tokens(_BEFORE.sub("", text) if kind == "pending" else text))
+    is_german = any(token in words.german or _GERMAN_LETTERS.search(token) for token in tokens)
+    dropped = words.light | words.closing | words.opening
+    if kind == "blocker":
+        dropped = dropped | words.blocking
+    elif kind == "decision":
+        dropped = dropped | words.settling
+    tokens = _without_not_yet(tokens)
+    is_ordered = not words.ordered.isdisjoint(tokens)
+    kept = [
+        token
+        for place, token in enumerate(tokens)
+        if token not in dropped or (place == 0 and token in words.verbs and kind == "pending")
+    ]
+    stems = [words.classes.get(stem, stem) for stem in (_stem(one, words, is_german) for one in kept)]
+    stems = [stem for stem in stems if stem not in words.generic] or stems
+    return tuple(stems) if is_ordered else tuple(sorted(stems))
+
+
+def _without_not_yet(tokens: list[str]) -> list[str]:
+    """Return the words without the denial of `is not documented yet`, which says that it is still to be done."""
+    if "yet" in tokens or ("noch" in tokens and "nicht" in tokens):
+        return [one for one in tokens if one not in {"not", "nicht"} and not one.endswith("n't")]
+    return tokens
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for match in _TOKEN.finditer(plain_form(text.translate(APOSTROPHES)).casefold()):
+        token = match[0].strip(_TRIMMED)
+        if token and any(char.isalnum() for char in token):
+            yield token
+
+
+def _stem(word: str, words: _Words, is_german: bool) -> str:
+    word = words.irregular.get(word, word)
+    if word in words.classes:
+        return word
+    if (is_german and not word.isascii()) or (is_german and _PLAIN.fullmatch(word)):
+        participle = _GERMAN_PARTICIPLE.fullmatch(word)
+        bare = f"{participle[1] or ''}{participle[2]}" if participle else word
+        return _GERMAN_ENDING.sub("", bare)
+    return next(iter(_analyzer().lexemes(word)), word) if _PLAIN.fullmatch(word) else word
+
+
+@cache
+def _analyzer() -> Analyzer:
+    return Analyzer("english")
+
+
+@cache
+def _load() -> _Words:
+    text = (files("memex.subagent.work") / "rules" / "words.yaml").read_text(encoding="utf-8")
+    # A safe loader, in C where there is one.
+    tables: dict[str, Any] = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506
+
+    def stemmed(names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            yield from {name, next(iter(_analyzer().lexemes(name)), name)}
+
+    return _Words(
+        **{
+            name: frozenset(tables[name])
+            for name in (
+                "light",
+                "closing",
+                "opening",
+                "blocking",
+                "settling",
+                "ordered",
+                "generic",
+                "verbs",
+                "german",
+            )
+        },
+        classes={one: name for name, members in tables["classes"].items() for one in stemmed(members)},
+        irregular=tables["irregular"],
+    )

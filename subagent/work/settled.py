@@ -1,0 +1,217 @@
+"""Objectives, decisions and constraints as newer ones take the place of older ones, or a person closes them. Pure.
+
+What was closed by hand comes back only if a person says it again, or restores it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.subjects import subject_of
+from memex.subagent.work.ending.keeping import CLOSING
+from memex.subagent.work.forms import choice_forms, item_form, replaced_forms
+from memex.subagent.work.ledger import WorkMention
+from memex.subagent.work.records import ItemStatus, WorkItem, WorkMark
+
+MAX_DIFFERING_WORDS = 6  # of two decisions that are the same but for one value
+
+_Form = tuple[str, ...]
+
+
+class Objectives:
+    """What is wanted: the newest objective, and which session it was said in."""
+
+    def __init__(self) -> None:
+        self.current: WorkItem | None = None
+        self.names: dict[str, str] = {}  # the newest id of an objective, by each older one of the same words
+
+    def take(self, mention: WorkMention) -> bool:
+        """Let a newer objective take the place of the current one; say whether another session's was replaced."""
+        old = self.current
+        if old is not None and not self._gives_way(old, mention):
+            return False
+        self.current = mention.item()
+        if old is None:
+            return False
+        if item_form("objective", old.text) == item_form("objective", mention.text):
+            self._rename(old.item_id, self.current.item_id)
+            return False
+        return old.origin != "memory" and mention.session not in old.sessions
+
+    def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
+        """Forget the objective if the mark names it: it was reached, given up, or is over. Yield it."""
+        item_id = self.names.get(mark.item_id, mark.item_id)
+        if self.current is not None and self.current.item_id == item_id:
+            yield self.current.closed(status, mark)
+            self.current = None
+
+    def restore(self, item: WorkItem) -> None:
+        """Let an objective hold again, if there is no newer one."""
+        if self.current is None or self.current.at < item.at:
+            self.current = item
+
+    def _rename(self, old: str, new: str) -> None:
+        """Let each id of an objective that is said again name the newest one."""
+        if old != new:
+            older = [name for name, one in self.names.items() if one == old]
+            self.names |= dict.fromkeys((*older, old), new)
+
+    @staticmethod
+    def _gives_way(old: WorkItem, mention: WorkMention) -> bool:
+        if mention.is_firm:
+            return True
+        if old.origin == "memory":
+            return False
+        return not (old.is_firm and mention.session in old.sessions)
+
+
+class Decisions:
+    """Decisions, of which a newer one about the same thing takes the place of an older one."""
+
+    def __init__(self) -> None:
+        self._standing: list[WorkItem] = []
+        self._superseded: list[WorkItem] = []
+        self._closed: set[_Form] = set()
+        self.names: dict[str, str] = {}  # the first id of a decision, by each id that names it
+
+    def take(self, mention: WorkMention) -> None:
+        """Add a decision, and take out those whose place it takes; the same decision again changes nothing."""
+        form = item_form("decision", mention.text)
+        if form in self._closed and mention.who == "agent":
+            return
+        for place, one in enumerate(self._standing):
+            if form and item_form("decision", one.text) == form:
+                self.names[mention.item().item_id] = one.item_id
+                if mention.origin == "memory" and one.origin != "memory":
+                    self._standing[place] = replace(
+                        one, text=mention.text, reference=mention.reference, origin="memory", who="human"
+                    )
+                return
+        kept = []
+        for one in self._standing:
+            if _takes_place(mention.text, one.text):
+                self._superseded.append(
+                    replace(one, status="superseded", resolved_by=mention.reference, resolved_at=mention.at)
+                )
+            else:
+                kept.append(one)
+        self._standing = [*kept, mention.item()]
+
+    def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
+        """Take out and yield a decision that a person has closed."""
+        item_id = self.names.get(mark.item_id, mark.item_id)
+        for one in [each for each in self._standing if each.item_id == item_id]:
+            self._closed.add(item_form("decision", one.text))
+            self._standing.remove(one)
+            yield one.closed(status, mark)
+
+    def restore(self, item: WorkItem) -> None:
+        """Let a decision hold again, if none stands that is the same or has taken its place."""
+        form = item_form("decision", item.text)
+        self._closed.discard(form)
+        newer = [one.text for one in self._standing if one.at >= item.at]
+        if not any(form == item_form("decision", one) or _takes_place(one, item.text) for one in newer):
+            self._standing.append(item)
+
+    def standing(self) -> tuple[WorkItem, ...]:
+        """Return the decisions that hold, the newest first."""
+        return tuple(sorted(self._standing, key=lambda item: item.at, reverse=True))
+
+    def superseded(self) -> tuple[WorkItem, ...]:
+        """Return those that do not hold any more, the newest first."""
+        return tuple(reversed(self._superseded))
+
+
+class Constraints:
+    """Limits, each once, in the order in which they were said."""
+
+    def __init__(self) -> None:
+        self._standing: dict[_Form, WorkItem] = {}
+        self.names: dict[str, str] = {}  # the first id of a constraint, by each id that names it
+
+    def take(self, mention: WorkMention) -> None:
+        """Add a constraint; the same one again changes nothing."""
+        item = mention.item()
+        self.names[item.item_id] = self._standing.setdefault(_limit_form(item.text), item).item_id
+
+    def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
+        """Take out and yield a constraint that a person has closed."""
+        item_id = self.names.get(mark.item_id, mark.item_id)
+        for form, one in list(self._standing.items()):
+            if one.item_id == item_id:
+                yield self._standing.pop(form).closed(status, mark)
+
+    def restore(self, item: WorkItem) -> None:
+        """Let a constraint hold again."""
+        self._standing.setdefault(_limit_form(item.text), item)
+
+    def standing(self) -> tuple[WorkItem, ...]:
+        """Return the constraints that hold."""
+        return tuple(self._standing.values())
+
+
+class SettledWork:
+    """What is wanted, what was settled, and what limits the work."""
+
+    def __init__(self) -> None:
+        self.objectives = Objectives()
+        self.decisions = Decisions()
+        self.constraints = Constraints()
+        self._closed: dict[str, WorkItem] = {}
+
+    def mark(self, mark: WorkMark) -> None:
+        """Carry out what a person decided by hand; decisions and constraints are never done."""
+        item = (
+            self._closed.pop(self._names().get(mark.item_id, mark.item_id), None)
+            if mark.action == "restore"
+            else None
+        )
+        if item is not None:
+            kinds = {"objective": self.objectives.restore, "decision": self.decisions.restore}
+            kinds.get(item.kind, self.constraints.restore)(item.opened())
+        status = CLOSING.get(mark.action)
+        if status is None:
+            return
+        closed = [*self.objectives.close(mark, status)]
+        if status != "done":
+            closed += [*self.decisions.close(mark, status), *self.constraints.close(mark, status)]
+        self._closed |= {one.item_id: one for one in closed}
+
+    def closed(self) -> tuple[WorkItem, ...]:
+        """Return what a person closed, the newest first."""
+        return tuple(reversed(self._closed.values()))
+
+    def by_id(self) -> dict[str, WorkItem]:
+        """Return all of them by each of the ids that name them."""
+        current = () if self.objectives.current is None else (self.objectives.current,)
+        items = (
+            *self._closed.values(),
+            *current,
+            *self.constraints.standing(),
+            *self.decisions.standing(),
+            *self.decisions.superseded(),
+        )
+        found = {one.item_id: one for one in items}
+        return found | {name: found[one] for name, one in self._names().items() if one in found}
+
+    def _names(self) -> dict[str, str]:
+        """Return the id of the item that is shown, by each other id that names it."""
+        return self.objectives.names | self.decisions.names | self.constraints.names
+
+
+def _limit_form(text: str) -> _Form:
+    return item_form("constraint", text) or (text,)
+
+
+def _takes_place(newer: str, older: str) -> bool:
+    """Tell whether a decision is about the same thing as an older one, or names the older one as replaced."""
+    key = subject_of("decision", newer)
+    if key is not None and key == subject_of("decision", older):
+        return True
+    chosen = set(choice_forms(older))
+    if any(form in chosen for form in replaced_forms(newer)):
+        return True
+    one, other = set(item_form("decision", newer)), set(item_form("decision", older))
+    if not one & other or len(one ^ other) > MAX_DIFFERING_WORDS:
+        return False
+    return common_frame(newer, older) is not None

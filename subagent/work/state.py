@@ -1,0 +1,256 @@
+"""Where work stands: what is open, what holds and what is over, by what was said and when. Pure.
+
+All that is known is put in the order of time, and each thing changes what stood before it:
+
+- a task or a blocker is closed by a later text of the same form that says that it is done, or by hand; said again
+  after that, it is open again. What was closed by hand is opened again by a person alone;
+- a newer objective takes the place of an older one. A pattern does not replace a labelled objective of the same
+  session, and nothing but a labelled newer objective replaces the one of memory;
+- a decision takes the place of an older one about the same thing, or of what it names as replaced;
+- a point of a definition of done is met by a later text of the same form, or by a command that proves it. A newer
+  objective of a later session ends the definition of done of the older one.
+
+Memory files count first: where they speak of the same work, their wording is shown.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memex.subagent.work.definition import DodPoint, DodPoints
+from memex.subagent.work.ending.keeping import ItemKeeping, kept_as, take_effect
+from memex.subagent.work.ending.plans import ends_plans, lists_what_is_left
+from memex.subagent.work.forms import item_form
+from memex.subagent.work.ledger import Ledger, WorkMention
+from memex.subagent.work.records import (
+    ItemStatus,
+    MemoryItem,
+    Observation,
+    ToolEvent,
+    WorkItem,
+    WorkMark,
+)
+from memex.subagent.work.settled import SettledWork
+
+MAX_REQUESTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WorkState:
+    """Where work stands at a moment.
+
+    Attributes:
+        objective: what is wanted; None if nobody said.
+        constraints: in the order in which they were said.
+        decisions: those that hold, the newest first.
+        superseded: decisions that do not hold any more, the newest first.
+        definition_of_done: the points of it, and what meets them.
+        open: tasks, in the order in which they were said.
+        blockers: what stands in the way, in this order too.
+        done: tasks and blockers that are over, and what was said to be done, the newest first.
+        dropped: what was given up by hand.
+        archived: what was put away by hand until it is restored.
+        ended: what a day ended that was set by hand.
+        follow_ups: what the last messages of sessions leave, the newest session first; open ones alone.
+        requests: what the person asked for lately, the newest first.
+        claims: where somebody says that all is done, the newest first.
+        summaries: of each session what was asked and how it ended, the newest session first.
+        kept: ids of items that were kept in memory by hand.
+        restorable: ids of items that were closed by hand, and not named by a person since.
+        last_at: when something was last said of work.
+    """
+
+    objective: WorkItem | None = None
+    constraints: tuple[WorkItem, ...] = ()
+    decisions: tuple[WorkItem, ...] = ()
+    superseded: tuple[WorkItem, ...] = ()
+    definition_of_done: tuple[DodPoint, ...] = ()
+    open: tuple[WorkItem, ...] = ()
+    blockers: tuple[WorkItem, ...] = ()
+    done: tuple[WorkItem, ...] = ()
+    dropped: tuple[WorkItem, ...] = ()
+    archived: tuple[WorkItem, ...] = ()
+    ended: tuple[WorkItem, ...] = ()
+    follow_ups: tuple[WorkItem, ...] = ()
+    requests: tuple[Observation, ...] = ()
+    claims: tuple[Observation, ...] = ()
+    summaries: tuple[Observation, ...] = ()
+    kept: frozenset[str] = frozenset()
+    restorable: frozenset[str] = frozenset()
+    last_at: datetime | None = None
+    items: dict[str, WorkItem] = field(default_factory=dict, repr=False)  # by each id that names them
+
+    @property
+    def token(self) -> str:
+        """What names this state: its moment, and a digest of what is open and what holds."""
+        standing = [
+            self.objective,
+            *self.constraints,
+            *self.decisions,
+            *self.open,
+            *self.blockers,
+            *self.done[:50],
+        ]
+        lines = [f"{one.item_id} {one.status} {one.text}" for one in standing if one is not None]
+        lines += [f"{point.item.item_id} {point.met_by}" for point in self.definition_of_done]
+        digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        micros = 0 if self.last_at is None else round(self.last_at.timestamp() * 1_000_000)
+        return f"{micros}-{digest}"
+
+
+def fold(
+    observations: Iterable[Observation],
+    *,
+    memory: Sequence[MemoryItem] = (),
+    marks: Iterable[WorkMark] = (),
+    events: Iterable[ToolEvent] = (),
+    until: datetime | None = None,
+    now: datetime | None = None,
+) -> WorkState:
+    """Return where work stands after all that is given, or after what was known at `until`.
+
+    Args:
+        observations: what sessions say.
+        memory: what memory says.
+        marks: what a person decided by hand.
+        events: what clients report of tools.
+        until: nothing later is known.
+        now: up to when an item may have ended on its day, where `until` does not say it.
+    """
+    said = sorted(
+        (one for one in observations if until is None or one.at <= until), key=lambda one: one.order
+    )
+    ticks = sorted((one for one in marks if until is None or one.at <= until), key=lambda one: one.at)
+    effective, keeping = take_effect(ticks, until or now)
+    known = [one for one in memory if until is None or one.at <= until]
+    ran = [one for one in events if until is None or one.at <= until]
+    tasks = Ledger()
+    settled, points = SettledWork(), DodPoints()
+    timeline: list[tuple[datetime, int, Observation | MemoryItem | WorkMark]] = [
+        *((one.at, 0, one) for one in known),
+        *((one.at, 1, one) for one in said),
+        *((one.at, 2, one) for one in effective),
+    ]
+    timeline.sort(key=lambda entry: entry[:2])  # stable: what was said stays in its order
+    left = _left_by_message(said)
+    for _, _, entry in timeline:
+        if isinstance(entry, WorkMark):
+            tasks.mark(entry)
+            points.mark(entry)
+            settled.mark(entry)
+            continue
+        mention = WorkMention.of(entry)
+        match entry.kind:
+            case "pending" | "blocker" if mention.is_closed:
+                tasks.close(mention)
+                points.close(mention)
+            case "pending" | "blocker":
+                if isinstance(entry, Observation) and (forms := left.get(entry.reference)) is not None:
+                    tasks.end_plan(entry, forms, is_done=False)
+                tasks.open(mention)
+            case "completion_claim" if isinstance(entry, Observation):
+                plans = tasks.plans(entry.conversation_id)
+                if plans and ends_plans(entry, max(plans), ran):
+                    tasks.end_plan(entry, (), is_done=True)
+            case "done":
+                tasks.close(mention)
+                points.close(mention)
+            case "objective":
+                if settled.objectives.take(mention):
+                    points.end_mission(mention)
+            case "decision":
+                settled.decisions.take(mention)
+            case "constraint":
+                settled.constraints.take(mention)
+            case "definition_of_done":
+                points.add(mention)
+            case _:
+                pass
+    last = max((entry[0] for entry in timeline), default=None)
+    met = points.points(ran)
+    closed = (*settled.closed(), *points.closed())
+    closed_ids = {one.item_id for one in closed}
+    by_id = settled.by_id()
+    state = WorkState(
+        objective=settled.objectives.current,
+        constraints=settled.constraints.standing(),
+        decisions=settled.decisions.standing(),
+        superseded=settled.decisions.superseded(),
+        definition_of_done=met,
+        open=tasks.standing("pending"),
+        blockers=tasks.standing("blocker"),
+        done=tasks.closed("done"),
+        dropped=_ended(tasks, closed, "dropped"),
+        archived=_ended(tasks, closed, "archived"),
+        ended=_ended(tasks, closed, "ended"),
+        requests=_newest(said, "user_request")[:MAX_REQUESTS],
+        claims=_newest(said, "completion_claim"),
+        summaries=_newest(said, "session_summary"),
+        kept=frozenset(one.item_id for one in ticks if one.action == "keep"),
+        restorable=tasks.by_hand()
+        | closed_ids
+        | points.met_by_hand()
+        | {name for name, one in by_id.items() if one.item_id in closed_ids},
+        last_at=last,
+        items=tasks.by_id()
+        | by_id
+        | {one.item_id: one for one in (*points.closed(), *(point.item for point in met))},
+    )
+    state = _kept(state, keeping) if keeping else state
+    return replace(state, follow_ups=_follow_ups(said, state))
+
+
+def _left_by_message(said: Iterable[Observation]) -> dict[str, set[tuple[str, ...]]]:
+    """Return the forms of what an agent lists as left, by the message that lists it."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for one in said:
+        if lists_what_is_left(one):
+            found.setdefault(one.reference, set()).add(item_form("pending", one.text))
+    return found
+
+
+def _ended(tasks: Ledger, closed: Iterable[WorkItem], status: ItemStatus) -> tuple[WorkItem, ...]:
+    """Return all that was ended so by hand."""
+    return (*tasks.closed(status), *(one for one in closed if one.status == status))
+
+
+def _kept(state: WorkState, keeping: Mapping[str, ItemKeeping]) -> WorkState:
+    """Return a state whose items say how a person keeps them."""
+    names: dict[str, set[str]] = {}
+    for name, item in state.items.items():
+        names.setdefault(item.item_id, {item.item_id}).add(name)
+
+    def shown(item: WorkItem) -> WorkItem:
+        return kept_as(item, keeping, sorted(names.get(item.item_id, {item.item_id})))
+
+    def all_shown(items: Iterable[WorkItem]) -> tuple[WorkItem, ...]:
+        return tuple(map(shown, items))
+
+    return replace(
+        state,
+        objective=shown(state.objective) if state.objective else None,
+        definition_of_done=tuple(replace(one, item=shown(one.item)) for one in state.definition_of_done),
+        constraints=all_shown(state.constraints),
+        decisions=all_shown(state.decisions),
+        open=all_shown(state.open),
+        blockers=all_shown(state.blockers),
+        items={name: shown(item) for name, item in state.items.items()},
+    )
+
+
+def _newest(said: Sequence[Observation], kind: str) -> tuple[Observation, ...]:
+    return tuple(one for one in reversed(said) if one.kind == kind)
+
+
+def _follow_ups(said: Sequence[Observation], state: WorkState) -> tuple[WorkItem, ...]:
+    """Return what the last messages of sessions leave and is still open, each once."""
+    standing = {item_form(one.kind, one.text): one for one in (*state.open, *state.blockers)}
+    left = [one for one in said if one.kind == "follow_up"]
+    ended = {one.conversation_id: one.at for one in left}
+    found: dict[str, WorkItem] = {}
+    for one in sorted(left, key=lambda each: ended[each.conversation_id], reverse=True):
+        item = standing.get(item_form("pending", one.text)) or standing.get(item_form("blocker", one.text))
+        if item is not None:
+            found.setdefault(item.item_id, item)
+    return tuple(found.values())

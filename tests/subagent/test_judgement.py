@@ -1,0 +1,59 @@
+"""Which questions are not judged by their search."""
+
+import pytest
+
+from memex.store.search.bm25 import Query
+from memex.store.search.confidence import NO_CONFIDENCE, Confidence
+from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, MIN_PASSAGES, Judgement, judge
+
+QUERY = Query((), (), 0.0, 0.0, most=1_000_000, chunks=MIN_PASSAGES)
+
+
+def of_words(count: int, end: str = "?") -> str:
+    """Return a text of so many words."""
+    return " ".join(["canoe"] * count) + end
+
+
+def test_a_question_has_the_band_of_its_search() -> None:
+    """Nothing is lifted where words and meaning can judge."""
+    asked = ["Where is the canoe?", "canoe varnish", of_words(MAX_WORDS), of_words(MAX_KEYWORDS, "")]
+
+    assert {judge(one, QUERY, NO_CONFIDENCE) for one in asked} == {Judgement(0.0, "none")}
+
+
+@pytest.mark.parametrize(
+    ("question", "query", "why"),
+    [
+        ("Where is the canoe?", Query((), (), 0.0, 0.0, 1_000_000, MIN_PASSAGES - 1), "few_passages"),
+        ("Who is it?", Query((), (), 0.0, 0.0, 1, MIN_PASSAGES), "stop_words"),
+        ("What does user/notes/canoe say?", QUERY, "path"),
+        ("What does canoe.md say?", QUERY, "path"),
+        (of_words(MAX_WORDS + 1), QUERY, "long_question"),
+        (of_words(MAX_KEYWORDS + 1, "."), QUERY, "remark"),
+        ("カヌーはどこ?", QUERY, "language"),
+    ],
+)
+def test_a_question_that_words_cannot_judge_is_fair(question: str, query: Query, why: str) -> None:
+    """The score stays what the search found; the reason is named."""
+    assert judge(question, query, NO_CONFIDENCE) == Judgement(0.0, "fair", why)  # type: ignore[arg-type]
+
+
+def test_what_the_planner_knows_lifts_a_question_too() -> None:
+    """A list that it asks for, days that it names, or statements of its themes."""
+    asked = "Where is the canoe?"
+
+    assert judge(asked, QUERY, NO_CONFIDENCE, is_intent=True).lifted_by == "intent"
+    assert judge(asked, QUERY, NO_CONFIDENCE, is_of_days=True).lifted_by == "days"
+    assert judge(asked, QUERY, NO_CONFIDENCE, has_statements=True).lifted_by == "statements"
+
+
+def test_evidence_judges_english_alone() -> None:
+    """It was measured in no other language; accents make a question no other one."""
+    assert judge("Wo liegt das Kanu?", QUERY, NO_CONFIDENCE, language="german").lifted_by == "language"
+    assert judge("Where is the café?", QUERY, NO_CONFIDENCE) == Judgement(0.0, "none")
+
+
+def test_what_is_sure_is_not_lifted() -> None:
+    """A band from `fair` on stays as it is, and no reason is named."""
+    for found in (Confidence(0.5, "fair"), Confidence(0.95, "strong")):
+        assert judge("Who is it?", QUERY, found, is_intent=True) == Judgement(found.score, found.band)
