@@ -168,3 +168,12 @@ def test_the_schemas_keep_to_strict_mode() -> None:
         Draft202012Validator.check_schema(schema)
         assert list(faults(to_strict(schema))) == []
         assert all("description" in part for part in schema["properties"].values())
+
+
+async def test_a_call_that_names_no_place_is_told_of_its_arguments(connect: Connect) -> None:
+    """A model has arguments, and no options of the command line."""
+    async with connect("work", bound_to="alice") as client:
+        for tool in ("work_open", "work_check"):
+            answer = await client.call_tool(tool, {})
+            assert "`project`" in words(answer), tool
+            assert "--" not in words(answer), tool

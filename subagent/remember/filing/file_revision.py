@@ -21,7 +21,7 @@ from memex.subagent.remember.filing.items import ListItem, line_end, list_items,
 from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
 from memex.subagent.statements import paraphrase
 from memex.subagent.statements.bullets import cite, escape_line, render_bullet
-from memex.subagent.statements.places import general_heading, section_rank
+from memex.subagent.statements.places import general_heading, section_rank, stands_for_kind
 from memex.subagent.statements.subjects import is_replaceable, normal_form
 
 _CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
@@ -368,9 +368,9 @@ class FileRevision:
     def content(self) -> str | None:
         """Return the file with all that was put in; None when nothing was."""
         emptied = list(self._emptied())
-        changes = [*self._changes(0, len(self.text)), *self.rewritten, *self._additions(), *emptied]
+        changes = [*self._changes(0, len(self.text)), *self.rewritten, *self._additions(emptied), *emptied]
         text = self._applied(changes, 0, len(self.text)) if changes else None
-        if text is not None and any(end == len(self.text) for _, end, _ in emptied):
+        if text is not None and layout.kept_end(self.text, emptied) < len(self.text):
             return text.rstrip("\r\n") + self.line_ending
         return text
 
@@ -414,7 +414,7 @@ class FileRevision:
             children += self.line_ending
         return "".join(line + self.line_ending for line in lines) + children
 
-    def _additions(self) -> Iterator[_Change]:
+    def _additions(self, emptied: Sequence[_Change]) -> Iterator[_Change]:
         """Yield what goes in under each heading, and at the end the headings that the file lacks."""
         by_heading: dict[str, list[ListItem]] = {}
         for item in self.added:
@@ -429,7 +429,8 @@ class FileRevision:
                 yield self._under(span, under)
         for point, sections in missing.items():
             sections.sort(key=lambda section: section_rank(section[0], self.path))
-            yield self._at_end(sections) if point == len(self.text) else self._before(point, sections)
+            kept = self.text[: layout.kept_end(self.text, emptied)]
+            yield self._at_end(sections, kept) if point == len(self.text) else self._before(point, sections)
 
     def _place_of(self, heading: str) -> int:
         """Return where a new heading goes: before the first one that stands for a later kind, or at the end."""
@@ -454,15 +455,13 @@ class FileRevision:
         return point, point, gap + "".join(part + self.line_ending for part in parts)
 
     def _emptied(self) -> Iterator[_Change]:
-        """Yield away the headings of topics under which nothing is left, and the general one if all of it moved."""
+        """Yield away the headings, of topics and of kinds, from under which the last statement went."""
         if general_heading(self.path) is None:
             return
-        has_moved = any(item.lines for item in self.added)
         filled = {" ".join(item.heading.split()).casefold() for item in self.added if not item.is_gone}
         gone = [item.start for item in self.items if item.is_gone]
         for heading, (start, end) in layout.sections(self.document, len(self.text)):
-            rank = section_rank(heading.title, self.path)
-            may_go = (rank == 0 and is_topic(heading.title)) or (rank == 1 and has_moved)
+            may_go = is_topic(heading.title) or stands_for_kind(heading.title)
             is_touched = bisect_left(gone, start) < bisect_left(gone, end)
             is_free = heading.level == 2 and heading.title.casefold() not in filled
             if may_go and is_touched and is_free and not self._rendered(start, end).strip():
@@ -485,13 +484,13 @@ class FileRevision:
         after = self.line_ending if _CONTENT_LINE.match(self.text, point) else ""
         return point, point, before + lines + after
 
-    def _at_end(self, sections: list[tuple[str, list[ListItem]]]) -> _Change:
-        written = self.text.rstrip("\r\n")
+    def _at_end(self, sections: list[tuple[str, list[ListItem]]], kept: str) -> _Change:
+        written = kept.rstrip("\r\n")
         has_body = bool(self.text[self.document.body_start :].strip())
         parts = [] if has_body or self.document.headings else [f"# {self.title}"]
         for heading, under in sections:
             parts += [f"## {heading}", "".join(map(self._lines, under)).removesuffix(self.line_ending)]
-        breaks = self.text[len(written) :].count("\n")
+        breaks = kept[len(written) :].count("\n")
         before = self.line_ending * (max(0, 2 - breaks) if written.strip("\ufeff") else 0)
         blank = self.line_ending * 2
         return len(self.text), len(self.text), before + blank.join(parts) + self.line_ending

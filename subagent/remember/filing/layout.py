@@ -1,7 +1,7 @@
 """What a Markdown file is laid out with: line endings, list markers, and blocks that are left open. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from memex.store import markdown
@@ -98,3 +98,12 @@ def change_order(change: tuple[int, int, str]) -> tuple[int, bool, int]:
 def is_same(heading: str, other: str) -> bool:
     """Return whether two headings are the same, whatever their case and spaces."""
     return " ".join(heading.split()).casefold() == other.casefold()
+
+
+def kept_end(text: str, emptied: Sequence[tuple[int, int, str]]) -> int:
+    """Return where a file ends without the emptied sections at its end."""
+    end = len(text)
+    for start, last, _ in reversed(emptied):
+        if last == end:
+            end = start
+    return end

@@ -22,6 +22,8 @@ async def ui(
 ) -> CommandOutput:
     """Print the address of the web UI and, to a terminal, a link that signs in to it.
 
+    A pipe or a file gets the address alone, and the error output says how to sign in.
+
     The link works once, for 10 minutes, and only in a browser on this machine. Whoever opens it is an administrator
     of the tenant, and first sees the memory of the user me.
     """
@@ -44,7 +46,10 @@ def _default_url() -> str:
 
 def _show(screen: Screen, document: dict[str, Any], link: str | None) -> None:
     screen.line(document["url"])
-    if link is not None:
+    if link is None:
+        told = "Sign in on this page with a key. For a link that signs in, run `memex ui` on a terminal."
+        Screen(sys.stderr).line(told)
+    else:
         screen.line()
         screen.line(("Sign in", "bold"), " with this link, once and within 10 minutes:")
         screen.line((link, "yellow"))

@@ -113,6 +113,12 @@ class ToolResult(ResultPart):
         """Return the result as JSON, without what the service adds."""
         return self.model_dump(mode="json", exclude={"tool_call_id", "secrets", "hidden_characters"})
 
+    @classmethod
+    def in_order(cls, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body that was kept as jsonb, which orders members in its own way, as the first answer had it."""
+        ordered = cls.model_validate(body).body()
+        return ordered if ordered == body else body
+
 
 class ReadAnswer(ToolResult):
     """What a tool returns that only reads; `degraded` is `log` if the disk was too full to log the call."""

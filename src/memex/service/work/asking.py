@@ -128,8 +128,7 @@ def _place(caller: Caller, project: str | None, session: str | None) -> tuple[st
     if session is None and project is None:
         raise ValidationFailed(
             "Neither a project nor a session is named.",
-            hint="Name a project by its slug or label (--project), or a session by its id (--session). "
-            "`memex work labels` lists the labels.",
+            hint="Name a `project` by its slug or label, or a `session` by its id.",
         )
     return project, session
 
