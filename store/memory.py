@@ -28,6 +28,7 @@ from memex.store.search import find
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days, with_iso_days
 from memex.store.search.find import Ranking, SearchOptions, SearchResult
+from memex.store.search.hybrid.statement_states import StatementReader
 from memex.store.snapshot.passages import PassageReader
 from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
@@ -72,6 +73,7 @@ class Memory:
         self._spans = SpanReader(self._reader, access)
         self._passages = PassageReader(self._reader, access)
         self.evidence = EvidenceReader(connection, access)
+        self.statements = StatementReader(connection, access, self._vectors)
 
     @property
     def language(self) -> str:

@@ -131,6 +131,9 @@ begin
   if to_regclass('token_state') is not null then  -- as above, at migration 36
     grant select on token_state to memex_agent, memex_admin;
   end if;
+  if to_regclass('statement_state') is not null then  -- as above, at migration 40
+    grant select on statement_state to memex_agent, memex_admin;
+  end if;
   if to_regprocedure('states_later(bigint[])') is not null then  -- as above, at migration 37
     grant execute on function states_later(bigint[]) to memex_agent, memex_admin;
   end if;

@@ -632,6 +632,21 @@ create table token_state (
 ) with (toast_tuple_target = 8160);
 alter table token_state alter column signs set storage external;
 
+-- What a model says of each word piece of a statement that stands in a file of statements, embedded by itself: in a passage
+-- of ten statements the others color each of them. A row belongs to the text of a passage, as `token_state` does, and is
+-- found by the statement's own digest.
+create table statement_state (
+  scope_id          bigint not null,
+  tenant_id         bigint not null,
+  model             text collate "C" not null,               -- as embedding.model
+  statement_sha256  bytea not null check (octet_length(statement_sha256) = 32), -- of its heading and its text
+  text_sha256       bytea not null check (octet_length(text_sha256) = 32), -- as chunk.sha256: of the passage it stands in
+  dimensions        smallint not null check (dimensions > 0 and dimensions % 8 = 0),
+  signs             bytea not null check (octet_length(signs) % (dimensions / 8) = 0), -- a bit a dimension, a row a word piece
+  primary key (scope_id, model, statement_sha256, text_sha256)
+) with (toast_tuple_target = 8160);
+alter table statement_state alter column signs set storage external;
+
 -- How far the texts of a scope have token states of a model, where the server has no pgvector: where it has, vectors and
 -- states are made together, and embedding_progress tells.
 create table token_progress (
@@ -790,7 +805,7 @@ begin
     'message', 'conversation_removed', 'conversation_file', 'conversation_import', 'event', 'observation',
     'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
     'work_link', 'project_reading', 'document_stat', 'document_root', 'document', 'token_state',
-    'token_progress'] loop
+    'statement_state', 'token_progress'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -870,8 +885,10 @@ begin
   foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'log_hour', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
-  execute format('create policy reads on token_state for select using (%s or %s)', reads, is_owner);
-  execute format('create policy maintains on token_state using (%s)', is_owner);
+  foreach name in array array['token_state', 'statement_state'] loop
+    execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
+    execute format('create policy maintains on %I using (%s)', name, is_owner);
+  end loop;
   execute format('create policy maintains on token_progress using (%s)', is_owner);
   execute format('create policy keeps on seal using (%s or current_user <> session_user)', is_owner);
   foreach name in array array['prompt', 'spend'] loop

@@ -1,6 +1,6 @@
 """The built-in planner: it works by rules, without a model or a network, and always gives the same answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import NO_CONFIDENCE, Confidence
 from memex.store.search.snippet import window
 from memex.store.text_pool import offload
+from memex.subagent.context import meaning
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
@@ -21,7 +22,7 @@ from memex.subagent.context.ranking import rank_statements
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
 from memex.subagent.context.statement_selection import select_mixed
 from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
-from memex.subagent.context.themed import themed_statements
+from memex.subagent.context.themed import read_statement_files, themed_statements
 from memex.subagent.judgement import ENGLISH, Judgement, judge
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
@@ -46,6 +47,7 @@ from memex.subagent.remember.reading import read_text
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
+from memex.subagent.statements.classifier.themes import question_themes
 from memex.subagent.statements.documents import Document, find_document
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.forgetting import find_forget_request
@@ -73,6 +75,7 @@ class Candidates:
         unread: passages that rank below all others and were not read, with their values.
         confidence: that of the search.
         is_of_days: whether the search was narrowed to days that the query names.
+        is_compared: the search compared meaning too.
         language: of memory.
     """
 
@@ -82,6 +85,7 @@ class Candidates:
     unread: Sequence[tuple[Reference, int]]
     confidence: Confidence = NO_CONFIDENCE
     is_of_days: bool = False
+    is_compared: bool = False
     language: str = ENGLISH
 
     def judge(self, question: str, *, is_intent: bool = False, has_statements: bool = False) -> Judgement:
@@ -120,10 +124,25 @@ class BuiltinPlanner:
         query, beside = await _search_synonyms(request.query, survey.query, tools)
         found = (*survey.ranked, *beside)
         units, passages = split_passages(found, query, tools.analyzer, weighs_statements=False)
-        themed = await themed_statements(request.query, query, tools)
+        is_compared = survey.is_compared and self.version >= meaning.SINCE_VERSION
+        is_themed = bool(question_themes(request.query))
+        files = await read_statement_files(tools) if is_themed or is_compared else []
+        themed = themed_statements(request.query, query, files, tools.analyzer)
         units = list({unit.reference: unit for unit in (*themed, *units)}.values())
-        is_beside = any(one.value for one in passages if not is_statement_file(one.reference.path))
-        units = rank_statements(units, request.query, query, tools.analyzer, is_beside_passages=is_beside)
+        similar: Mapping[Reference, float] = {}
+        if is_compared:
+            compared = await meaning.compare_statements(request.query, query, units, files, tools)
+            units, similar = list(compared.units), compared.similar
+        units = rank_statements(
+            units,
+            request.query,
+            query,
+            tools.analyzer,
+            is_beside_passages=any(
+                one.value for one in passages if not is_statement_file(one.reference.path)
+            ),
+            similar=similar,
+        )
         intent = intent_of(request.query)
         if intent is not None:
             listed = await listed_statements(intent, request, query, tools)
@@ -168,6 +187,7 @@ class BuiltinPlanner:
             [(worth.reference, worth.value) for worth in unread],
             evidence.confidence,
             evidence.is_of_days,
+            evidence.is_compared,
             tools.language,
         )
 

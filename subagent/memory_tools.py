@@ -18,6 +18,7 @@ from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, 
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS, SearchResult
+from memex.store.search.hybrid.statement_states import digest_of
 from memex.store.snapshot.reads import Reads
 from memex.subagent.limits import Spending, UnlimitedSpending
 from memex.subagent.prompts import Prompt
@@ -233,6 +234,14 @@ class MemoryTools:
             files = await memory.passages(query, paths)
             logged["files"] = [f"{file.path}@{file.version}" for file in files]
         return files
+
+    async def similarities(self, query: str, digests: Sequence[bytes]) -> list[int | None]:
+        """Return how similar statements are to a query that was found; see `StatementReader.similarities`."""
+        request = {"query": shorten(query, max_chars=self._logged_chars), "statements": len(digests)}
+        async with self._operation("memory_compare", request) as (memory, logged):
+            found = await memory.statements.similarities(query, digests)
+            logged |= {"asked": digest_of(digests), "similar": found}
+        return found
 
     @asynccontextmanager
     async def _operation(self, kind: str, request: LogFields) -> AsyncIterator[tuple[Memory, LogFields]]:

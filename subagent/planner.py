@@ -23,7 +23,7 @@ RecallReason = Literal[
 OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
-PLANNER_VERSION = 7  # a part of the engine that every call logs; see `memex.subagent.engine`
+PLANNER_VERSION = 8  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,7 @@ $$;
 do $$
 begin
   if to_regclass('embedding_progress') is not null then
-    perform set_config('memex.maintenance', 'on', true);
     update embedding_progress set rev = -1 where model like 'local:%';
-    perform set_config('memex.maintenance', '', true);
   end if;
 end
 $$;

@@ -113,6 +113,11 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
     )
 
 
+def text_digest(text: str) -> bytes:
+    """Return the digest under which what a model made of a text is kept: the SHA-256 of its UTF-8."""
+    return hashlib.sha256(text.encode()).digest()
+
+
 def compare_chunks(
     made: Iterable[Chunk], stored: Sequence[StoredChunk], analyzer: Analyzer
 ) -> tuple[tuple[StoredChunk, ...], tuple[tuple[int, int, int], ...], tuple[NewChunk, ...]]:
@@ -127,7 +132,7 @@ def compare_chunks(
     shifted: list[tuple[int, int, int]] = []
     added: list[NewChunk] = []
     for chunk in made:
-        digest = hashlib.sha256(chunk.indexed_text.encode()).digest()
+        digest = text_digest(chunk.indexed_text)
         if same := unchanged.get((digest, chunk.heading_path)):
             known = same.pop()
             if (known.start, known.end) != (chunk.start, chunk.end):

@@ -79,7 +79,7 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
-    `confidence` and `is_of_days` are those of `SearchResult`.
+    `confidence` and `is_of_days` are those of `SearchResult`; `is_compared` tells whether it compared meaning.
     """
 
     query: Query
@@ -88,6 +88,7 @@ class Evidence:
     matched: set[str] = field(default_factory=set)
     confidence: Confidence = NO_CONFIDENCE
     is_of_days: bool = False
+    is_compared: bool = False
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
         """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
@@ -183,7 +184,12 @@ async def _find_matches(query: str, budget: int, tools: MemoryTools) -> Evidence
     if len(found.hits) == seeds < MAX_HITS and chars < budget * FILL_FACTOR:
         more = min(MAX_HITS, seeds * budget * FILL_FACTOR // max(chars, 1) + 1)
         found = await tools.find(query, limit=more, passages=SEED_PASSAGES)
-    evidence = Evidence(found.query, confidence=found.confidence, is_of_days=found.is_of_days)
+    evidence = Evidence(
+        found.query,
+        confidence=found.confidence,
+        is_of_days=found.is_of_days,
+        is_compared=found.near is not None,
+    )
     for hit in found.hits:
         if hit.file is not None:
             evidence.files[hit.path] = hit.file

@@ -1,7 +1,7 @@
-"""What a statement is worth as an answer to a question: by its words, themes, form, age and length. Pure.
+"""What a statement is worth as an answer to a question: by words, meaning, themes, form, age and length. Pure.
 
-The weights are those of a linear model, which `memex.evals.lives.fit_ranking` fits to the questions of the
-open lives.
+The weights are those of two linear models, which `memex.evals.lives.fit_ranking` fits to the questions of the
+open lives: one where only words are known, and one where statements were compared in meaning too.
 """
 
 import math
@@ -13,6 +13,7 @@ from importlib.resources import files
 
 import yaml
 
+from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.context.selection import rank
@@ -36,6 +37,10 @@ MAX_CHARS = 200  # of a statement, up to which a longer one says more
 
 # What the features of a statement count, in the order of `features`.
 WEIGHTS = (0.56, 0.59, 1.23, 2.05, 2.79, 0.86, 2.02)
+# The same where statements were compared in meaning, whose weight is the last: it says most of what words say.
+MEANING_WEIGHTS = (0.0, 0.13, 0.06, 1.24, 2.0, 0.23, 0.83, 2.11)
+TYPICAL_SIMILARITY = 0.15  # of any statement with any question
+SIMILARITY_STEP = 0.1  # that counts 1
 # Taken off where other passages match, so that they are offered room before most statements that share no word.
 BESIDE_PASSAGES = 3.0
 
@@ -75,6 +80,7 @@ def rank_statements(
     analyzer: Analyzer,
     *,
     is_beside_passages: bool = False,
+    similar: Mapping[Reference, float] | None = None,
 ) -> list[StatementUnit]:
     """Return the best statements with what each is worth as an answer to a question.
 
@@ -84,7 +90,11 @@ def rank_statements(
         query: the question as search weighed it, synonyms with less weight.
         analyzer: makes the lexemes of a statement.
         is_beside_passages: whether passages of other files answer as well.
+        similar: how similar statements are to the question, from -1 to 1. One that was not compared counts as
+            the least similar. None or none at all: statements are ranked without.
     """
+    weights = MEANING_WEIGHTS if similar else WEIGHTS
+    least = min(similar.values()) if similar else 0.0
     offset = BESIDE_PASSAGES if is_beside_passages else 0.0
     asked = QuestionView.of(question, statement_weights(query))
     days = sorted({unit.day for unit in units})
@@ -92,7 +102,9 @@ def rank_statements(
     ranked = []
     for place, unit in enumerate(units):
         found = features(parse_bullet(unit.candidate.text), ages[unit.day], asked, analyzer)
-        points = math.fsum(weight * feature for weight, feature in zip(WEIGHTS, found, strict=True))
+        if similar:
+            found = (*found, nearness(similar.get(unit.reference, least)))
+        points = math.fsum(weight * feature for weight, feature in zip(weights, found, strict=True))
         value = max(1, round(SCALE * (points - offset)))
         ranked.append((rank(value, unit.reference), place, value))
     return [units[place].worth(value) for _, place, value in sorted(ranked)[:MAX_RANKED]]
@@ -124,6 +136,11 @@ def features(text: str, age: float, asked: QuestionView, analyzer: Analyzer) -> 
         min(len(text), MAX_CHARS) / 100,
         float(is_right_form),
     )
+
+
+def nearness(similarity: float) -> float:
+    """Return the feature of a statement that was compared in meaning; `similarity` is its MaxSim."""
+    return (similarity - TYPICAL_SIMILARITY) / SIMILARITY_STEP
 
 
 def answer_forms(question: str) -> list[frozenset[str]]:

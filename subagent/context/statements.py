@@ -258,6 +258,12 @@ def split_text(text: str) -> TextParts:
     return TextParts(bullets, tuple(_between(text, whole)) if bullets else ())
 
 
+def embedded_text(heading: str, bullet: str) -> str:
+    """Return the text by which a bullet is embedded by itself: the heading above it, and what it says."""
+    said = parse_bullet(bullet)
+    return f"{heading}: {said}" if heading else said
+
+
 def bullets_in(text: str) -> Iterator[DatedBullet]:
     """Yield the dated bullets of a text."""
     title = ""

@@ -6,12 +6,14 @@ that changed last, each statement is compared with the question by its themes; s
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memex.store.memory import Memory
 from memex.store.records import FileSummary, Reference
+from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
+from memex.store.search.index import text_digest
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
 from memex.subagent.context.selection import CandidatePassage
@@ -19,6 +21,7 @@ from memex.subagent.context.statements import (
     MAX_KEPT_CHARS,
     DatedBullet,
     StatementUnit,
+    embedded_text,
     split_passages,
     split_text,
 )
@@ -41,16 +44,18 @@ LEAST_COMMON = 300  # of 1,000: what a statement must share with a question to b
 
 
 @dataclass(frozen=True, slots=True)
-class _ThemedBullets:
+class ThemedBullets:
     """The statements of a file by their themes.
 
     Attributes:
         bullets: the statements.
         by_theme: for each theme the places of the statements that mean it, each with what the theme counts there.
+        digests: of the text by which each statement is embedded.
     """
 
     bullets: tuple[DatedBullet, ...]
     by_theme: Mapping[int, Sequence[tuple[int, int]]]
+    digests: tuple[bytes, ...]
 
     def nearest(self, asked: ThemeVector) -> list[tuple[int, int]]:
         """Return the places of the statements that are near to a question, each with what both have in common.
@@ -63,6 +68,30 @@ class _ThemedBullets:
                 sums[place] += count * counted
         found = ((place, min(WHOLE, total // WHOLE)) for place, total in sums.items())
         return [(place, common) for place, common in found if common >= LEAST_COMMON]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatements:
+    """A file of statements, whole, with the statements in it."""
+
+    reference: Reference
+    text: str
+    bullets: ThemedBullets
+
+    def passage(self, place: int) -> CandidatePassage:
+        """Return one of its statements as a passage."""
+        bullet = self.bullets.bullets[place]
+        return CandidatePassage(
+            self.reference_of(place),
+            self.text[slice(*bullet.span)],
+            0,
+            "match",
+            heading=(bullet.title,) if bullet.title else (),
+        )
+
+    def reference_of(self, place: int) -> Reference:
+        """Return where one of its statements stands."""
+        return Reference(self.reference.path, self.reference.version, self.bullets.bullets[place].span)
 
 
 def first_reads(question: str) -> Reads:
@@ -79,31 +108,30 @@ async def themed_files(question: str, memory: Memory) -> list[Reference]:
     return _whole_files(newest_first(await memory.list_series(_statement_series(), limit=MAX_LISTED)))
 
 
-async def themed_statements(question: str, query: Query, tools: MemoryTools) -> list[StatementUnit]:
-    """Return the statements whose themes are nearest to those of a question."""
-    asked = question_themes(question)
-    if not asked:
-        return []
+async def read_statement_files(tools: MemoryTools) -> list[FileStatements]:
+    """Return the files of statements that one question looks at, those that changed last, with their statements."""
     references = _whole_files(await tools.list_series(_statement_series(), limit=MAX_LISTED))
     texts = await tools.read(references) if references else []
-    near: list[tuple[int, CandidatePassage]] = []
+    found = []
     for reference, text in zip(references, texts, strict=True):
         bullets = _known_bullets.known(text)
         if bullets is None:
             bullets = _known_bullets.keep(text, await offload.run_on(text, _read_bullets, text))
-        for place, common in bullets.nearest(asked):
-            bullet = bullets.bullets[place]
-            passage = CandidatePassage(
-                Reference(reference.path, reference.version, bullet.span),
-                text[slice(*bullet.span)],
-                0,
-                "match",
-                heading=(bullet.title,) if bullet.title else (),
-            )
-            near.append((common, passage))
+        found.append(FileStatements(reference, text, bullets))
+    return found
+
+
+def themed_statements(
+    question: str, query: Query, files: Iterable[FileStatements], analyzer: Analyzer
+) -> list[StatementUnit]:
+    """Return the statements whose themes are nearest to those of a question."""
+    asked = question_themes(question)
+    if not asked:
+        return []
+    near = [(common, file.passage(place)) for file in files for place, common in file.bullets.nearest(asked)]
     near.sort(key=lambda found: (-found[0], found[1].reference.path, found[1].reference.span))
     nearest = (passage for _, passage in near[:MAX_STATEMENTS])
-    return split_passages(nearest, query, tools.analyzer, weighs_statements=False)[0]
+    return split_passages(nearest, query, analyzer, weighs_statements=False)[0]
 
 
 def _statement_series() -> list[str]:
@@ -118,14 +146,15 @@ def _whole_files(listed: Sequence[FileSummary]) -> list[Reference]:
     return [Reference(file.path, file.version, (0, file.size_chars)) for file in wanted]
 
 
-def _read_bullets(content: str) -> _ThemedBullets:
+def _read_bullets(content: str) -> ThemedBullets:
     """Return the statements of a file by their themes."""
     bullets = split_text(content).bullets
     by_theme: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for place, bullet in enumerate(bullets):
         for theme, count in statement_themes(parse_bullet(content[slice(*bullet.span)])):
             by_theme[theme].append((place, count))
-    return _ThemedBullets(bullets, dict(by_theme))
+    digests = (text_digest(embedded_text(one.title, content[slice(*one.span)])) for one in bullets)
+    return ThemedBullets(bullets, dict(by_theme), tuple(digests))
 
 
 _known_bullets = TextCache(_read_bullets, max_chars=MAX_KEPT_CHARS)  # files that did not change are read once

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,18 +11,20 @@ from datetime import UTC, datetime
 import structlog
 
 from memex.errors import MemexError, ModelUnavailable
+from memex.service.embedded_texts import FileTexts, read_texts
 from memex.store.conversations.vectors import missing_messages
 from memex.store.database import Connection, Database
 from memex.store.log import operations
 from memex.store.log.embedding_rate import texts_a_second
 from memex.store.search import vectors
-from memex.store.search.hybrid import late_interaction, token_states
+from memex.store.search.hybrid import late_interaction, statement_states, token_states
 from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
 from memex.store.text_pool import offload
 from memex.subagent.embedders.interface import Embedder, TokenEmbedder, embed_texts
 from memex.subagent.embedders.names import LOCAL_MODELS
 
 BATCH_CHUNKS = 64
+BATCH_STATEMENTS = 256
 
 _log = structlog.get_logger("memex.embedding")
 
@@ -170,7 +172,8 @@ async def _embed_missing(
     if scope.kind == "conversations":
         return await _embed_messages(database, embedder, scope, max_texts, on_texts, since)
     after = sent = 0
-    texts: dict[tuple[int, int], dict[bytes, str]] = {}
+    has_states = isinstance(embedder, TokenEmbedder)
+    texts: dict[tuple[int, int], FileTexts] = {}
     while max_texts is None or sent < max_texts:
         async with database.maintenance() as connection:
             files, last = await vectors.missing(
@@ -179,24 +182,24 @@ async def _embed_missing(
                 embedder.name,
                 after=after,
                 limit=BATCH_CHUNKS,
-                states=isinstance(embedder, TokenEmbedder),
+                states=has_states,
                 has_vectors=database.has_vectors,
             )
         if last is None:
             return EmbeddingProgress(sent, is_complete=True)
         after = last
-        texts = await _texts(files, texts)  # a long file is in several batches after each other
+        texts = await _texts(scope, files, texts)  # a long file is in several batches after each other
         sent_of = {
-            f"{scope.mount}/{file.path}@{file.version}": {
-                sha256: texts[file.file_id, file.version][sha256]
-                for sha256 in sorted(file.sha256s & texts[file.file_id, file.version].keys())
-            }
+            f"{scope.mount}/{file.path}@{file.version}": texts[file.file_id, file.version].of(file.sha256s)
             for file in files
         }
-        wanted = {sha256: text for of_file in sent_of.values() for sha256, text in of_file.items()}
+        wanted = {sha256: text for of_file in sent_of.values() for sha256, text in of_file.texts.items()}
         if wanted:
-            revisions = [revision for revision, of_file in sent_of.items() if of_file]
+            revisions = [revision for revision, of_file in sent_of.items() if of_file.texts]
             await _embed(database, embedder, scope, wanted, revisions)
+            if has_states:
+                statements = [of_file.statements for of_file in sent_of.values()]
+                await _embed_statements(database, embedder, scope, statements)
             sent += len(wanted)
             on_texts(len(wanted))
     return EmbeddingProgress(sent, is_complete=False)
@@ -227,16 +230,54 @@ async def _embed_messages(
 
 
 async def _texts(
-    files: list[UnembeddedFile], known: dict[tuple[int, int], dict[bytes, str]]
-) -> dict[tuple[int, int], dict[bytes, str]]:
+    scope: EmbeddingStart, files: list[UnembeddedFile], known: dict[tuple[int, int], FileTexts]
+) -> dict[tuple[int, int], FileTexts]:
     """Return the texts of each file by their digests; what was known before is not made again."""
-    found: dict[tuple[int, int], dict[bytes, str]] = {}
+    found: dict[tuple[int, int], FileTexts] = {}
     for file in files:
         texts = known.get((file.file_id, file.version))
         if texts is None:
-            texts = await offload.run_in_thread(len(file.content), vectors.texts, file.path, file.content)
+            texts = await offload.run_in_thread(
+                len(file.content), read_texts, scope.mount, file.path, file.content
+            )
         found[file.file_id, file.version] = texts
     return found
+
+
+async def _embed_statements(
+    database: Database,
+    embedder: Embedder,
+    scope: EmbeddingStart,
+    of_files: Iterable[Mapping[bytes, Mapping[bytes, str]]],
+) -> None:
+    """Store the states of the statements in texts; of one that stands there already they are not made again.
+
+    The texts themselves were sent to the embedder before, and that is in the log.
+    """
+    places = [
+        (statement, sha256, text)
+        for of_file in of_files
+        for sha256, statements in of_file.items()
+        for statement, text in statements.items()
+    ]
+    for start in range(0, len(places), BATCH_STATEMENTS):
+        batch = places[start : start + BATCH_STATEMENTS]
+        texts = {statement: text for statement, _, text in batch}
+        async with database.maintenance() as connection:
+            width = embedder.dimensions or 0
+            signs = await statement_states.read(
+                connection, [scope.scope_id], embedder.name, width, texts.keys()
+            )
+        new = {statement: text for statement, text in texts.items() if statement not in signs}
+        if new:
+            made = await embed_texts(embedder, list(new.values()))
+            for statement, one in zip(new, made, strict=True):
+                if one.states is not None:
+                    signs[statement] = late_interaction.pack_signs(one.states)
+                    width = one.states.shape[1]
+        rows = [(one, sha256, signs[one]) for one, sha256, _ in batch if one in signs]
+        async with database.maintenance() as connection:
+            await statement_states.add(connection, scope.scope_id, embedder.name, width, rows)
 
 
 async def _embed(
@@ -296,6 +337,7 @@ async def _trim(database: Database, scope_id: int) -> None:
     while is_more:
         async with database.maintenance() as connection:
             is_more = await token_states.trim(connection, scope_id)
+            is_more = await statement_states.trim(connection, scope_id) or is_more
             if database.has_vectors:
                 is_more = await vectors.trim(connection, scope_id) or is_more
 

@@ -51,6 +51,9 @@ with links as (
 , states as (
   delete from token_state where scope_id = any (%(scope_ids)s)
 )
+, statements as (
+  delete from statement_state where scope_id = any (%(scope_ids)s)
+)
 , links_of_labels as (
   delete from work_link where scope_id = any (%(scope_ids)s)
 )

@@ -19,9 +19,11 @@ select model.model, null::integer as dimensions, counted.chunks, counted.embedde
            and token_state.model = model.model
            and token_state.text_sha256 = chunk.sha256) as counted
  cross join lateral (
-        select count(*) as texts, coalesce(sum(pg_column_size(signs)), 0)::bigint as size_bytes
-          from token_state
-         where token_state.model = model.model) as states
+        select (select count(*) from token_state where token_state.model = model.model) as texts,
+               coalesce(sum(pg_column_size(signs)), 0)::bigint as size_bytes
+          from (select signs from token_state where token_state.model = model.model
+                 union all
+                select signs from statement_state where statement_state.model = model.model) as kept) as states
  cross join lateral (
         select count(*) as scopes, max(at) as at, (array_agg(error order by at desc))[1] as error
           from token_progress

@@ -25,6 +25,7 @@ with revisions as (delete from revision where scope_id = any (%(scope_ids)s::big
      document_counts as (delete from document_stat where scope_id = any (%(scope_ids)s::bigint[])),
      progress as (delete from token_progress where scope_id = any (%(scope_ids)s::bigint[])),
      states as (delete from token_state where scope_id = any (%(scope_ids)s::bigint[])),
+     statements as (delete from statement_state where scope_id = any (%(scope_ids)s::bigint[])),
      counts as (delete from conversation_stat where scope_id = any (%(scope_ids)s::bigint[])),
      stats as (delete from scope_stat where scope_id = any (%(scope_ids)s::bigint[])),
      members as (delete from project_member where scope_id = any (%(scope_ids)s::bigint[])),

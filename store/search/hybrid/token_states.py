@@ -10,7 +10,7 @@ import numpy as np
 from memex.store.database import Connection, Database, Rows, batch, rows
 from memex.store.records import QueryVector
 from memex.store.search import series
-from memex.store.search.hybrid import late_interaction
+from memex.store.search.hybrid import late_interaction, statement_states
 from memex.store.search.hybrid.fusion import Key, RankedFile, key_of
 from memex.store.search.lexical import ScopeView
 from memex.store.search.vectors import NearChunk
@@ -118,8 +118,9 @@ async def drop(database: Database, model: str) -> int:
                 sql("tokens/state_drop"), {"model": model, "limit": TRIMMED_AT_ONCE}
             )
             await connection.execute(sql("tokens/progress_forget"), {"model": model})
+            is_more = await statement_states.drop(connection, model)
         dropped += cursor.rowcount
-        if cursor.rowcount < TRIMMED_AT_ONCE:
+        if cursor.rowcount < TRIMMED_AT_ONCE and not is_more:
             return dropped
 
 

@@ -13,6 +13,7 @@ from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
 from memex.store.past.memory import PastMemory, check_mounts, open_past
 from memex.store.records import NearSpan, Operation
+from memex.store.search.hybrid.statement_states import RecordedSimilarities
 from memex.store.snapshot.reads import NO_READS, Reads
 from memex.subagent.memory_tools import MemorySnapshot
 
@@ -62,6 +63,13 @@ def near_spans(logged: Any) -> list[NearSpan] | None:
         if found is None
         else [NearSpan(path, (start, end), *compared) for path, start, end, *compared in found]
     )
+
+
+def similarities_of(logged: Any) -> RecordedSimilarities | None:
+    """Return how similar an operation found statements, as the log has it."""
+    if "similar" not in (logged or {}):
+        return None
+    return RecordedSimilarities(logged["asked"], logged["similar"])
 
 
 class LoggedSnapshots:
@@ -146,16 +154,16 @@ class _LoggedCallSnapshots:
         state, response = next(self._left, (None, None))
         self._state = self._state if state is None else state
         is_near = self._near_finds is None or self._opened < self._near_finds
-        near = near_spans(response) if is_near else None
+        found = response if is_near else None
         self._opened += 1
         if self.connection is not None:
-            yield await self._moment(self.connection, near)
+            yield await self._moment(self.connection, found)
             return
         async with self._database.transaction(self._access, snapshot=True) as connection:
             self._memories.clear()
-            yield await self._moment(connection, near)
+            yield await self._moment(connection, found)
 
-    async def _moment(self, connection: Connection, near: Sequence[NearSpan] | None) -> MemorySnapshot:
+    async def _moment(self, connection: Connection, response: dict[str, Any] | None) -> MemorySnapshot:
         view = self._view
         key = tuple(sorted(self._state.items()))
         memory = self._memories.get(key)
@@ -169,7 +177,8 @@ class _LoggedCallSnapshots:
                 is_present=view.as_of is None,
             )
             self._memories[key] = memory
-        memory.near = near
+        memory.near = near_spans(response)
+        memory.statements.recorded = similarities_of(response)
         seen = await memory.state(self._access.scopes)
         if self.state is None:
             self.state = seen

@@ -1,0 +1,146 @@
+"""States of single statements in Postgres, each embedded by itself, and how similar each is to a question.
+
+A passage of a file of statements holds ten of them, and each colors what the model says of the others: see
+`docs/decisions/0051-statements-by-meaning.md`.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memex.store.access import Access
+from memex.store.database import Connection, rows
+from memex.store.records import QueryVector
+from memex.store.search.hybrid import late_interaction
+from memex.store.sql import sql
+
+SIMILARITY_SCALE = 10_000  # what a MaxSim of 1 is: the log keeps whole numbers
+TRIMMED_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSimilarities:
+    """What a comparison found: the digest of what was asked for, and the similarity of each statement."""
+
+    asked: str
+    similar: Sequence[int | None]
+
+
+class StatementReader:
+    """How similar statements are to questions, for one caller and within one transaction.
+
+    `recorded` is what a comparison found once. The next one gives it back if it is asked for the same statements:
+    a replay does that.
+    """
+
+    def __init__(self, connection: Connection, access: Access, vectors: Mapping[str, QueryVector]) -> None:
+        self._connection = connection
+        self._access = access
+        self._vectors = vectors
+        self.recorded: RecordedSimilarities | None = None
+
+    async def similarities(self, query: str, digests: Sequence[bytes]) -> list[int | None]:
+        """Return the MaxSim of each statement with a question, in ten-thousandths; None for one without states.
+
+        Args:
+            query: the question; one whose token states are not known is similar to none.
+            digests: of the statements, as they were embedded.
+        """
+        if self.recorded is not None and self.recorded.asked == digest_of(digests):
+            return list(self.recorded.similar)
+        vector = self._vectors.get(query)
+        if vector is None or vector.states is None or not len(vector.states):
+            return [None] * len(digests)
+        signs = await read(
+            self._connection,
+            [scope.scope_id for scope in self._access.scopes],
+            vector.model,
+            vector.states.shape[1],
+            set(digests),
+        )
+        if not signs:
+            return [None] * len(digests)
+        found = await asyncio.to_thread(_compare, vector.states, signs)
+        return [found.get(digest) for digest in digests]
+
+
+def digest_of(digests: Sequence[bytes]) -> str:
+    """Return by what the log knows which statements were compared: 16 hexadecimal digits."""
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
+
+async def read(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    model: str,
+    dimensions: int,
+    digests: Collection[bytes],
+) -> dict[bytes, bytes]:
+    """Return the signs of those statements that have any, by their digests."""
+    found = await rows(
+        connection,
+        "tokens/statement_read",
+        scope_ids=list(scope_ids),
+        model=model,
+        dimensions=dimensions,
+        statement_sha256s=sorted(digests),
+    )
+    return {bytes(record["statement_sha256"]): bytes(record["signs"]) for record in found}
+
+
+async def add(
+    connection: Connection,
+    scope_id: int,
+    model: str,
+    dimensions: int,
+    signs: Sequence[tuple[bytes, bytes, bytes]],
+) -> None:
+    """Store the states of statements of texts that still stand in a scope.
+
+    Args:
+        connection: in maintenance.
+        scope_id: the scope of the texts.
+        model: the name of the embedder.
+        dimensions: of a state.
+        signs: the digest of each statement, that of the text that it stands in, and its signs, from
+            `late_interaction.pack_signs`.
+    """
+    await connection.execute(
+        sql("tokens/statement_add"),
+        {
+            "scope_id": scope_id,
+            "model": model,
+            "dimensions": dimensions,
+            "statement_sha256s": [statement for statement, _, _ in signs],
+            "text_sha256s": [text for _, text, _ in signs],
+            "signs": [packed for _, _, packed in signs],
+        },
+    )
+
+
+async def trim(connection: Connection, scope_id: int) -> bool:
+    """Remove states of statements that no longer stand in the scope; tell whether there may be more of them."""
+    cursor = await connection.execute(
+        sql("tokens/statement_trim"), {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE}
+    )
+    return cursor.rowcount == TRIMMED_AT_ONCE
+
+
+async def drop(connection: Connection, model: str) -> bool:
+    """Remove states of statements of a model; tell whether there may be more of them."""
+    cursor = await connection.execute(
+        sql("tokens/statement_drop"), {"model": model, "limit": TRIMMED_AT_ONCE}
+    )
+    return cursor.rowcount == TRIMMED_AT_ONCE
+
+
+def _compare(states: Any, signs: Mapping[bytes, bytes]) -> dict[bytes, int]:
+    """Return the MaxSim of statements, in ten-thousandths."""
+    held = {digest: packed for digest, packed in signs.items() if packed}
+    if not held:
+        return {}
+    best = late_interaction.best_by_piece(states, list(held.values()))
+    similar = late_interaction.similarity(best, states.shape[1])
+    return {digest: round(float(one) * SIMILARITY_SCALE) for digest, one in zip(held, similar, strict=True)}

@@ -1,0 +1,82 @@
+"""Statements that say in other words what a question asks for.
+
+`Which foods should I stay away from` and `Lactose intolerant` share neither a word nor, always, a theme. Where
+search compares meaning, the statements that it found and those of the files that changed last are compared with the
+question piece by piece, each by itself.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memex.store.records import Reference
+from memex.store.search.bm25 import Query
+from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
+from memex.store.search.index import text_digest
+from memex.subagent.context.statements import StatementUnit, embedded_text, split_passages
+from memex.subagent.context.themed import FileStatements
+from memex.subagent.memory_tools import MemoryTools
+
+SINCE_VERSION = 8  # of the planner
+MAX_COMPARED = 400  # statements: those that were found, and then those of the files that changed last
+MAX_ADDED = 40  # statements, the most similar, beside those that were found otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStatements:
+    """Statements that were compared with a question.
+
+    Attributes:
+        units: those that were found otherwise, and the most similar of the others.
+        similar: the MaxSim of each that was embedded, from -1 to 1.
+    """
+
+    units: Sequence[StatementUnit]
+    similar: Mapping[Reference, float]
+
+
+async def compare_statements(
+    question: str,
+    query: Query,
+    units: Sequence[StatementUnit],
+    files: Iterable[FileStatements],
+    tools: MemoryTools,
+) -> ComparedStatements:
+    """Return statements with those that are near to a question in meaning.
+
+    Args:
+        question: the question, which `tools` has found before.
+        query: the question as search weighed it.
+        units: the statements that were found by words and themes.
+        files: the files of statements that changed last, whole.
+        tools: reads memory.
+    """
+    digests: dict[Reference, bytes] = {}
+    places: dict[Reference, tuple[FileStatements, int]] = {}
+    for unit in units[:MAX_COMPARED]:
+        digests[unit.reference] = _digest_of(unit)
+    for file in files:
+        for place, digest in enumerate(file.bullets.digests):
+            if len(digests) == MAX_COMPARED:
+                break
+            reference = file.reference_of(place)
+            places[reference] = file, place
+            digests.setdefault(reference, digest)
+    if not digests:
+        return ComparedStatements(units, {})
+    found = await tools.similarities(question, list(digests.values()))
+    similar = {
+        reference: value / SIMILARITY_SCALE
+        for reference, value in zip(digests, found, strict=True)
+        if value is not None
+    }
+    known = {unit.reference for unit in units}
+    others = [reference for reference in places if reference in similar and reference not in known]
+    others.sort(key=lambda one: (-similar[one], one.path, one.span))
+    passages = (file.passage(place) for file, place in (places[one] for one in others[:MAX_ADDED]))
+    added = split_passages(passages, query, tools.analyzer, weighs_statements=False)[0]
+    return ComparedStatements([*units, *added], similar)
+
+
+def _digest_of(unit: StatementUnit) -> bytes:
+    heading = unit.candidate.heading
+    return text_digest(embedded_text(heading[-1] if heading else "", unit.candidate.text))
