@@ -12,6 +12,7 @@ from memex.errors import MemexError
 from memex.evals.adapter import Placed, Recalled, Remembered, Source, Usage
 from memex.evals.fixtures.placement import PlacedState, place_state
 from memex.evals.recordings import current_playback, current_recording, is_stale
+from memex.service.chunk_embedding import backfill
 from memex.service.conversations import putting
 from memex.service.conversations.putting import ConversationInput, SourceInput
 from memex.service.distil import distil as distilling
@@ -73,7 +74,8 @@ class MemexPlaced(Placed):
     async def context(
         self, user: str, query: str, *, budget: int, project: str | None, max_hops: int, now: datetime
     ) -> Recalled:
-        """Run memory_context."""
+        """Run memory_context, over texts that are embedded if the service compares meaning."""
+        await self._embed()
         arguments = {"query": query, "budget": budget, "project": project, "max_hops": max_hops}
         done = await self._call(user, "memory_context", arguments, now)
         if done.error is not None:
@@ -135,6 +137,12 @@ class MemexPlaced(Placed):
         done = await putting.put(self._service, caller, SourceInput(kind="eval"), [conversation])
         given = {"conversation": done.conversations[0].id, "project": project}
         await distilling.distil(self._service, caller, given | {"apply": True, "again": is_again}, now=now)
+
+    async def _embed(self) -> None:
+        """Embed what is new: the service's own job leaves out tenants that are thrown away."""
+        if self._service.embedder is not None:
+            scopes = {scope.scope_id for caller in self._callers.values() for scope in caller.access.scopes}
+            await backfill(self._service.database, self._service.embedder, scope_ids=sorted(scopes))
 
     async def _source(self, user: str, source: dict[str, Any]) -> Source:
         content = await self._text(user, source["path"], source["version"])

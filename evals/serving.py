@@ -26,6 +26,7 @@ class ServingOptions:
         concurrency: calls at a time.
         language: of the memories.
         planners: plan in place of the model, such as those of a `CandidateWatch`.
+        embedder: by which search compares meaning too; None for words alone.
     """
 
     model: str = BUILTIN
@@ -35,6 +36,7 @@ class ServingOptions:
     concurrency: int = 4
     language: str = "english"
     planners: Planners | None = None
+    embedder: str | None = None
 
     @property
     def keeps_runs(self) -> bool:
@@ -44,7 +46,7 @@ class ServingOptions:
 
 @asynccontextmanager
 async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
-    """A service as users run it, but for what would make two runs differ: it searches by words, without vectors.
+    """A service as users run it, but for what would make two runs differ: it searches by words if nothing is said.
 
     Raises:
         ValidationFailed: there is no such model, or something that it needs is missing.
@@ -54,9 +56,9 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
         "MEMEX_MODEL": BUILTIN if options.is_recorded else options.model,
         "MEMEX_CONTEXT_MODEL": None,
         "MEMEX_REMEMBER_MODEL": None,
-        "MEMEX_SEARCH_MODE": "bm25",
+        "MEMEX_SEARCH_MODE": "bm25" if options.embedder is None else "auto",
         "MEMEX_LANGUAGE": options.language,
-        "MEMEX_EMBEDDER": None,
+        "MEMEX_EMBEDDER": options.embedder,
         "MEMEX_CONTEXT_INCLUDE": None,
         "MEMEX_MAX_CONNECTIONS": 2 * options.concurrency + 2,
     }
@@ -80,5 +82,6 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
                 max_files=settings.max_files,
                 language=options.language,
                 planning=planners,
+                embedder=service.embedder,
                 min_confidence=settings.context_min_confidence,
             )

@@ -43,6 +43,10 @@ def assistant(
             help="Also distil each text, after it was remembered, as one of a conversation of three weeks ago.",
         ),
     ] = False,
+    embedder: Annotated[
+        str | None,
+        typer.Option(help="Also compare meaning by this embedder, such as local. By default search is by words."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Play three weeks of invented people to memory, and measure what it keeps, corrects, forgets and recalls."""
@@ -68,7 +72,7 @@ def assistant(
                 f"There is no figure {unknown[0]!r}.", hint=f"There are: {', '.join(figures)}."
             )
         with progress_bar() as progress:
-            measured = asyncio.run(_play(chosen, model, progress, distils=distil))
+            measured = asyncio.run(_play(chosen, model, embedder, progress, distils=distil))
     is_sealed = {life.name for life in chosen if life.is_sealed}
     columns = [*measured, combine("all", measured)] if len(measured) > 1 else measured
 
@@ -131,7 +135,7 @@ async def _tell(names: list[str]) -> "list[LifeMeasures]":
 
 
 async def _play(
-    lives: "list[Life]", model: str | None, progress: Progress, *, distils: bool
+    lives: "list[Life]", model: str | None, embedder: str | None, progress: Progress, *, distils: bool
 ) -> "list[LifeMeasures]":
     from memex.evals.lives.candidates import CandidateWatch
     from memex.evals.lives.measure import measure
@@ -147,6 +151,7 @@ async def _play(
             model=model or BUILTIN,
             language=LANGUAGES[life.content.language],
             planners=watch.planners() if watch is not None else None,
+            embedder=embedder,
         )
         async with open_service(options) as service:
             measured.append(measure(await play(life, MemexAdapter(service), watch, distils=distils)))
