@@ -65,8 +65,7 @@ class Memory:
     ) -> None:
         self.connection = connection
         self._access = access
-        self._vectors = vectors or {}
-        self._now = now
+        self._vectors, self._now = vectors or {}, now
         self._ranked: tuple[object, Ranking | None] = (None, None)  # the last search by meaning
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
@@ -95,8 +94,7 @@ class Memory:
         text, access, options = await self.search_of(query, project, prefix)
         if least_similarity is not None:
             options["least_similarity"] = least_similarity
-        vector, near = options.get("vector"), options.get("near")
-        searched = query, project, prefix, tuple(tags), least_similarity, vector, near
+        searched = query, project, prefix, tuple(tags), dict(options)
         ranked = self._ranked[1] if searched == self._ranked[0] else None
         found = await find.search(
             self.connection, access, text, limit=limit, tags=tags, passages=passages, ranked=ranked, **options

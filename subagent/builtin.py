@@ -11,8 +11,9 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import NO_CONFIDENCE, Confidence
 from memex.store.search.snippet import window
 from memex.store.text_pool import offload
-from memex.subagent.context import meaning
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
+from memex.subagent.context.candidates import meaning
+from memex.subagent.context.candidates.themed import read_statement_files, themed_statements
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
 from memex.subagent.context.intents import intent_of
@@ -22,7 +23,6 @@ from memex.subagent.context.ranking import rank_statements
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
 from memex.subagent.context.statement_selection import select_mixed
 from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
-from memex.subagent.context.themed import read_statement_files, themed_statements
 from memex.subagent.judgement import ENGLISH, Judgement, judge
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (

@@ -17,8 +17,8 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import NO_CONFIDENCE, Confidence
 from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
+from memex.subagent.context.candidates.themed import themed_files
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.context.themed import themed_files
 from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
 from memex.subagent.planner import ContextRequest, RecallReason
 

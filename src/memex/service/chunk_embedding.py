@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import structlog
 
 from memex.errors import MemexError, ModelUnavailable
-from memex.service.embedded_texts import FileTexts, read_texts
+from memex.service.search.embedded_texts import FileTexts, read_texts
 from memex.store.conversations.vectors import missing_messages
 from memex.store.database import Connection, Database
 from memex.store.log import operations

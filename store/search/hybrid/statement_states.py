@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memex.store.access import Access
-from memex.store.database import Connection, rows
+from memex.store.database import Connection, batch
 from memex.store.records import QueryVector
 from memex.store.search.hybrid import late_interaction
 from memex.store.sql import sql
@@ -79,14 +79,13 @@ async def read(
     digests: Collection[bytes],
 ) -> dict[bytes, bytes]:
     """Return the signs of those statements that have any, by their digests."""
-    found = await rows(
-        connection,
-        "tokens/statement_read",
-        scope_ids=list(scope_ids),
-        model=model,
-        dimensions=dimensions,
-        statement_sha256s=sorted(digests),
-    )
+    wanted = {
+        "scope_ids": list(scope_ids),
+        "model": model,
+        "dimensions": dimensions,
+        "statement_sha256s": sorted(digests),
+    }
+    [found] = await batch(connection, ("tokens/statement_read", wanted), binary=True)
     return {bytes(record["statement_sha256"]): bytes(record["signs"]) for record in found}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from tests.kit.word_embedder import WordEmbedder
 
 from memex.call_context import CallContext
 from memex.errors import ModelUnavailable
@@ -14,7 +15,6 @@ from memex.store.database import Database
 from memex.store.memory import Memory
 from memex.store.records import QueryVector
 from memex.store.search.hybrid import late_interaction, token_states
-from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import EmbeddedText, InputType
 
 FILES = {
@@ -22,18 +22,6 @@ FILES = {
     "user/garden.md": "# Garden\n\nTomatoes want sun and a cluster of stakes.",
     "user/tea.md": "# Tea\n\nOolong is brewed at ninety degrees.",
 }
-
-
-class WordEmbedder(HashEmbedder):
-    """An embedder whose word pieces are words, each known by its letters alone."""
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
-        """Return each text with a state for each of its words."""
-        vectors = await self.embed(texts, kind)
-        return [
-            EmbeddedText(vector, await self.embed(text.split(), kind))
-            for vector, text in zip(vectors, texts, strict=True)
-        ]
 
 
 @pytest.fixture

@@ -149,6 +149,7 @@ async def live_in(service: Service, tenant_id: int) -> None:
             ),
             "insert into work_mark values (%(scope)s, %(tenant)s, '0123456789', now(), 'done', 't')",
             "insert into token_state values (%(scope)s, %(tenant)s, 'local', sha256('x'), 8, 'x')",
+            "insert into statement_state values (%(scope)s, %(tenant)s, 'local', sha256('x'), sha256('y'), 8, 'x')",
             "insert into token_progress values (%(scope)s, %(tenant)s, 'local', 1, null, now())",
             "insert into project_reading values (%(scope)s, %(tenant)s, %(scope)s + 1, now())",
             "insert into work_link values (%(scope)s, %(tenant)s, 'remote:github.com/a/b', 'apollo', now())",

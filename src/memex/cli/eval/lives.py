@@ -45,7 +45,9 @@ def assistant(
     ] = False,
     embedder: Annotated[
         str | None,
-        typer.Option(help="Also compare meaning by this embedder, such as local. By default search is by words."),
+        typer.Option(
+            help="Also compare meaning by this embedder, such as local. By default search is by words."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

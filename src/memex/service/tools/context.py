@@ -21,9 +21,9 @@ from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolRe
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import Band, IncludedName
 from memex.store.log.call import CallAnswer
+from memex.subagent.context.candidates.themed import first_reads
 from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
 from memex.subagent.context.selection import MAX_OMITTED
-from memex.subagent.context.themed import first_reads
 from memex.subagent.included import FoundSection
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest

@@ -12,8 +12,8 @@ from memex.store.records import Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
 from memex.store.search.index import text_digest
+from memex.subagent.context.candidates.themed import FileStatements
 from memex.subagent.context.statements import StatementUnit, embedded_text, split_passages
-from memex.subagent.context.themed import FileStatements
 from memex.subagent.memory_tools import MemoryTools
 
 SINCE_VERSION = 8  # of the planner
