@@ -48,6 +48,7 @@ from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
 from memex.subagent.statements.classifier.themes import question_themes
+from memex.subagent.statements.comparison.holders import is_about_another
 from memex.subagent.statements.documents import Document, find_document
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.forgetting import find_forget_request
@@ -229,7 +230,7 @@ class BuiltinPlanner:
         if kept_document is not None:
             own_paths |= {kept_document.path}
         known: dict[Addition, KnownStatement] = {}
-        changes = Changes(request.day)
+        changes = Changes(request.day, request.project)
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
             about = await find_related(add, own_paths, tools)
             links = (*_links_to(kept_document, add.path), *about.links)
@@ -266,7 +267,7 @@ class BuiltinPlanner:
         rooms: dict[str, FileSeries] = {}
         homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
-        for statement in statements:
+        for statement in await _with_holders(statements, tools):
             place = destination(statement.kind, request.project, statement.text)
             text = document.labelled(statement) if document else statement.text
             if place.path not in homes:
@@ -289,6 +290,16 @@ class BuiltinPlanner:
                 forms = await offload.run_on(content, normal_forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
+
+
+async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> list[Statement]:
+    """Return statements; what somebody else likes is a note, and no preference of the user."""
+    others = [one for one in statements if one.kind == "preference" and is_about_another(one.text)]
+    if not others:
+        return list(statements)
+    own_names = await find_own_names(tools)
+    others = [one for one in others if is_about_another(one.text, own_names)]
+    return [replace(one, kind="note") if one in others else one for one in statements]
 
 
 async def _search_synonyms(

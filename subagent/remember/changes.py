@@ -6,7 +6,10 @@ from datetime import date
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.planner import Addition, FiledStatement, Removal, Rivalry
+from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import RelatedFiles
+from memex.subagent.statements.comparison.completions import is_completion
+from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.relations import (
     Relation,
     RelationOutcome,
@@ -16,7 +19,7 @@ from memex.subagent.statements.comparison.relations import (
     may_give_way,
     view,
 )
-from memex.subagent.statements.places import mount_of
+from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
 
@@ -38,19 +41,24 @@ class Contradiction:
 
 @dataclass(slots=True)
 class Changes:
-    """The changes of one call so far; `day` is the one on which its text was said.
+    """The changes of one call so far; `day` is the one on which its text was said, `project` the one that it names.
 
     A statement that is replaced in the file to which the new one goes gives its place to it. One in another file
     is taken out there. A rival stays where it is.
     """
 
     day: date
+    project: str | None = None
     removals: list[Removal] = field(default_factory=list)
     rivals: list[Rivalry] = field(default_factory=list)
     gone: set[tuple[str, str]] = field(default_factory=set)  # the paths and texts of what the call takes out
 
     def take(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
+        if (done := self._corrected(add, about, analyzer)) is not None:
+            return done
+        if (task := self._finished_task(add, about)) is not None:
+            return self._finish(add, task)
         return self.carry_out(add, about, find_contradiction(add, about, analyzer, self.day, self.gone))
 
     def carry_out(self, add: Addition, about: RelatedFiles, found: "Contradiction | None") -> Addition:
@@ -67,6 +75,53 @@ class Changes:
             return replace(add, replaces=older.text)
         self.removals.append(Removal(older.path, add.statement, older.text))
         return add
+
+    def _corrected(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition | None:
+        """Return the one stored statement in which a new one puts a value right, with that value; None for none."""
+        text = add.statement.text
+        found = {one: right for one in self._older(about) if (right := corrected(text, one.text, analyzer))}
+        if len(found) != 1:
+            return None
+        [(older, right)] = found.items()
+        self.gone.add((older.path, older.text))
+        place = destination(older.kind, self.project)
+        statement = replace(add.statement, kind=older.kind, text=right)
+        return replace(
+            add,
+            path=older.path,
+            title=place.title,
+            heading=place.heading,
+            statement=statement,
+            replaces=older.text,
+        )
+
+    def _finished_task(self, add: Addition, about: RelatedFiles) -> FiledStatement | None:
+        """Return the one open task that a new statement says is done; None for none."""
+        open_tasks = (one for one in self._older(about) if one.kind == "pending")
+        found = [one for one in open_tasks if is_completion(add.statement.text, one.text)]
+        return found[0] if len(found) == 1 else None
+
+    def _older(self, about: RelatedFiles) -> list[FiledStatement]:
+        """Return the stored statements that stand where the call may write, and were not said after its text."""
+        return [
+            one
+            for one in dict.fromkeys(about.stored)
+            if one.day <= self.day
+            and (one.path, one.text) not in self.gone
+            and is_writable(one.path, self.project)
+        ]
+
+    def _finish(self, add: Addition, task: FiledStatement) -> Addition:
+        """Return what is done as the statement that stands for a task; of another scope the task is taken out."""
+        self.gone.add((task.path, task.text))
+        if mount_of(task.path) != mount_of(add.path):
+            self.removals.append(Removal(task.path, add.statement, task.text))
+            return add
+        place = destination("done", self.project)
+        done = replace(add.statement, kind="done")
+        return replace(
+            add, path=task.path, title=place.title, heading=place.heading, statement=done, replaces=task.text
+        )
 
     def _say_again(self, add: Addition, about: RelatedFiles) -> None:
         """Take out what is stored of a statement that is said again, so that it is stored as the newest."""

@@ -1,7 +1,6 @@
 """Forgetting: which stored statements a request means, and whether that is beyond doubt."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -11,11 +10,13 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
+from memex.subagent.statements.comparison.asides import are_asides, rest_of
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest
+from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.subjects import normal_form
 
 HITS = 8
@@ -28,13 +29,11 @@ MIN_SHARED = 3.5  # idf of the words that the request shares with what it means
 # say more than this of what the statement says.
 MISSING_SHARE = 0.25
 SAID_SHARE = 0.5
+MIN_CLAUSE_WORDS = 2  # of a clause that states what is meant
 LEAD = 1.3  # by so many times the best is ahead of the second, if one statement is meant
 
-
-_STATED = re.compile(
-    r"\b(?:forget|vergiss|vergessen|oublie|oubliez|olvida|olvide),?\s+"
-    r"(?:(?:please|bitte|s'il te plaît|por favor),?\s+)?(?:that|dass|que|qu')\b",
-    re.IGNORECASE,
+_NEGATION = frozenset(
+    {"not", "never", "no", "nicht", "nie", "kein", "keine", "keinen", "ne", "pas", "jamais", "nunca"}
 )
 
 
@@ -70,11 +69,19 @@ async def plan_forgetting(
         return ForgetPlan()
     meant: list[_Match] = []
     matches: list[_Match] = []
+    if request.stated:
+        stated = await _find_matches(request.stated, tools)
+        named = [one for one in stated if _lefts(one.stored.text, request.stated)]
+        is_meant = (
+            len(named) == 1 and named[0].stored.day <= day and _says(named[0].stored.text, request.stated)
+        )
+        if is_meant and request.is_sure and is_writable(named[0].stored.path, project):
+            return _taking_out(request, named)
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
         matches = [match for match in await _find_matches(topic, tools) if match.stored.day <= day]
         meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
-        if _STATED.search(request.text):
+        if request.stated:
             meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
         if meant or not request.beside:
             break
@@ -82,6 +89,10 @@ async def plan_forgetting(
         return ForgetPlan(
             candidates=tuple(match.stored for match in matches[:MAX_CANDIDATES] if match.shared)
         )
+    return _taking_out(request, meant)
+
+
+def _taking_out(request: ForgetRequest, meant: Sequence[_Match]) -> ForgetPlan:
     statement = Statement("note", request.text, request.start, request.end)
     return ForgetPlan(tuple(Removal(match.stored.path, statement, match.stored.text) for match in meant))
 
@@ -132,8 +143,30 @@ async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
     return sorted(matches, key=lambda match: -match.shared)
 
 
+def _says(stored: str, clause: str) -> bool:
+    """Tell whether a statement says what a clause says, and besides at most when or how often it is."""
+    said = _form(stored)
+    return any(are_asides(said, left, may_repeat=True) for left in _lefts(stored, clause))
+
+
+def _lefts(stored: str, clause: str) -> list[list[int]]:
+    """Return which words of a statement a clause does not say, one list for each way of reading it."""
+    asked = _form(clause)
+    if len(asked) < MIN_CLAUSE_WORDS:
+        return []
+    # The verb of a German clause stands at its end, and that of a sentence in its second place.
+    forms = (asked, *(asked[:at] + asked[-1:] + asked[at:-1] for at in range(1, len(asked) - 1)))
+    return [left for form in forms if (left := rest_of(form, _form(stored))) is not None]
+
+
+def _form(text: str) -> tuple[str, ...]:
+    return paraphrase_form(without_dates(text))
+
+
 def _states(topic: str, stored: str, analyzer: Analyzer) -> bool:
     """Tell whether the words of a request state what a statement says, of the same person and in full."""
+    if _NEGATION.isdisjoint(_form(topic)) != _NEGATION.isdisjoint(_form(stored)):
+        return False
     asked, said = set(analyzer.lexemes(topic)), set(analyzer.lexemes(without_dates(stored)))
     common = len(asked & said)
     return len(asked) - common <= MISSING_SHARE * len(asked) and common > SAID_SHARE * len(said)

@@ -35,6 +35,15 @@ _MEMORY = re.compile(
     r"|\b(?:ta|tes|votre|vos) (?:mémoire|notes|tête)\b|\b(?:tu|tus|su|sus) (?:memoria|notas|cabeza)\b",
     re.IGNORECASE,
 )
+# `Forget that …` states what is meant, up to the end of the clause.
+_STATED = re.compile(
+    r"\b(?:forget|vergiss|vergessen|oublie|oubliez|olvida|olvide),?\s+"
+    r"(?:(?:please|bitte|s'il te plaît|por favor),?\s+)?(?:that\s+|dass\s+|que\s+|qu')"
+    r"(?:(?:i|we)(?: ever| have|'ve)? (?:told|said to|mentioned to) you(?: that)? )?"
+    r"(?P<clause>(?:[^,;!?.\n]|[,.](?=\w)){1,300}?)"
+    r"(?=\s*(?:,? (?:please|bitte|ok(?:ay)?)\b\s*)?(?:[,.](?!\w)|[;!?\n]|$))",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 
 
@@ -48,6 +57,7 @@ class ForgetRequest:
         end: where it ends.
         topic: the words of the sentence that say what is meant.
         beside: those of the sentences beside it, as people ask in two steps.
+        stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
         is_sure: it asks for that beyond doubt; otherwise nothing may be taken out for it.
@@ -61,6 +71,7 @@ class ForgetRequest:
     is_several: bool
     is_everything: bool
     is_sure: bool = True
+    stated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,7 @@ def _request(
     start, end = sentences[place]
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
+    stated = _STATED.search(" ".join(sentence.translate(APOSTROPHES).split()))
     return ForgetRequest(
         text=sentence,
         start=start,
@@ -144,6 +156,7 @@ def _request(
         is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
         is_sure=certainty == "sure",
         is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
+        stated=stated["clause"] if stated else "",
     )
 
 

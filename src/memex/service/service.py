@@ -31,7 +31,7 @@ from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.call_locks import CallLocks
-from memex.service.tools.registry import ACTIONS, BY_NAME, TOOLS, AnyTool, new_metrics, run_in_order
+from memex.service.tools.registry import ACTIONS, BY_NAME, TOOLS, AnyTool, new_metrics
 from memex.service.tools.tool import check_json, is_dry_run
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import Band, SearchMode
@@ -302,9 +302,7 @@ class Service:
             asked = call.with_arguments(accepted.canonical())
             if asked.request.accepted_id is not None and checked.used is not checked.given:
                 await queue.redact(self.database, current.access, asked)
-            result = checked.reported(
-                await run_in_order(tool, self._tool_context(current, asked, writes), accepted)
-            )
+            result = checked.reported(await tool.run(self._tool_context(current, asked, writes), accepted))
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}

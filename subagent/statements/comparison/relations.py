@@ -43,6 +43,8 @@ _WEIGHTS = (2.46, 0.12, 0.68, 1.37, 1.42, 0.90, 1.82, 1.02, 1.00, 0.52)
 _MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
 _SEVERAL = re.compile(r";\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
+_AND = re.compile(r" (?:and|&|\+|und|et|y) ")
+_LONGER_WORD = re.compile(r"[^\W\d_]{3,}")
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 _ADDED = re.compile(
     r"\b(?:joins?|also|too|as well|besides|in addition|additionally|another|additional"
@@ -72,7 +74,9 @@ _REPORTED_BEHIND = re.compile(
 # Nobody's, somebody's later, or only a part: no end of a task.
 _NOT_OVER = re.compile(
     r"^(?:once|after|as soon as|when|until|sobald|nachdem|wenn|dès que|après|quand|cuando|después|en cuanto)\b"
-    r"|\b(?:nobody|no one|none of|will be|hopes?|hoping|half of|part of|some of|niemand|keiner|wird \w+ werden"
+    r"|\b(?:almost|nearly|(?:tried|trying|meant|forgot|started|about|wanted) to|started \w+ing"
+    r"|nobody|no one|none of|will be|hopes?|hoping|half of|part of|some of|beinahe|versucht|vergessen|presque"
+    r"|essayé|oublié|casi|intentado|olvidado|niemand|keiner|wird \w+ werden"
     r"|hofft?|die hälfte|ein teil|personne n|sera|espère|la moitié|une partie|nadie|será|espera|la mitad"
     r"|una parte)\b",
     re.IGNORECASE,
@@ -324,7 +328,21 @@ def _outcome(new: StatementView, one: StatementComparison, likelihood: float) ->
     least = REPLACES_FROM if one.is_same_slot else REPLACES_WITHOUT_VALUES_FROM
     if one.is_same_frame or (likelihood >= least and is_told and not older.is_open):
         return "replaces"
+    if older.kind == "pending" and _leaves_a_part(new.text, older.text):
+        return "rival"
     return "closes" if likelihood >= CLOSES_FROM and new.is_closing and may_end else "rival"
+
+
+def _leaves_a_part(done: str, task: str) -> bool:
+    """Tell whether a task such as `buy milk and bread` has a part of which a statement says nothing."""
+    said = _beginnings(done)
+    parts = [_beginnings(part) for part in _AND.split(task)]
+    return len(parts) > 1 and any(part and part.isdisjoint(said) for part in parts)
+
+
+def _beginnings(text: str) -> set[str]:
+    """Return the beginnings of the longer words of a text, in which their forms agree."""
+    return {word[:4].casefold() for word in _LONGER_WORD.findall(text)}
 
 
 def _is_same_frame(new: StatementView, older: StatementView) -> bool:

@@ -36,7 +36,7 @@ class PlannedTool(Tool[A]):
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
         """Answer a call with the plan of a planner, and log it."""
-        return await self.answer(work, arguments)
+        return self.as_first(work, await self.answer(work, arguments))
 
     def description(self, prompts_dir: Path | None = None) -> str:
         """Return the description for a model. Prompts in `prompts_dir` replace those of Memex."""

@@ -11,7 +11,6 @@ from memex.service.tools.context import CONTEXT
 from memex.service.tools.planned_tool import PlannedTool
 from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool import ReadTool, WriteTool
-from memex.service.tools.tool_context import ToolContext
 from memex.service.tools.write_many import WRITE_MANY
 
 AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
@@ -57,11 +56,3 @@ ACTIONS = (
 def new_metrics(counts: SharedCounts | None = None) -> Metrics:
     """Return the numbers of a service that begins; `counts` holds them, and by default those of one process."""
     return Metrics((*BY_NAME, *ACTIONS), counts)
-
-
-async def run_in_order(tool: AnyTool, work: ToolContext, arguments: Any) -> dict[str, Any]:
-    """Run a tool for one call; an answer that is given again is byte for byte the first one."""
-    result = await tool.run(work, arguments)
-    outcomes = work.call.record.outcomes
-    is_repeated = bool(outcomes) and outcomes[-1].status == "repeated"
-    return tool.result.in_order(result) if is_repeated else result

@@ -163,6 +163,12 @@ class Tool(Generic[A]):
         """Return the JSON Schema of the arguments. Prompts in `prompts_dir` replace those of Memex."""
         return self.arguments.model_json_schema()
 
+    def as_first(self, work: ToolContext, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a call; of a repeated call byte for byte as it was at first."""
+        outcomes = work.call.record.outcomes
+        is_repeated = bool(outcomes) and outcomes[-1].status == "repeated"
+        return self.result.in_order(result) if is_repeated else result
+
     def parse(self, arguments: dict[str, Any]) -> A:
         """Return the arguments, checked; null means absent.
 
@@ -239,7 +245,7 @@ class WriteTool(Tool[A]):
         commit = await draft.commit(work.call, lambda changes: self.answer(arguments, changes))
         if commit.is_repeat:
             await work.log.add("repeated")
-        return commit.result
+        return self.as_first(work, commit.result)
 
 
 def check_json(arguments: dict[str, Any]) -> None:
