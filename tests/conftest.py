@@ -100,7 +100,9 @@ def made_data_dir(server_folder: Path) -> Path:
 def embedded_server(server_folder: Path) -> Iterator[Server]:
     """The server that Memex brings along."""
     with embedded.start(server_folder / "embedded") as lease:
-        yield Server.with_template("embedded", lease.admin_conninfo, lease.conninfo)
+        server = Server.with_template("embedded", lease.admin_conninfo, lease.conninfo)
+        yield server
+        server.disconnect()
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +120,9 @@ def stock_server(server_folder: Path) -> Iterator[Server]:
             connection.execute(f"drop role {login}")
     elif STOCK_BINARIES:
         with embedded.start(server_folder / "stock", bin_dir=STOCK_BINARIES[0]) as lease:
-            yield Server.with_template("stock", lease.admin_conninfo, lease.conninfo)
+            server = Server.with_template("stock", lease.admin_conninfo, lease.conninfo)
+            yield server
+            server.disconnect()
     else:
         pytest.skip("no stock Postgres: set MEMEX_TEST_DATABASE_URL or install one")
 

@@ -223,6 +223,7 @@ class ModelServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else each body waits 40 ms for the acknowledgment of its headers
 
             def setup(self) -> None:
                 super().setup()

@@ -77,14 +77,28 @@ class LentDatabase:
     name: str
     conninfo: str
     pool: Database | None = None
+    emptier: "psycopg.Connection[tuple[object, ...]] | None" = None  # by which the superuser empties it
 
     async def open(self) -> Database:
         """Return the pool over the database: the last test's if all its connections still answer."""
+        if self.pool is not None and not await self._answers():
+            await self.close()
         if self.pool is None:
             self.pool = await Database.open(self.conninfo, max_connections=20)
-        else:
-            await self.pool._pool.check()
         return self.pool
+
+    async def _answers(self) -> bool:
+        """Return whether each connection that was kept still answers.
+
+        `check` of the pool would say so too, but makes the pool grow by a connection each time.
+        """
+        pool = self.pool._pool if self.pool else None
+        try:
+            for connection in list(pool._pool) if pool else ():
+                await pool.check_connection(connection)
+        except psycopg.OperationalError:
+            return False
+        return True
 
     async def release(self) -> None:
         """Close the pool unless it can be taken over."""
@@ -100,6 +114,24 @@ class LentDatabase:
         if self.pool is not None:
             await self.pool.close()
             self.pool = None
+
+    def superuser(self, admin: str) -> "psycopg.Connection[tuple[object, ...]]":
+        """Return the connection of the superuser that `admin` names: the last test's if it still answers."""
+        if self.emptier is not None:
+            try:
+                self.emptier.execute("")
+            except psycopg.OperationalError:
+                self.forget_superuser()
+        if self.emptier is None:
+            conninfo = make_conninfo(admin, dbname=self.name, options=NO_JIT)
+            self.emptier = psycopg.connect(conninfo, autocommit=True)
+        return self.emptier
+
+    def forget_superuser(self) -> None:
+        """Close the connection of the superuser."""
+        if self.emptier is not None:
+            self.emptier.close()
+            self.emptier = None
 
     def kept_pids(self) -> list[int]:
         """Return the process ids of the connections that stay open."""
@@ -148,6 +180,7 @@ class Server:
         if self._is_emptied(lent):
             self.emptied.append(lent)
         else:
+            lent.forget_superuser()
             self.drop(lent.name)
             self.dropped.append(lent)
 
@@ -181,8 +214,14 @@ class Server:
         """Drop a database and whoever is still connected to it."""
         self._run(f'drop database if exists "{name}" with (force)')
 
+    def disconnect(self) -> None:
+        """Close the superuser's connections to the databases that wait to be lent."""
+        for lent in self.emptied:
+            lent.forget_superuser()
+
     def clear(self) -> None:
         """Drop the template and the databases that wait to be lent."""
+        self.disconnect()
         for lent in self.emptied:
             self.drop(lent.name)
         self.dropped += self.emptied
@@ -190,12 +229,11 @@ class Server:
         self.drop(self.template)
 
     def _is_emptied(self, lent: LentDatabase) -> bool:
-        conninfo = make_conninfo(self.admin, dbname=lent.name, options=NO_JIT)
-        with psycopg.connect(conninfo, autocommit=True) as connection:
-            connection.execute(OTHERS_OUT, [lent.kept_pids()])
-            if self._catalogs(connection) != self.catalogs and self._shape(connection) != self.shape:
-                return False
-            connection.execute(EMPTY)
+        connection = lent.superuser(self.admin)
+        connection.execute(OTHERS_OUT, [lent.kept_pids()])
+        if self._catalogs(connection) != self.catalogs and self._shape(connection) != self.shape:
+            return False
+        connection.execute(EMPTY)
         return True
 
     @classmethod

@@ -49,11 +49,11 @@ def login() -> str:
 @pytest.fixture
 def conninfo(login: str, server: Any) -> Iterator[str]:
     """A migrated database for the application, or for a login that is bound by forced row-level security."""
-    name = f"memex_test_{uuid.uuid4().hex[:12]}"
     if login == "by role":
-        yield server.create(name)
-        server.drop(name)
+        with server.lend() as lent:
+            yield lent.conninfo
         return
+    name = f"memex_test_{uuid.uuid4().hex[:12]}"
     user = f"lone_{uuid.uuid4().hex[:12]}"
     server._run(f"create role {user} login nocreaterole password 'lone'")
     server._run(f'create database "{name}" owner {user}')
