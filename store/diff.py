@@ -11,6 +11,9 @@ MAX_DIFFERENCES = (
     500  # lines added or removed between equal ones; beyond, the rest is shown as one replacement
 )
 
+# A statement as `memory_remember` writes it, on one line, with its day at the end.
+_BULLET = re.compile(r"[-*+] .*\(\d{4}-\d\d-\d\d[^()]*\)\s*$")
+
 # A change of the lines [old_start, old_end) into the lines [new_start, new_end).
 Block = tuple[int, int, int, int]
 # Lines that stay: where they begin in both, and how many.
@@ -72,7 +75,9 @@ def unified(old: str, new: str, old_name: str, new_name: str, *, context: int = 
 def undo(before: str, after: str, head: str, path: str) -> str:
     """Return `head` with the change from `before` to `after` taken back.
 
-    Lines that the change added, and that were moved together since, are taken out where they stand now.
+    Lines that the change added, and that were moved together since, are taken out where they stand now. Dated
+    bullets that it took out come back in their section, also if others went or came beside them since. A heading
+    that it added stays if something else stands below it by now.
 
     Raises:
         VersionConflict: a line that the change wrote, or the place where it removed some, is no longer as it
@@ -80,21 +85,65 @@ def undo(before: str, after: str, head: str, path: str) -> str:
     """
     before_lines, after_lines, head_lines = lines(before), lines(after), lines(head)
     later = blocks(after_lines, head_lines)
-    result: list[str] = []
+    replaced: list[tuple[int, int, list[str]]] = []
     moved: set[str] = set()
-    copied = 0
     for start, end, old_start, old_end in blocks(after_lines, before_lines):
-        shift = _shift_of(start, end, later)
+        shift, old = _shift_of(start, end, later), before_lines[old_start:old_end]
         if shift is not None:
-            result += head_lines[copied : start + shift] + before_lines[old_start:old_end]
-            copied = end + shift
-        elif old_start == old_end and _is_moved(after_lines[start:end], after_lines, head_lines):
+            kept = 0 if old else _kept_headings(after_lines, head_lines, start, end, shift)
+            replaced.append((start + shift + kept, end + shift, old))
+        elif not old and _is_moved(after_lines[start:end], after_lines, head_lines):
             moved.update(after_lines[start:end])
+        elif (
+            start == end and (place := _section_place(start, old, after_lines, head_lines, later)) is not None
+        ):
+            replaced.append((place, place, [line for line in old if _BULLET.match(line)]))
         else:
             raise VersionConflict(
                 f"{path}: lines that this change wrote were written again since.", path=path
             )
+    result: list[str] = []
+    copied = 0
+    for start, end, old in sorted(replaced, key=lambda one: one[:2]):
+        if start < copied:
+            raise VersionConflict(f"{path}: what this change wrote was mixed with later lines.", path=path)
+        result += [*head_lines[copied:start], *old]
+        copied = end
     return "".join(line for line in result + head_lines[copied:] if line not in moved)
+
+
+def _kept_headings(after: Sequence[str], head: Sequence[str], start: int, end: int, shift: int) -> int:
+    """Return how many lines at the begin of an added block are a heading that has other lines below it by now."""
+    count = next((at for at, line in enumerate(after[start:end]) if line.strip() and line[0] != "#"), 0)
+    below = next((line for line in head[end + shift :] if line.strip()), "#")
+    was_below = next((line for line in after[end:] if line.strip()), "#")
+    return count if below[0] != "#" and was_below[0] == "#" else 0
+
+
+def _section_place(
+    start: int, removed: Sequence[str], after: Sequence[str], head: Sequence[str], later: Sequence[Block]
+) -> int | None:
+    """Return where dated bullets come back that were removed before a line of `after`; None if that is unclear.
+
+    They come back behind the line that stood before them, or one further up in their section. If their heading went
+    with them, and somebody has written one of the same words since, they come back below that.
+    """
+    written = [line for line in removed if line.strip()]
+    heading = written.pop(0) if written and written[0][0] == "#" else None
+    if not written or not all(_BULLET.match(line) and line not in head for line in written):
+        return None
+    if heading is not None:
+        place = head.index(heading) + 1 if head.count(heading) == 1 else None
+        return place if place is None or head[place : place + 1] != ["\n"] else place + 1
+    for number in range(start - 1, -1, -1):
+        shift = _shift_of(number, number + 1, later)
+        if shift is not None and (after[number].strip() or number == start - 1):
+            below = number + shift + 1
+            is_heading = after[number][0] == "#"
+            return below + 1 if is_heading and head[below : below + 1] == ["\n"] else below
+        if after[number][0] == "#":
+            return None
+    return None
 
 
 def _shift_of(start: int, end: int, later: Sequence[Block]) -> int | None:

@@ -197,6 +197,74 @@ def test_undo_finds_lines_that_were_moved(before: str, after: str, head: str, le
     assert diff.undo(before, after, head, "user/a.md") == left
 
 
+def bullets(*names: str) -> str:
+    """Return dated bullets."""
+    return "".join(f"- [ ] {name} (2026-11-22)\n" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "head", "left"),
+    [
+        # Its neighbours went, or others came.
+        (bullets("a", "b", "c"), bullets("a", "c"), bullets("c"), None),
+        (
+            "# T\n\n" + bullets("a", "b", "c"),
+            "# T\n\n" + bullets("a", "c"),
+            "# T\n\n" + bullets("a"),
+            ("a", "b"),
+        ),
+        (
+            "# T\n\n" + bullets("a", "b", "c"),
+            "# T\n\n" + bullets("a", "c"),
+            "# T\n\n" + bullets("c"),
+            ("b", "c"),
+        ),
+        (
+            "# T\n\n" + bullets("a", "b"),
+            "# T\n\n" + bullets("a"),
+            "# T\n\n" + bullets("a", "c"),
+            ("a", "b", "c"),
+        ),
+        # It stands there again, or its whole section went.
+        (
+            "# T\n\n" + bullets("a", "b", "c"),
+            "# T\n\n" + bullets("a", "c"),
+            "# T\n\n" + bullets("a", "x", "b"),
+            None,
+        ),
+        ("# T\n\n" + bullets("a", "b", "c"), "# T\n\n" + bullets("a", "c"), "# U\n\n" + bullets("c"), None),
+        # Its heading went with it, and came back with another statement.
+        (
+            "# T\n\n## Z\n\n" + bullets("a"),
+            "# T\n",
+            "# T\n\n## Z\n\n" + bullets("b"),
+            "# T\n\n## Z\n\n" + bullets("a", "b"),
+        ),
+    ],
+)
+def test_undo_brings_statements_back_into_their_section(
+    before: str, after: str, head: str, left: str | tuple[str, ...] | None
+) -> None:
+    """Beside statements that came or went since; where the place is not clear, nothing is undone."""
+    if left is None:
+        with pytest.raises(VersionConflict):
+            diff.undo(before, after, head, "user/a.md")
+        return
+    expected = left if isinstance(left, str) else "# T\n\n" + bullets(*left)
+    assert diff.undo(before, after, head, "user/a.md") == expected
+
+
+def test_undo_leaves_the_heading_of_what_came_later() -> None:
+    """Else it would stand under the heading before."""
+    before = "# T\n\n" + bullets("a")
+    after = before + "\n## Z\n\n" + bullets("b")
+
+    assert diff.undo(before, after, after + bullets("c"), "user/a.md") == (
+        before + "\n## Z\n\n" + bullets("c")
+    )
+    assert diff.undo(before, after, after, "user/a.md") == before
+
+
 @pytest.mark.parametrize(
     ("before", "after", "head"),
     [

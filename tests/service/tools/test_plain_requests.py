@@ -184,3 +184,30 @@ async def test_what_another_person_likes_is_a_note(service: Service, caller_of: 
     }
     own = await told(service, bob, "My name is Bob Hale.", "Bob prefers window seats.", "Please call me Bo.")
     assert own["preferences"] == ["Bob prefers window seats.", "Please call me Bo."]
+
+
+async def test_an_older_closing_is_undone_after_later_calls(service: Service, caller_of: CallerOf) -> None:
+    """The task is open again, and what later calls wrote beside it stays."""
+    ann, bob = await caller_of("ann"), await caller_of("bob")
+    tasks = ["I need to book the flights.", "I need to plant the garlic.", "I need to paint the fence."]
+    await told(service, ann, *tasks)
+    await remember(service, ann, "The garlic is planted.", call="closing")
+    await told(service, ann, "I booked the flights.", "I need to mend the gate.", "I painted the fence.")
+    await service.revert(ann, "closing")
+
+    await told(service, bob, tasks[1])
+    await remember(service, bob, "The garlic is planted.", call="closing")
+    await told(service, bob, tasks[0])
+    await service.revert(bob, "closing")
+
+    assert await held(service, ann) == {
+        "tasks": [
+            "[ ] I need to plant the garlic.",
+            "[ ] I need to mend the gate.",
+            "[x] I booked the flights.",
+            "[x] I painted the fence.",
+        ]
+    }
+    assert await held(service, bob) == {
+        "tasks": ["[ ] I need to book the flights.", "[ ] I need to plant the garlic."]
+    }
