@@ -41,6 +41,7 @@ from memex.store.search.vectors import NearChunk
 
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
+NEAREST_CHUNKS = 120  # that are fused: twice as many as are compared piece by piece
 MAX_PASSAGES = 24  # of a file that is looked at because another leads to it
 MORE_SPANS = 3  # further spans of one file, besides its best
 OVERSAMPLING = (
@@ -199,7 +200,8 @@ async def rank(
     if near is not None:
         compared = await find_recorded_chunks(connection, views, near)
     elif vector is not None:
-        compared = await _nearest(connection, views, vector, prefix, tags, filters)
+        wanted = NEAREST_CHUNKS if least_similarity is None else FUSED_FILES * OVERSAMPLING
+        compared = await _nearest(connection, views, vector, wanted, prefix, tags, filters)
         if least_similarity is None:
             compared = await token_states.compare(connection, views, vector, files, compared)
         near = [NearSpan(one.path, one.span, one.distance, one.interaction) for one in compared]
@@ -302,6 +304,7 @@ async def _nearest(
     connection: Connection,
     views: Sequence[ScopeView],
     vector: QueryVector,
+    limit: int,
     prefix: Prefix | None,
     tags: Sequence[str],
     filters: Filters,
@@ -314,16 +317,16 @@ async def _nearest(
         [view.scope for view in views],
         vector.model,
         vector.values,
-        limit=FUSED_FILES * OVERSAMPLING,
+        limit=limit,
         prefix=prefix,
         tags=tags,
     )
     hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
     nearest = [one for one in nearest if key_of(one) not in hidden]
-    return _chunks_ofbest_files(await _filter_by_day(connection, nearest, filters))
+    return _chunks_of_best_files(await _filter_by_day(connection, nearest, filters))
 
 
-def _chunks_ofbest_files(near: Sequence[NearChunk]) -> list[NearChunk]:
+def _chunks_of_best_files(near: Sequence[NearChunk]) -> list[NearChunk]:
     """Return the nearest chunks of the files that are fused."""
     kept = set(list(dict.fromkeys(one.path for one in near))[:FUSED_FILES])
     return [one for one in near if one.path in kept]

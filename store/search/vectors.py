@@ -35,6 +35,7 @@ LARGE_SCOPE = 50_000
 # found, in a seventh of the time; the index took 50 s to build and 112 MB.
 CANDIDATES = 200
 MAX_CANDIDATES = 1_000  # pgvector's own limit
+SORTED_TEXTS = 2  # for each chunk that is asked for
 TRIMMED_AT_ONCE = 5_000
 BUILD_MEMORY = "256MB"
 
@@ -163,11 +164,7 @@ async def nearest(
     is_filtered = bool(parameters["prefix"] or parameters["tags"])
     approximate = set() if is_filtered else await indexed_scopes(connection, scopes, model, len(vector))
     exact = [scope for scope in scopes if scope.scope_id not in approximate]
-    found = await batch(
-        connection,
-        *(("vectors/embedding_near", parameters | {"scope_id": scope.scope_id}) for scope in exact),
-    )
-    read = list(zip(exact, found, strict=True))
+    read = await _measure_all(connection, exact, parameters, is_filtered=is_filtered)
     if approximate:
         await settle_index(connection, limit)
         read += [
@@ -463,6 +460,38 @@ async def indexed_scopes(
     return {record["scope_id"] for record in found if record["dimensions"] == dimensions}
 
 
+async def _measure_all(
+    connection: Connection, scopes: Sequence[Scope], parameters: dict[str, Any], *, is_filtered: bool
+) -> list[tuple[Scope, Rows]]:
+    """Return the nearest chunks of each scope, by measuring all of its vectors.
+
+    Of the nearest texts only some more are sorted than are asked for. Where too many of those stand nowhere any
+    more, or where filters leave out files, all are.
+    """
+    limit = parameters["limit"]
+    bound = None if is_filtered else SORTED_TEXTS * limit
+
+    async def measure(wanted: Sequence[Scope], bound: int | None) -> dict[int, Rows]:
+        statements = (
+            ("vectors/embedding_near", parameters | {"scope_id": scope.scope_id, "bound": bound})
+            for scope in wanted
+        )
+        found = await batch(connection, *statements)
+        return {scope.scope_id: records for scope, records in zip(wanted, found, strict=True)}
+
+    found = await measure(scopes, bound)
+    short = [
+        scope for scope in scopes if bound is not None and _is_short(found[scope.scope_id], limit, bound)
+    ]
+    found |= await measure(short, None)
+    return [(scope, found[scope.scope_id]) for scope in scopes]
+
+
+def _is_short(records: Rows, limit: int, bound: int) -> bool:
+    """Tell whether further texts than the sorted ones may have chunks that are missing."""
+    return len(records) < limit and (not records or records[0]["texts"] == bound)
+
+
 async def _near_hnsw(connection: Connection, scope_id: int, parameters: dict[str, Any]) -> Rows:
     statement = index_statement(
         "vectors/embedding_near_hnsw", scope_id, parameters["model"], parameters["dimensions"]
@@ -482,7 +511,15 @@ def index_statement(name: str, scope_id: int, model: str, dimensions: int) -> Co
     )
 
 
-def near_chunk(scope: Scope, *, path: str, start_char: int, end_char: int, **columns: Any) -> NearChunk:
+def near_chunk(
+    scope: Scope,
+    *,
+    path: str,
+    start_char: int,
+    end_char: int,
+    texts: int | None = None,  # noqa: ARG001  # of the statement, not of the chunk
+    **columns: Any,
+) -> NearChunk:
     """Return a chunk that is near, from the columns of its row."""
     return NearChunk(path=scope.virtual(path), span=(start_char, end_char), scope=scope, **columns)
 

@@ -1,13 +1,16 @@
 -- The chunks of a scope whose texts lie nearest to a vector, with everything that ties with the last, of the files
 -- whose path begins with `prefix` and that bear all of `tags`. Every vector of the scope is measured: exact, and up
 -- to tens of thousands faster than an index over all scopes, which would return too few. `offset 0` keeps it so, and
--- each look-up by its key.
-select near.distance, chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char, head.path
-  from (select embedding.text_sha256, embedding.vector <=> %(vector)s::halfvec as distance
-          from embedding
-         where embedding.scope_id = %(scope_id)s
-           and embedding.model = %(model)s
-           and vector_dims(embedding.vector) = %(dimensions)s
+-- each look-up by its key. Only the nearest `bound` texts are sorted; null for all. `texts` tells how many those are.
+select near.texts, near.distance, chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char, head.path
+  from (select measured.*, count(*) over () as texts
+          from (select embedding.text_sha256, embedding.vector <=> %(vector)s::halfvec as distance
+                  from embedding
+                 where embedding.scope_id = %(scope_id)s
+                   and embedding.model = %(model)s
+                   and vector_dims(embedding.vector) = %(dimensions)s
+                 order by distance, embedding.text_sha256
+                 limit %(bound)s::bigint) as measured
          order by distance
         offset 0) as near
  cross join lateral (
