@@ -120,6 +120,19 @@ async def test_only_what_stands_is_found(service: Service, alice: Caller) -> Non
     assert len(await stored(service)) == 1
 
 
+async def test_vectors_of_texts_that_are_gone_hide_none(service: Service, alice: Caller) -> None:
+    """They are measured until a job removes them, however many of them lie nearer than all that stands."""
+    await write(
+        service, alice, note="ginger soup", **{f"boat{n}": f"boat in the harbour {n}" for n in range(9)}
+    )
+    for n in range(9):
+        await service.execute(alice, "memory_delete", {"path": f"user/boat{n}.md"})
+
+    found = await near(service, alice, "boat in the harbour", limit=2)
+
+    assert [one.path for one in found] == ["user/note.md"]
+
+
 async def test_a_vector_of_zeros_is_near_to_nothing(service: Service, alice: Caller) -> None:
     """It has no distance to any other, and is left out: what lies near is found beside it."""
     await write(service, alice, a="the blue boat", b="ginger soup")
@@ -361,6 +374,7 @@ async def _plan(connection: Connection, name: str, scope_id: int) -> list[dict[s
         "prefix": "",
         "tags": [],
         "limit": 20,
+        "bound": 40,
         "after": 0,
         "states": True,
     }
