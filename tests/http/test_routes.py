@@ -3,9 +3,10 @@
 import io
 import uuid
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -727,52 +728,51 @@ class World:
 
     def __init__(self, key_of: KeyOf, client_of: ClientOf) -> None:
         home, theirs = f"home-{uuid.uuid4()}", f"theirs-{uuid.uuid4()}"
-        bound = {user: key_of(bound_to=user, tenant=home) for user in ("alice", "bob")}
-        backend, admin = key_of(tenant=home), key_of("admin", tenant=home)
-        keys_and_users = {
-            "no key": (None, None),
-            "unknown key": ("mx_unknown", None),
-            "revoked key": (key_of(bound_to="alice", tenant=home, revoked=True), None),
-            "backend": (backend, None),
-            "backend for alice": (backend, "alice"),
-            "backend for bob": (backend, "bob"),
-            "alice": (bound["alice"], None),
-            "alice as bob": (bound["alice"], "bob"),
-            "bob": (bound["bob"], None),
-            "admin": (admin, None),
-            "admin for alice": (admin, "alice"),
-            "admin as alice's agent": (admin, "alice"),
-            "their alice": (key_of(bound_to="alice", tenant=theirs), None),
-            "their admin": (key_of("admin", tenant=theirs), "alice"),
+        self._users = {
+            **dict.fromkeys(CALLERS),
+            **dict.fromkeys(("backend for alice", "admin for alice", "admin as alice's agent"), "alice"),
+            **dict.fromkeys(("backend for bob", "alice as bob"), "bob"),
+            "their admin": "alice",
+        }
+        # Made when they are first used: most worlds see few callers.
+        self._make_key: dict[str, Callable[[], str | None]] = {
+            "no key": lambda: None,
+            "unknown key": lambda: "mx_unknown",
+            "revoked key": lambda: key_of(bound_to="alice", tenant=home, revoked=True),
+            "backend": cache(lambda: key_of(tenant=home)),
+            "alice": cache(lambda: key_of(bound_to="alice", tenant=home)),
+            "bob": cache(lambda: key_of(bound_to="bob", tenant=home)),
+            "admin": cache(lambda: key_of("admin", tenant=home)),
+            "their alice": cache(lambda: key_of(bound_to="alice", tenant=theirs)),
+            "their admin": cache(lambda: self._headers("their alice") and key_of("admin", tenant=theirs)),
         }
         self._client = client_of(keyless=True)
-        self._users = {caller: user for caller, (_, user) in keys_and_users.items()}
-        self._headers = {
-            caller: {"Authorization": f"Bearer {key}"} if key else {}
-            for caller, (key, _) in keys_and_users.items()
-        }
         self._roles = {"admin as alice's agent": "agent"}
         self._plant()
 
+    def _headers(self, caller: str) -> dict[str, str]:
+        key = self._make_key[caller if caller in self._make_key else caller.split(maxsplit=1)[0]]()
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
     def _plant(self) -> None:
         for url in ("/v1/admin/projects/apollo", "/v1/admin/projects/apollo/members/alice"):
-            assert self._client.put(url, headers=self._headers["admin"]).is_success
+            assert self._client.put(url, headers=self._headers("admin")).is_success
         shared = {"path": GUIDE, "content": _text(GUIDE), "reason": WORDS[GUIDE]}
         assert self._client.post(
             "/v1/admin/tools/memory_write/execute",
             json={"arguments": shared},
-            headers=self._headers["admin"],
+            headers=self._headers("admin"),
         ).is_success
         for path, tool_call_id in ((PLAN, "call-in-project"), (NOTE, ALICES_CALL)):
             assert self._client.put(
                 "/v1/file",
                 params={"path": path, "reason": WORDS[path]},
                 content=_text(path),
-                headers={**self._headers["alice"], "Memex-Tool-Call-Id": tool_call_id},
+                headers={**self._headers("alice"), "Memex-Tool-Call-Id": tool_call_id},
             ).is_success
 
         assert self._client.post(
-            "/v1/conversations", content=LINES, headers=self._headers["alice"]
+            "/v1/conversations", content=LINES, headers=self._headers("alice")
         ).is_success
         for query in ({"root": "mine"}, {"root": "repo", "project": "apollo"}):
             for method, path, content in (
@@ -780,34 +780,34 @@ class World:
                 ("PUT", "/v1/documents", DOCUMENT_LINE),
             ):
                 assert self._client.request(
-                    method, path, params=query, content=content, headers=self._headers["alice"]
+                    method, path, params=query, content=content, headers=self._headers("alice")
                 ).is_success
         assert self._client.put(
             "/v1/file",
             params={"path": "user/door.md"},
             content=f"The door code of {WORDS[NOTE]} is 471133.\n",  # waits for a review
-            headers=self._headers["alice"],
+            headers=self._headers("alice"),
         ).is_success
         question = {
             "context": {"toolCallId": ALICES_QUESTION},
             "arguments": {"query": WORDS[NOTE]},
         }
         assert self._client.post(
-            "/v1/tools/memory_context/execute", json=question, headers=self._headers["alice"]
+            "/v1/tools/memory_context/execute", json=question, headers=self._headers("alice")
         ).is_success
         queued = {
             "context": {"toolCallId": QUEUED_CALL},
             "arguments": {"text": f"I prefer {WORDS[NOTE]}.", "wait": False},
         }
         assert self._client.post(
-            "/v1/tools/memory_remember/execute", json=queued, headers=self._headers["alice"]
+            "/v1/tools/memory_remember/execute", json=queued, headers=self._headers("alice")
         ).is_success
 
     def send(self, caller: str, route: str, tried: Try) -> Response:
         """Send a request as a caller; the key decides nothing but what the table says."""
         method, _, template = route.partition(" ")
         body: dict[str, Any] = {"content": tried.content}
-        headers = {**tried.headers, **self._headers[caller]}
+        headers = {**tried.headers, **self._headers(caller)}
         user, role = self._users[caller], self._roles.get(caller)
         if template.endswith("/execute"):
             body = {"json": {"context": {"userId": user, "role": role}, **(tried.json or {})}}
@@ -822,13 +822,36 @@ class World:
 
     def contents(self) -> list[Any]:
         """Return what stands in the tenant, as its admin sees it."""
-        listed = self._client.get("/v1/admin/projects", headers=self._headers["admin"]).json()
+        listed = self._client.get("/v1/admin/projects", headers=self._headers("admin")).json()
         reads = [run("memory_history", {}, path=path) for path in WORDS]
         seen = [
             self.send("admin for alice", "POST /v1/admin/tools/{tool}/execute", one).json()["revisions"]
             for one in reads
         ]
         return [listed, seen]
+
+
+# Whose memory a caller may change. One world serves one caller of each memory: none sees what another did.
+MEMORIES = {
+    **dict.fromkeys((*FOR_ALICE, "admin", "admin for alice", "admin as alice's agent"), "alice"),
+    **dict.fromkeys(FOR_BOB, "bob"),
+    **dict.fromkeys(("their alice", "their admin"), "theirs"),
+}
+
+
+def rounds(callers: Sequence[str]) -> Iterator[list[str]]:
+    """Yield each caller once, a world's callers at a time: alice's memory, and so what all share, is last."""
+    left = sorted(callers, key=lambda caller: MEMORIES.get(caller) == "alice")
+    while left:
+        last_of = {MEMORIES.get(caller, caller): caller for caller in reversed(left)}
+        yield [caller for caller in left if caller in last_of.values()]
+        left = [caller for caller in left if caller not in last_of.values()]
+
+
+@pytest.fixture(scope="module")
+def untouched(standing: World) -> list[Any]:
+    """What stands in the standing world as long as nobody changes it."""
+    return standing.contents()
 
 
 @pytest.fixture(scope="module")
@@ -839,7 +862,12 @@ def standing(shared_key_of: KeyOf, shared_client_of: ClientOf) -> World:
 
 def is_read(route: str, tried: Try) -> bool:
     """Return whether a request that is let in changes nothing but the log, so that callers may share a world."""
-    return route.startswith(("GET ", "POST /mcp")) or tried.url.get("tool") in READING
+    return (
+        route.startswith(("GET ", "POST /mcp"))
+        or route.endswith(("/find", "/resolve", "/wanted"))
+        or tried.url.get("tool") in READING
+        or "dry_run" in tried.query
+    )
 
 
 def is_logged(route: str) -> bool:
@@ -877,22 +905,25 @@ def test_the_table_has_a_row_for_every_route() -> None:
     ],
 )
 def test_nobody_gets_what_is_not_theirs(
-    route: str, tried: Try, standing: World, key_of: KeyOf, client_of: ClientOf
+    route: str, tried: Try, standing: World, untouched: list[Any], key_of: KeyOf, client_of: ClientOf
 ) -> None:
     """Every caller gets what the table says, reads no word that is another's, and the refused change nothing."""
     refused = [caller for caller in CALLERS if tried.outcomes[caller] != OK]
     let_in = [caller for caller in CALLERS if tried.outcomes[caller] == OK]
 
-    before = standing.contents()
     for caller in refused:
         _check(standing.send(caller, route, tried), caller, tried)
-    assert standing.contents() == before
+    assert standing.contents() == untouched
 
-    world = standing
-    for n, caller in enumerate(let_in):
-        if not is_read(route, tried) or (n == 0 and is_logged(route)):
-            world = World(key_of, client_of)
-        _check(world.send(caller, route, tried), caller, tried)
+    if is_read(route, tried):
+        world = World(key_of, client_of) if is_logged(route) and let_in else standing
+        for caller in let_in:
+            _check(world.send(caller, route, tried), caller, tried)
+        return
+    for callers in rounds(let_in):
+        world = World(key_of, client_of)
+        for caller in callers:
+            _check(world.send(caller, route, tried), caller, tried)
 
 
 def _check(response: Response, caller: str, tried: Try) -> None:
