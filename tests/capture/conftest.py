@@ -10,7 +10,7 @@ from memex.hook.state import CaptureState
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CaptureState]:
-    """A state that is turned on, with transcripts of Claude Code in a folder of their own."""
+    """A state that is turned on, with transcripts of Claude Code in a folder of their own; no delivery is due."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     (tmp_path / "claude" / "projects").mkdir(parents=True)
@@ -19,5 +19,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CaptureSt
     (tmp_path / "state").mkdir()
     opened = CaptureState(str(tmp_path / "state" / "memex" / "capture"))
     opened.write("settings.json", b'{"deliver": ["/bin/true"]}')
+    opened.write(
+        "delivered.json", b"{}"
+    )  # else a hook starts a delivery, which holds the lock while it lives
     yield opened
     opened.close()

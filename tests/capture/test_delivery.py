@@ -130,8 +130,6 @@ async def test_a_transcript_that_is_rewritten_is_told_as_it_stands(
         [0, 1, 2, 3], [0, 1], [0, 1, 2, 3, 4], [0, 2, 1, 3, 4, 5], [4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6, 7], [0] * 3,
     )  # fmt: skip
 
-    # A hook starts no delivery of its own now, which would hold the lock.
-    state.write("delivered.json", b"{}")
     added = 0
     for number, order in enumerate(orders):
         transcript.write_text("".join(f"{lines[one]}\n" for one in order))

@@ -5,7 +5,7 @@ from typing import Any
 
 from memex.store.database import Database
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 POLL_S = 0.02
 
 

@@ -37,6 +37,10 @@ class SyncRequests:
         )
         self._answered: str | None = None
         self._rested_s = 0.0
+        self._is_refused = (
+            False  # as the service answered last; it does not know a root before its first sync
+        )
+        self._synced = asyncio.Event()
 
     @property
     def is_waiting(self) -> bool:
@@ -50,20 +54,28 @@ class SyncRequests:
     def rest(self) -> None:
         """Note that a sync ended."""
         self._rested_s = time.monotonic() + REST_S
+        if self._is_refused:
+            self._synced.set()
 
     async def ask(self) -> float:
         """Say that the root is watched, and return after how many seconds to say so again."""
         try:
             done = await self._api.watch(self._context, self._named)
         except MemexError:  # what matters of it is told where documents are sent
+            self._is_refused = True
             return AWAY_S
+        self._is_refused = False
         self._wanted_at = done["wanted_at"]
         return float(done["next_in_s"])
 
     async def run(self) -> None:
-        """Ask again and again, until this is cancelled."""
-        while True:  # noqa: ASYNC110  # the service is asked, and no event of this process waited for
-            await asyncio.sleep(await self.ask() if self._is_there() else AWAY_S)
+        """Ask again and again, until this is cancelled; after a refusal also as soon as a sync ended."""
+        while True:
+            pause_s = await self.ask() if self._is_there() else AWAY_S
+            self._synced.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._synced.wait()
 
     async def leave(self) -> None:
         """Say that the root is watched no longer."""
