@@ -65,12 +65,14 @@ serve: $(STAMP)
 
 # What runs when: docs/contributing/testing.md. A file stays with one worker, which makes its fixtures once.
 PYTEST := $(BIN)/python -m pytest
+# Files start in the order that tests/measured_times.py gives them: the longest first.
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 test: $(STAMP)
-	$(PYTEST) -n 2 --dist loadfile $(if $(SLOW_SHARE),--slow-share $(SLOW_SHARE))
+	$(PYTEST) $(WORKERS) $(if $(SLOW_SHARE),--slow-share $(SLOW_SHARE))
 
 # Before a release: each test, on both servers where it can, and properties on a thousand inputs.
 test-all: $(STAMP)
-	$(PYTEST) -n 2 --dist loadfile --all --hypothesis-profile=thorough
+	$(PYTEST) $(WORKERS) --all --hypothesis-profile=thorough
 	$(MAKE) test-clients
 
 # Real coding agents against a scripted model; they come from npm and PyPI, and the test of a missing one is skipped.
@@ -96,7 +98,7 @@ faults: $(STAMP)
 # Folders of modules that need no database. Of the tests in them, those run that start no server and no process.
 FAST := tests/subagent tests/store tests/sources
 test-fast: $(STAMP)
-	$(PYTEST) -n 2 --dist loadfile --fast $(FAST)
+	$(PYTEST) $(WORKERS) --fast $(FAST)
 
 # Needs Linux or macOS with a wheel of xllamacpp, 2 GB of memory and 3 GB of disk; see docs/models.md.
 LLM := .venv-llm
@@ -122,7 +124,7 @@ fix: $(STAMP)
 
 # Prints the modules with lines that did not run, and writes these lines into build/coverage/html/index.html.
 coverage: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-report=html $(ARGS)
+	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=term --cov-report=html $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -17,6 +17,7 @@ from tests.kit import clusters
 from tests.kit.forked_commands import Forks, forks
 from tests.kit.model_server import ModelServer, serving
 from tests.kit.postgres_servers import LentDatabase, Server
+from tests.measured_times import Writing
 from tests.selection import SERVERS, NoProcess
 from tests.time_limit import TimeLimit
 
@@ -58,6 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     unlimited = ("--all", "--faults", "--no-time-limit", "usepdb")
     if not any(config.getoption(name) for name in unlimited):
         config.pluginmanager.register(TimeLimit())
+    if config.getoption("--write-times") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Writing())
     if config.getoption("--fast"):
         config.pluginmanager.register(NoProcess())
     # Only this machine is called: a folder without certificates saves each client from reading them all.

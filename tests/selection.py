@@ -3,11 +3,12 @@
 import re
 import sys
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests import measured_times
 
 SERVERS = ("embedded", "stock")
 
@@ -25,7 +26,7 @@ class NotFast(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of `count` equal shares of the slow tests; `number` counts from 0."""
+    """One of `count` shares of the slow tests that take equally long; `number` counts from 0."""
 
     number: int
     count: int
@@ -38,9 +39,9 @@ class Share:
             raise pytest.UsageError(f"--slow-share takes a share such as 2/5, not {text!r}")
         return cls(int(found[1]) - 1, int(found[2]))
 
-    def holds(self, at: int) -> bool:
-        """Return whether the slow test at the place `at` of all slow tests belongs to this share."""
-        return at % self.count == self.number
+    def of(self, nodeids: Iterable[str]) -> set[str]:
+        """Return those of all slow tests that belong to this share."""
+        return measured_times.shares(nodeids, self.count)[self.number]
 
 
 class NoProcess:
@@ -81,6 +82,9 @@ def add_options(parser: pytest.Parser) -> None:
         default=20_000,
         help="How many generated requests the full run under faults sends.",
     )
+    group.addoption(
+        "--write-times", action="store_true", help="Measure the tests of this run anew: tests/times.json."
+    )
     group.addoption("--slow-share", metavar="K/N", help="Run one share of the slow tests too, such as 2/5.")
 
 
@@ -99,6 +103,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
             is_kept = is_kept and (faults == "short") == (item.get_closest_marker("faults") is not None)
         kept[is_kept and (not is_fast or _is_fast(item))].append(item)
     items[:] = kept[True]
+    if hasattr(config, "workerinput"):
+        measured_times.longest_first(items)
     config.hook.pytest_deselected(items=kept[False])
 
 
@@ -118,8 +124,7 @@ def _shared_slow_tests(config: pytest.Config, items: list[pytest.Item]) -> set[s
     if not asked:
         return set()
     share = Share.parse(asked)
-    slow = sorted(item.nodeid for item in items if is_slow(item) and _is_on_its_server(item))
-    return {nodeid for at, nodeid in enumerate(slow) if share.holds(at)}
+    return share.of(item.nodeid for item in items if is_slow(item) and _is_on_its_server(item))
 
 
 def _is_on_its_server(item: pytest.Item, *, is_all: bool = False) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.kit.documents import digest
+from tests.kit.property_budget import scaled
 from tests.mirror.conftest import Pushing, compared_with_a_fresh_push, watching
 
 from memex.mirror.reading import decode
@@ -21,6 +22,7 @@ EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
 ARCHIVES = ("dendron-site.tar.gz", "foam-docs.tar.gz")
 QUERIES = ("note", "vault link", "graph view", "publish the site", "tags", "editor saved", "daily", "schema")
 ENDINGS = (".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".rst", ".mdx")
+PAUSE_S = 0.5  # longer than a watcher gathers changes
 NEW = "# Ünï {number}\r\n\r\neditor saved {number}\n\n```\n# no heading\n```\n"
 
 
@@ -86,7 +88,7 @@ async def changed_and_compared(pushing: Make, folder: Path, archive: str, change
                 await stack.enter_async_context(watching(pushes))
             for _ in range(dice.randrange(5, 40)):
                 change(folder, dice, number := number + 1)
-                await asyncio.sleep(dice.choice((0, 0, 0.02, 0.5)))
+                await asyncio.sleep(dice.choice((0, 0, 0.02, PAUSE_S)))
         # the watcher was killed wherever it was
     await pushes.sync()
 
@@ -98,5 +100,5 @@ async def changed_and_compared(pushing: Make, folder: Path, archive: str, change
 @pytest.mark.slow
 @pytest.mark.parametrize("archive", ARCHIVES)
 async def test_a_vault_that_changes_is_mirrored(pushing: Make, folder: Path, archive: str) -> None:
-    """Two hundred changes; the documents are those of the folder, and its index that of a fresh push."""
-    await changed_and_compared(pushing, folder, archive, 200)
+    """After many changes the documents are those of the folder, and its index is that of a fresh push."""
+    await changed_and_compared(pushing, folder, archive, scaled(400))

@@ -15,6 +15,7 @@ from tests.ui.conftest import Site
 from memex.store.access import Role
 
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+OF_COLORS = ["color-contrast", "link-in-text-block"]  # the rules of WCAG that look at them
 CHROMIUM = shutil.which("chromium")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
@@ -99,8 +100,22 @@ def signed_in(
 
 def violations(page: Page, where: str) -> dict[str, Any]:
     """Return what axe finds, by place and rule."""
-    ran = Axe().run(page, options={"runOnly": {"type": "tag", "values": WCAG}})
+    options = {"runOnly": {"type": "tag", "values": WCAG}, "resultTypes": ["violations"]}
+    return _by_rule(Axe().run(page, options=options).response, where)
+
+
+def violations_in_both_themes(page: Page, where: str) -> dict[str, Any]:
+    """Return what axe finds on a page in the light theme, and what is of colors in the dark one as well."""
+    found = violations(page, where)
+    options = {"runOnly": {"type": "rule", "values": OF_COLORS}, "resultTypes": ["violations"]}
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    found |= _by_rule(page.evaluate("options => axe.run(options)", options), f"dark {where}")
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+def _by_rule(response: dict[str, Any], where: str) -> dict[str, Any]:
     return {
         f"{where}: {one['id']}": [node["html"][:200] for node in one["nodes"][:3]]
-        for one in ran.response["violations"]
+        for one in response["violations"]
     }

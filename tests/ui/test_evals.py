@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 from tests.service.evals.test_run_folder import HOSTILE, document, put
-from tests.ui.browser import NARROW, signed_in, violations
+from tests.ui.browser import NARROW, signed_in, violations_in_both_themes
 from tests.ui.conftest import Site
 
 from memex.service.evals.run_folder import RunFolder
@@ -128,12 +128,11 @@ def test_hostile_runs_stay_text(home: Site, in_browser: Callable[..., Any]) -> N
 
     def look(browser: Browser) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for theme in ("light", "dark"):
-            with signed_in(browser, home, role="admin", bound_to=None, theme=theme) as page:
-                for address in addresses:
-                    page.goto(address)
-                    page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
-                    found |= violations(page, f"{theme} {address}")
+        with signed_in(browser, home, role="admin", bound_to=None) as page:
+            for address in addresses:
+                page.goto(address)
+                page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
+                found |= violations_in_both_themes(page, address)
         with signed_in(browser, home, role="admin", bound_to=None, size=NARROW) as page:
             for address in (*addresses, "/ui/evals/compare?before=hostile-1&after=hostile-2"):
                 page.goto(address)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.ui.browser import NARROW, WIDE, signed_in, violations
+from tests.ui.browser import NARROW, WIDE, signed_in, violations_in_both_themes
 from tests.ui.conftest import Site
 from tests.ui.test_browser import ADDRESSES, ADMIN_ADDRESSES, leave_to_a_person, plant, share_a_project
 
@@ -114,52 +114,51 @@ def test_states_between_have_no_violation_of_wcag(site: Site, in_browser: Callab
 
     def look(browser: Browser) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for theme in ("light", "dark"):
-            with signed_in(browser, site, theme=theme) as page:
-                for address in WRONG_ADDRESSES:
-                    page.goto(address)
-                    found |= violations(page, f"{theme} {address[:60]}")
-                page.goto("/ui/memory")
-                page.keyboard.press("?")
-                page.get_by_role("heading", name="Keys").wait_for()
-                found |= violations(page, f"{theme} keys")
-                page.keyboard.press("Escape")
-                page.locator("details.account summary").click()
-                found |= violations(page, f"{theme} menu")
-                page.goto("/ui/memory?kind=tasks")
-                found |= violations(page, f"{theme} filters")
-                found |= conflict(page, site, theme)
-            with signed_in(browser, site, bound_to="nobody-yet", theme=theme) as page:
-                page.get_by_text("There is nothing here yet.").wait_for()
-                found |= violations(page, f"{theme} empty memory")
-                for address in ("/ui/review", "/ui/calls?tool=none", "/ui/search?query=zeppelin"):
-                    page.goto(address)
-                    found |= violations(page, f"{theme} empty {address}")
-                page.context.clear_cookies()
-                page.goto(f"/ui/sign-in/link/{site.link()}")
-                found |= violations(page, f"{theme} sign-in link")
-                page.goto("/ui/sign-in")
-                page.fill("#key", "mx_wrong")
-                page.get_by_role("button", name="Sign in").click()
-                found |= violations(page, f"{theme} wrong key")
+        with signed_in(browser, site) as page:
+            for address in WRONG_ADDRESSES:
+                page.goto(address)
+                found |= violations_in_both_themes(page, address[:60])
+            page.goto("/ui/memory")
+            page.keyboard.press("?")
+            page.get_by_role("heading", name="Keys").wait_for()
+            found |= violations_in_both_themes(page, "keys")
+            page.keyboard.press("Escape")
+            page.locator("details.account summary").click()
+            found |= violations_in_both_themes(page, "menu")
+            page.goto("/ui/memory?kind=tasks")
+            found |= violations_in_both_themes(page, "filters")
+            found |= conflict(page, site)
+        with signed_in(browser, site, bound_to="nobody-yet") as page:
+            page.get_by_text("There is nothing here yet.").wait_for()
+            found |= violations_in_both_themes(page, "empty memory")
+            for address in ("/ui/review", "/ui/calls?tool=none", "/ui/search?query=zeppelin"):
+                page.goto(address)
+                found |= violations_in_both_themes(page, f"empty {address}")
+            page.context.clear_cookies()
+            page.goto(f"/ui/sign-in/link/{site.link()}")
+            found |= violations_in_both_themes(page, "sign-in link")
+            page.goto("/ui/sign-in")
+            page.fill("#key", "mx_wrong")
+            page.get_by_role("button", name="Sign in").click()
+            found |= violations_in_both_themes(page, "wrong key")
         return found
 
     assert in_browser(look) == {}
 
 
-def conflict(page: Page, site: Site, theme: str) -> dict[str, Any]:
+def conflict(page: Page, site: Site) -> dict[str, Any]:
     """Look at the page of a conflict, and at a form that is kept because the session ended."""
     page.goto("/ui/memory/edit?path=user/kettle.md")
-    text = {"params": {"path": "user/kettle.md"}, "content": f"# Kettle\n\nOf copper, {theme}.\n"}
+    text = {"params": {"path": "user/kettle.md"}, "content": "# Kettle\n\nOf copper.\n"}
     site.api(bound_to="alice").put("/v1/file", headers={"If-Match": "*"}, **text)
     page.fill("#content", "# Kettle\n\nOf glass.\n")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Somebody else saved first").wait_for()
-    found = violations(page, f"{theme} conflict")
+    found = violations_in_both_themes(page, "conflict")
     page.context.clear_cookies()
     page.get_by_role("button", name="Save over").click()
     page.get_by_text("Nothing was changed yet").wait_for()
-    return found | violations(page, f"{theme} kept form")
+    return found | violations_in_both_themes(page, "kept form")
 
 
 @pytest.mark.slow
