@@ -22,6 +22,7 @@ from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
 from memex.store.text_pool import offload
 from memex.subagent.embedders.interface import Embedder, TokenEmbedder, embed_texts
 from memex.subagent.embedders.names import LOCAL_MODELS
+from memex.subagent.statements.places import STATEMENT_FILE_NAMES
 
 BATCH_CHUNKS = 64
 BATCH_STATEMENTS = 256
@@ -186,6 +187,8 @@ async def _embed_missing(
                 has_vectors=database.has_vectors,
             )
         if last is None:
+            if has_states:
+                await _embed_late_statements(database, embedder, scope)
             return EmbeddingProgress(sent, is_complete=True)
         after = last
         texts = await _texts(scope, files, texts)  # a long file is in several batches after each other
@@ -196,10 +199,8 @@ async def _embed_missing(
         wanted = {sha256: text for of_file in sent_of.values() for sha256, text in of_file.texts.items()}
         if wanted:
             revisions = [revision for revision, of_file in sent_of.items() if of_file.texts]
-            await _embed(database, embedder, scope, wanted, revisions)
-            if has_states:
-                statements = [of_file.statements for of_file in sent_of.values()]
-                await _embed_statements(database, embedder, scope, statements)
+            statements = [of_file.statements for of_file in sent_of.values()] if has_states else []
+            await _embed(database, embedder, scope, wanted, revisions, statements)
             sent += len(wanted)
             on_texts(len(wanted))
     return EmbeddingProgress(sent, is_complete=False)
@@ -244,27 +245,66 @@ async def _texts(
     return found
 
 
-async def _embed_statements(
+async def _embed_late_statements(database: Database, embedder: Embedder, scope: EmbeddingStart) -> None:
+    """Store the states of statements whose passages were embedded before they stood in a file of statements."""
+    after = 0
+    texts: dict[tuple[int, int], FileTexts] = {}
+    while True:
+        async with database.maintenance() as connection:
+            files, last = await statement_states.missing(
+                connection,
+                scope.scope_id,
+                embedder.name,
+                STATEMENT_FILE_NAMES,
+                after=after,
+                limit=BATCH_CHUNKS,
+            )
+        if last is None:
+            return
+        after = last
+        texts = await _texts(scope, files, texts)
+        made = await _statement_signs(
+            database,
+            embedder,
+            scope,
+            [texts[file.file_id, file.version].of(file.sha256s).statements for file in files],
+        )
+        async with database.maintenance() as connection:
+            await made.add(connection, scope.scope_id, embedder.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _StatementSigns:
+    """The digest of each statement, that of its passage, and its signs; `width` is the dimensions of a state."""
+
+    rows: Sequence[tuple[bytes, bytes, bytes]]
+    width: int
+
+    async def add(self, connection: Connection, scope_id: int, model: str) -> None:
+        """Store them."""
+        if self.rows:
+            await statement_states.add(connection, scope_id, model, self.width, self.rows)
+
+
+async def _statement_signs(
     database: Database,
     embedder: Embedder,
     scope: EmbeddingStart,
     of_files: Iterable[Mapping[bytes, Mapping[bytes, str]]],
-) -> None:
-    """Store the states of the statements in texts; of one that stands there already they are not made again.
-
-    The texts themselves were sent to the embedder before, and that is in the log.
-    """
+) -> _StatementSigns:
+    """Return the states of the statements in texts; those that the scope has already are not made again."""
     places = [
         (statement, sha256, text)
         for of_file in of_files
         for sha256, statements in of_file.items()
         for statement, text in statements.items()
     ]
+    width = embedder.dimensions or 0
+    rows: list[tuple[bytes, bytes, bytes]] = []
     for start in range(0, len(places), BATCH_STATEMENTS):
         batch = places[start : start + BATCH_STATEMENTS]
         texts = {statement: text for statement, _, text in batch}
         async with database.maintenance() as connection:
-            width = embedder.dimensions or 0
             signs = await statement_states.read(
                 connection, [scope.scope_id], embedder.name, width, texts.keys()
             )
@@ -275,9 +315,8 @@ async def _embed_statements(
                 if one.states is not None:
                     signs[statement] = late_interaction.pack_signs(one.states)
                     width = one.states.shape[1]
-        rows = [(one, sha256, signs[one]) for one, sha256, _ in batch if one in signs]
-        async with database.maintenance() as connection:
-            await statement_states.add(connection, scope.scope_id, embedder.name, width, rows)
+        rows += [(one, sha256, signs[one]) for one, sha256, _ in batch if one in signs]
+    return _StatementSigns(rows, width)
 
 
 async def _embed(
@@ -286,8 +325,13 @@ async def _embed(
     scope: EmbeddingStart,
     texts: dict[bytes, str],
     revisions: Sequence[str],
+    of_files: Sequence[Mapping[bytes, Mapping[bytes, str]]] = (),
 ) -> None:
-    """Store the vectors of texts, and in the same transaction which revisions the embedder saw parts of."""
+    """Store the vectors of texts, and in the same transaction which revisions the embedder saw parts of.
+
+    The states of the statements in the texts, which `of_files` has, are stored in that transaction too: a text that
+    has a vector is not looked at again.
+    """
     if embedder.name not in LOCAL_MODELS.values():  # to which no text leaves the machine
         _log.info(
             "texts_sent_to_embedder",
@@ -313,6 +357,7 @@ async def _embed(
 
     try:
         made = await embed_texts(embedder, list(texts.values()))
+        statements = await _statement_signs(database, embedder, scope, of_files)
     except BaseException as error:  # also of one that was called off: the texts may have been seen
         with suppress(MemexError):
             async with database.maintenance() as connection:
@@ -330,6 +375,7 @@ async def _embed(
             signs = [(sha256, late_interaction.pack_signs(of_text)) for sha256, of_text in states.items()]
             width = next(iter(states.values())).shape[1]
             await token_states.add(connection, scope.scope_id, embedder.name, width, signs)
+        await statements.add(connection, scope.scope_id, embedder.name)
 
 
 async def _trim(database: Database, scope_id: int) -> None:

@@ -84,9 +84,20 @@ def _described(step: Document) -> tuple[str, str, list[str], list[str]]:
             files = list(step["files"][:SHOWN_BELOW])
             verb = step["tool"].removeprefix("memory_")
             return verb, _count(step["files"], "file"), _with_more(files, step["files"]), []
+        case "compare":
+            return "compare", _described_comparison(step), [], []
         case "model":
             return "model", _described_model(step), list(_model_below(step)), list(step["shown"])
     return step["tool"], cut(json.dumps(step["asked"], ensure_ascii=False)), [], []
+
+
+def _described_comparison(step: Document) -> str:
+    statements = f"{step['statements']:,} statement{'' if step['statements'] == 1 else 's'}"
+    if not step["compared"]:
+        return f"{statements} in meaning: none was embedded yet"
+    missing = step["statements"] - step["compared"]
+    beside = f", {missing:,} not embedded" if missing else ""
+    return f"{statements} in meaning: best similarity {step['best']:.2f}{beside}"
 
 
 def _described_model(step: Document) -> str:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memex.store.access import Access
-from memex.store.database import Connection, batch
+from memex.store.database import Connection, batch, rows
 from memex.store.records import QueryVector
 from memex.store.search.hybrid import late_interaction
+from memex.store.search.vectors import UnembeddedFile
 from memex.store.sql import sql
 
 SIMILARITY_SCALE = 10_000  # what a MaxSim of 1 is: the log keeps whole numbers
@@ -117,6 +118,44 @@ async def add(
             "signs": [packed for _, _, packed in signs],
         },
     )
+
+
+async def missing(
+    connection: Connection, scope_id: int, model: str, names: Sequence[str], *, after: int, limit: int
+) -> tuple[list[UnembeddedFile], int | None]:
+    """Return files with texts that have token states, but no statement with states; see `vectors.missing`.
+
+    Args:
+        connection: in maintenance.
+        scope_id: the scope.
+        model: the name of the embedder.
+        names: the series of the files of statements, such as `notes`.
+        after: the chunk that the last call came to; 0 at first.
+        limit: the number of chunks.
+
+    Returns:
+        The files with the digests of those texts, and the last chunk that was looked at; None when there was none.
+    """
+    found = await rows(
+        connection,
+        "tokens/statement_missing",
+        scope_id=scope_id,
+        model=model,
+        names=list(names),
+        after=after,
+        limit=limit,
+    )
+    files = [
+        UnembeddedFile(
+            record["file_id"],
+            record["version"],
+            record["path"],
+            record["content"],
+            frozenset(map(bytes, record["sha256s"])),
+        )
+        for record in found
+    ]
+    return files, max((record["last_chunk_id"] for record in found), default=None)
 
 
 async def trim(connection: Connection, scope_id: int) -> bool:

@@ -5,6 +5,7 @@ search compares meaning, the statements that it found and those of the files tha
 question piece by piece, each by itself.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,8 +53,11 @@ async def compare_statements(
     """
     digests: dict[Reference, bytes] = {}
     places: dict[Reference, tuple[FileStatements, int]] = {}
+    files = list(files)
+    by_path = {(file.reference.path, file.reference.version): file for file in files}
     for unit in units[:MAX_COMPARED]:
-        digests[unit.reference] = _digest_of(unit)
+        reference = unit.reference
+        digests[reference] = _digest_of(unit, by_path.get((reference.path, reference.version)))
     for file in files:
         for place, digest in enumerate(file.bullets.digests):
             if len(digests) == MAX_COMPARED:
@@ -77,6 +81,16 @@ async def compare_statements(
     return ComparedStatements([*units, *added], similar)
 
 
-def _digest_of(unit: StatementUnit) -> bytes:
+def _digest_of(unit: StatementUnit, file: FileStatements | None) -> bytes:
+    """Return the digest of a statement as it was embedded: with the heading in its file, where that is known.
+
+    The heading of a passage lacks markup and is cut short, so it serves only where the heading is plain.
+    """
+    span = unit.reference.span
+    if file is not None:
+        bullets = file.bullets.bullets
+        place = bisect_left(bullets, span, key=lambda bullet: bullet.span)
+        if place < len(bullets) and bullets[place].span == span:
+            return file.bullets.digests[place]
     heading = unit.candidate.heading
     return text_digest(embedded_text(heading[-1] if heading else "", unit.candidate.text))

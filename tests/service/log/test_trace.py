@@ -340,6 +340,22 @@ def test_a_row_of_an_older_version_is_told_as_far_as_it_goes() -> None:
     assert any("memory_dream" in line for line in lines)
 
 
+def test_a_comparison_tells_how_many_statements_had_states() -> None:
+    """And how near the best is; values that cannot be read do not count."""
+    told = []
+    for similar in ([2713, None, 1323], [None], "none", ["x", 2.5]):
+        asked = {"query": "tea", "statements": 3}
+        inner = operation("memory_compare", request=asked, response={"similar": similar}, ordinal=1)
+        call = operation("memory_context", inner=(inner,))
+        lines = lines_of(render_operation(call, build_trace(call)))
+        told += [line.partition(" ms ")[2] for line in lines if line.startswith("compare ")]
+
+    assert told == [
+        "3 statements in meaning → best similarity 0.27, 1 not embedded",
+        *["3 statements in meaning → none was embedded yet"] * 3,
+    ]
+
+
 def test_a_long_query_is_told_where_it_is_the_callers() -> None:
     """The log has it once, in the call; the search inside names its digest."""
     query = "tea " * 100

@@ -1,5 +1,6 @@
 """Statements are embedded one by one, and a context holds those that answer in other words."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -7,8 +8,10 @@ from tests.conftest import CallerOf
 from tests.kit.word_embedder import WordEmbedder
 
 from memex.call_context import CallContext
+from memex.errors import ModelUnavailable
 from memex.service.chunk_embedding import backfill
 from memex.service.log.replay.requests import replay_call
+from memex.service.log.trace_steps import CompareStep
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -16,6 +19,8 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.search.hybrid import statement_states, token_states
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.candidates.meaning import SINCE_VERSION
+from memex.subagent.embedders.interface import EmbeddedText, InputType
+from memex.ui.call_story import story_of
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 TOLD = (
@@ -117,6 +122,73 @@ async def test_a_statement_is_embedded_once(told: Told) -> None:
     statements = [text for text in told.embedder.embedded if "ferryman" in text and "lighthouse" not in text]
     assert [told.embedder.embedded[text] for text in statements if "\n" not in text] == [1]
     assert await told.count() == len(TOLD) + 1
+
+
+async def test_statements_of_a_file_that_is_moved_are_embedded(told: Told) -> None:
+    """Its passages were embedded before, when nothing said that they hold statements."""
+    path = "user/old/notes-7.md"
+    written = {"path": path, "content": "# Notes\n\nProse.\n\n- The oars are of ash. (2026-05-04)\n"}
+    await told.service.execute(told.caller, "memory_write", written)
+    await backfill(told.service.database, told.embedder)
+    before = await told.count()
+    await told.service.execute(told.caller, "memory_move", {"path": path, "to": "user/notes-7.md"})
+    await backfill(told.service.database, told.embedder)
+
+    assert await told.count() == before + 1
+
+
+async def test_a_job_that_ends_amid_statements_is_made_up_for(told: Told) -> None:
+    """A passage has states when its statements have theirs, never before."""
+
+    class Failing(WordEmbedder):
+        async def embed_tokens(
+            self, texts: Sequence[str], kind: InputType = "document"
+        ) -> list[EmbeddedText]:
+            if not any("\n" in text for text in texts):  # single statements
+                raise ModelUnavailable("The embedder is away.", reason="timeout")
+            return await super().embed_tokens(texts, kind)
+
+    before = await told.count()
+    await told.service.execute(told.caller, "memory_remember", {"text": "The winch needs grease."}, now=NOW)
+    with pytest.raises(ModelUnavailable):
+        await backfill(told.service.database, Failing())
+    await backfill(told.service.database, told.embedder)
+
+    assert await told.count() == before + 1
+
+
+async def test_any_heading_may_stand_above_a_statement(told: Told) -> None:
+    """A passage has its heading without markup and cut short; the statement is still known by its states."""
+    for place, heading in enumerate(("**Sea** `x`", "Two  spaces", "long heading " * 40)):
+        lines = "".join(f"- The rope number {line} is new. (2026-05-04)\n" for line in range(60))
+        content = f"# Notes\n\n## {heading}\n\n{lines}"
+        await told.service.execute(
+            told.caller, "memory_write", {"path": f"user/notes-{place + 2}.md", "content": content}
+        )
+    await backfill(told.service.database, told.embedder)
+    asked = {"query": "Which rope is number 7?", "budget": 200}
+
+    await told.service.execute(told.caller, "memory_context", asked, tool_call_id="ropes")
+
+    [attempt] = await told.service.operation(told.caller, "ropes")
+    [compared] = [one for one in attempt.inner if one.tool == "memory_compare"]
+    assert compared.response is not None
+    assert len(compared.response["similar"]) > 60
+    assert None not in compared.response["similar"]
+
+
+async def test_the_story_of_a_call_tells_of_the_comparison(told: Told) -> None:
+    """How many statements were compared, and how near the best is."""
+    await told.service.execute(told.caller, "memory_context", ASKED, tool_call_id="told")
+    [attempt] = await told.service.operation(told.caller, "told")
+    assert attempt.trace is not None
+    [step] = [one for one in attempt.trace.steps if isinstance(one, CompareStep)]
+    [on_page] = [one for one in story_of(attempt.trace.model_dump(mode="json"), 10) if one.verb == "compare"]
+
+    assert (step.query, step.statements, step.compared) == (ASKED["query"], len(TOLD), len(TOLD))
+    assert step.best is not None
+    assert 0.1 < step.best <= 1
+    assert on_page.summary == f"5 statements in meaning: best similarity {step.best:.2f}"
 
 
 async def test_states_go_with_their_statements(told: Told) -> None:

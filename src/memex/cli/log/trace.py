@@ -86,6 +86,15 @@ def _files(step: Document) -> tuple[str, str, list[Branch]]:
     return step["tool"].removeprefix("memory_"), *_listed(step["files"], "file", SHOWN_SPANS)
 
 
+def _compare(step: Document) -> tuple[str, str, list[Branch]]:
+    statements = format_count(step["statements"], "statement")
+    if not step["compared"]:
+        return "compare", f"{statements} in meaning → none was embedded yet", []
+    missing = step["statements"] - step["compared"]
+    beside = f", {missing:,} not embedded" if missing else ""
+    return "compare", f"{statements} in meaning → best similarity {step['best']:.2f}{beside}", []
+
+
 def _model(step: Document) -> tuple[str, str, list[Branch]]:
     about = "~" if step["is_estimated"] else ""
     tokens = f"{about}{step['input_tokens']:,} + {step['output_tokens']:,} tokens"
@@ -113,6 +122,7 @@ _STEP_RENDERERS = {
     "read": _read,
     "links": _links,
     "files": _files,
+    "compare": _compare,
     "model": _model,
     "other": _other,
 }

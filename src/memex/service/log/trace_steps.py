@@ -9,6 +9,7 @@ from memex.service.included.sections import OPERATION
 from memex.service.tools.tool import ResultPart
 from memex.store.log.call import digest
 from memex.store.records import Operation
+from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
 
 MAX_MODEL_TEXT_CHARS = 1_000  # of a model's words
 
@@ -80,6 +81,20 @@ class FilesStep(_Step):
     files: list[str]
 
 
+class CompareStep(_Step):
+    """Statements that were compared with the question in meaning.
+
+    `compared` counts those that the embedder had seen, and `best` is the similarity of the nearest, at most 1; null
+    where none was compared.
+    """
+
+    kind: Literal["compare"] = "compare"
+    query: str | None
+    statements: int
+    compared: int
+    best: float | None
+
+
 class ToolCallMade(ResultPart):
     """A tool that a model called, with the arguments as it wrote them."""
 
@@ -119,7 +134,8 @@ class OtherStep(_Step):
 
 
 Step = Annotated[
-    FindStep | ReadStep | LinksStep | FilesStep | ModelStep | OtherStep, Field(discriminator="kind")
+    FindStep | ReadStep | LinksStep | FilesStep | CompareStep | ModelStep | OtherStep,
+    Field(discriminator="kind"),
 ]
 
 
@@ -159,9 +175,22 @@ def read_step(one: Operation, call: Operation) -> Step:
             )
         case kind if kind in FILE_LISTS:
             return FilesStep(**common, files=to_texts(response.get("files", response.get("revisions"))))
+        case "memory_compare":
+            return _compare_step(one, response, common, call)
         case "model_request":
             return _model_step(one, response, common)
     return OtherStep(**common, asked=one.request)
+
+
+def _compare_step(one: Operation, response: LogValue, common: dict[str, Any], call: Operation) -> CompareStep:
+    similar = [value for value in to_items(response.get("similar")) if isinstance(value, int)]
+    return CompareStep(
+        **common,
+        query=_query(one.request.get("query"), call),
+        statements=to_number(one.request.get("statements")),
+        compared=len(similar),
+        best=max(similar) / SIMILARITY_SCALE if similar else None,
+    )
 
 
 def _model_step(one: Operation, response: LogValue, common: dict[str, Any]) -> ModelStep:
