@@ -18,7 +18,8 @@ from memex.subagent.context.statements import StatementUnit, embedded_text, spli
 from memex.subagent.memory_tools import MemoryTools
 
 SINCE_VERSION = 8  # of the planner
-MAX_COMPARED = 400  # statements: those that were found, and then those of the files that changed last
+# Statements: those that were found, and then those of the files that changed last, of each file the newest first.
+MAX_COMPARED = 400
 MAX_ADDED = 40  # statements, the most similar, beside those that were found otherwise
 
 
@@ -59,12 +60,12 @@ async def compare_statements(
         reference = unit.reference
         digests[reference] = _digest_of(unit, by_path.get((reference.path, reference.version)))
     for file in files:
-        for place, digest in enumerate(file.bullets.digests):
+        for place in file.bullets.newest_first:
             if len(digests) == MAX_COMPARED:
                 break
             reference = file.reference_of(place)
             places[reference] = file, place
-            digests.setdefault(reference, digest)
+            digests.setdefault(reference, file.bullets.digests[place])
     if not digests:
         return ComparedStatements(units, {})
     found = await tools.similarities(question, list(digests.values()))

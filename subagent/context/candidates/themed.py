@@ -51,11 +51,13 @@ class ThemedBullets:
         bullets: the statements.
         by_theme: for each theme the places of the statements that mean it, each with what the theme counts there.
         digests: of the text by which each statement is embedded.
+        newest_first: the places of the statements, those of the last day first, and of a day the last in the file.
     """
 
     bullets: tuple[DatedBullet, ...]
     by_theme: Mapping[int, Sequence[tuple[int, int]]]
     digests: tuple[bytes, ...]
+    newest_first: tuple[int, ...]
 
     def nearest(self, asked: ThemeVector) -> list[tuple[int, int]]:
         """Return the places of the statements that are near to a question, each with what both have in common.
@@ -154,7 +156,8 @@ def _read_bullets(content: str) -> ThemedBullets:
         for theme, count in statement_themes(parse_bullet(content[slice(*bullet.span)])):
             by_theme[theme].append((place, count))
     digests = (text_digest(embedded_text(one.title, content[slice(*one.span)])) for one in bullets)
-    return ThemedBullets(bullets, dict(by_theme), tuple(digests))
+    newest_first = sorted(range(len(bullets)), key=lambda place: (bullets[place].day, place), reverse=True)
+    return ThemedBullets(bullets, dict(by_theme), tuple(digests), tuple(newest_first))
 
 
 _known_bullets = TextCache(_read_bullets, max_chars=MAX_KEPT_CHARS)  # files that did not change are read once

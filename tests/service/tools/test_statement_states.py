@@ -18,7 +18,7 @@ from memex.store.database import Database
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.hybrid import statement_states, token_states
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.context.candidates.meaning import SINCE_VERSION
+from memex.subagent.context.candidates.meaning import MAX_COMPARED, SINCE_VERSION
 from memex.subagent.embedders.interface import EmbeddedText, InputType
 from memex.ui.call_story import story_of
 
@@ -175,6 +175,19 @@ async def test_any_heading_may_stand_above_a_statement(told: Told) -> None:
     assert compared.response is not None
     assert len(compared.response["similar"]) > 60
     assert None not in compared.response["similar"]
+
+
+async def test_of_a_long_file_the_newest_statements_are_compared(told: Told) -> None:
+    """A file holds more statements than are compared, and what was said last stands at its end."""
+    lines = "".join(f"- Rope {line} is new. (2026-05-03)\n" for line in range(MAX_COMPARED))
+    content = f"# Notes\n\n## Notes\n\n{lines}- The pilot is Henrik. (2026-05-04)\n"
+    await told.service.execute(told.caller, "memory_write", {"path": "user/notes-2.md", "content": content})
+    await backfill(told.service.database, told.embedder)
+
+    asked = {"query": "pilotx henrikk", "budget": 200}
+    found = await told.service.execute(told.caller, "memory_context", asked)
+
+    assert "Henrik" in found["context"]
 
 
 async def test_the_story_of_a_call_tells_of_the_comparison(told: Told) -> None:
