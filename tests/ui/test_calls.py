@@ -1,12 +1,16 @@
 """The pages of calls over HTTP: filters, whose calls they show, and the live stream."""
 
+import re
 import threading
 from collections.abc import Callable
+from html import unescape
 
 import httpx2
 import pytest
 from tests.ui.conftest import Site, Visitor
 
+from memex.service.chunk_embedding import backfill
+from memex.subagent.embedders.hashed import HashEmbedder
 from memex.ui import live_calls
 
 OPENED = "retry: 1000"
@@ -45,6 +49,25 @@ def test_the_list_shows_ones_own_calls_and_an_admin_everybodys(site: Site) -> No
     assert alice.get("/ui/calls", params={"since": "tomorrow"}).status_code == 422
     assert alice.get("/ui/calls", params={"cursor": "WyIyMDI2IiwxXQ"}).status_code == 422
     assert "No call matches." in alice.get("/ui/calls", params={"until": "2001-01-01T00:00"}).text
+
+
+def test_the_list_shows_what_was_embedded(site: Site) -> None:
+    """Nobody asked for it, so its row names neither an actor nor a key."""
+    assert (
+        site.api(bound_to="alice").put("/v1/file", params={"path": "user/tea.md"}, content="Tea.").is_success
+    )
+    assert site.served.service is not None
+    site.served.run(backfill(site.served.service.database, HashEmbedder(16)))
+    visitor = site.visitor(bound_to="alice")
+
+    listed = visitor.get("/ui/calls")
+    address = re.search(r'href="(/ui/calls/call[^"]*id=embed_[^"]*)"', listed.text)
+
+    assert listed.status_code == 200
+    assert address is not None
+    shown = visitor.get(unescape(address[1]))
+    assert shown.status_code == 200
+    assert "<dt>By</dt><dd><bdi>system</bdi></dd>" in shown.text
 
 
 def test_a_stream_tells_of_new_calls_and_ends_with_its_session(site: Site) -> None:
