@@ -75,7 +75,17 @@ async def _answer(bench: Bench, caller: Caller, tool: str, query: str, into: lis
         answer = await bench.service.execute(caller, tool, {"query": query})
     except MemexError as error:
         raise RuntimeError(f"{tool} of {query!r} failed: {error.message}") from error
-    into.append({name: value for name, value in answer.items() if name not in ("tool_call_id", "state")})
+    into.append(_of_the_memory(answer))
+
+
+def _of_the_memory(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer without what is of the call, and without when the files of one memory were written."""
+    kept = {name: value for name, value in answer.items() if name not in ("tool_call_id", "state")}
+    if "hits" in kept:
+        kept["hits"] = [
+            {name: value for name, value in hit.items() if name != "updated_at"} for hit in kept["hits"]
+        ]
+    return kept
 
 
 async def _message_count(bench: Bench) -> int:

@@ -394,7 +394,7 @@ def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: 
     assert embedding.plain("thread", "@2", *user) == embedding.plain("thread", second, *user)
     assert embedding.plain("similar", "@1", "--format", "ids", *user) == f"{second}\n"
     assert "has no result 7" in embedding.run("thread", "@7", *user).err
-    assert "No list" in embedding.run("thread", "@1", "--user", "ingest-nobody").err
+    assert "Nobody has searched" in embedding.run("thread", "@1", "--user", "ingest-nobody").err
     assert embedding.plain("similar", first, "--format", "ids", *user) == f"{second}\n"
     assert "names no message" in embedding.run("similar", first.partition("#")[0], *user).err
 

@@ -14,8 +14,8 @@ from memex.evals.bench.felt.section import STATES, measure_scene
 from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.retrieval.datasets import VARIABLE
 
-NOTES = 30
-CALLS = 4
+NOTES = 12
+CALLS = 2
 
 
 @pytest.fixture
