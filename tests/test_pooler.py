@@ -28,7 +28,7 @@ from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal, resolve
 from memex.store.pooler import PoolerSetting
-from memex.store.search import vectors
+from memex.store.search.hybrid import vector_indexes
 from memex.wiring import running_service
 
 USERS = ("ada", "bo", "cleo", "dov", "eli", "fay")
@@ -145,7 +145,9 @@ async def test_vectors_work(server: Server) -> None:
                 await service.execute(alice, "memory_write", file)
             await until(service.database, "select count(*) = 8 from embedding")
             assert service.embedder is not None
-            built = await vectors.build_indexes(service.database, service.embedder.name, from_vectors=1)
+            built = await vector_indexes.build_indexes(
+                service.database, service.embedder.name, from_vectors=1
+            )
             found = await service.execute(alice, "memory_find", {"query": "kettle 3", "mode": "hybrid"})
 
     assert built == 1

@@ -12,6 +12,7 @@ from memex.store.conversations.indexing import indexed_text
 from memex.store.database import Connection, row, rows
 from memex.store.records import QueryVector
 from memex.store.search import vectors
+from memex.store.search.hybrid import vector_indexes
 
 NEAR_CHUNKS = 200  # the nearest that are blended with those that words find
 
@@ -137,10 +138,10 @@ async def nearest_messages(
     }
     indexed = set()
     if not filters.are_set:
-        indexed = await vectors.indexed_scopes(connection, [scope], vector.model, dimensions)
+        indexed = await vector_indexes.indexed_scopes(connection, [scope], vector.model, dimensions)
     if indexed:
-        await vectors.settle_index(connection, limit)
-        statement = vectors.index_statement(
+        await vector_indexes.settle_index(connection, limit)
+        statement = vector_indexes.index_statement(
             "conversations/vector_near_hnsw", scope.scope_id, vector.model, dimensions
         )
         found = await (await connection.execute(statement, parameters)).fetchall()

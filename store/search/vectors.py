@@ -7,13 +7,9 @@ to be embedded is found by comparing chunks with vectors, so whatever was lost o
 import hashlib
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-
-import psycopg
-from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from memex.store import markdown
 from memex.store.access import Scope
@@ -22,22 +18,15 @@ from memex.store.markdown import tag_key
 from memex.store.paths import Prefix
 from memex.store.records import Span
 from memex.store.search import chunks
+from memex.store.search.hybrid import vector_indexes
 from memex.store.search.lexical import AddedChunk
 from memex.store.sql import sql
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-# Above so many vectors in one scope an approximate index is worth its memory: measuring all of them takes 43 ms
-# then, and twice as long for twice as many (384 dimensions, one core).
-LARGE_SCOPE = 50_000
-# That an approximate search looks at, at least. Over 100,000 vectors in 1,000 clusters it found what measuring all
-# found, in a seventh of the time; the index took 50 s to build and 112 MB.
-CANDIDATES = 200
-MAX_CANDIDATES = 1_000  # pgvector's own limit
 SORTED_TEXTS = 2  # for each chunk that is asked for
 TRIMMED_AT_ONCE = 5_000
-BUILD_MEMORY = "256MB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +151,13 @@ async def nearest(
         "limit": limit,
     }
     is_filtered = bool(parameters["prefix"] or parameters["tags"])
-    approximate = set() if is_filtered else await indexed_scopes(connection, scopes, model, len(vector))
+    approximate = (
+        set() if is_filtered else await vector_indexes.indexed_scopes(connection, scopes, model, len(vector))
+    )
     exact = [scope for scope in scopes if scope.scope_id not in approximate]
     read = await _measure_all(connection, exact, parameters, is_filtered=is_filtered)
     if approximate:
-        await settle_index(connection, limit)
+        await vector_indexes.settle_index(connection, limit)
         read += [
             (scope, await _near_hnsw(connection, scope.scope_id, parameters))
             for scope in scopes
@@ -377,7 +368,7 @@ async def job_status(connection: Connection, task: str) -> dict[str, int]:
 
 async def drop(database: Database, model: str) -> int:
     """Remove every vector of a model, with its indexes, and return how many there were."""
-    await drop_indexes(database, model)
+    await vector_indexes.drop_indexes(database, model)
     dropped = 0
     while True:
         async with database.maintenance() as connection:
@@ -388,76 +379,6 @@ async def drop(database: Database, model: str) -> int:
         dropped += cursor.rowcount
         if cursor.rowcount < TRIMMED_AT_ONCE:
             return dropped
-
-
-async def build_indexes(database: Database, model: str, *, from_vectors: int = LARGE_SCOPE) -> int:
-    """Make the approximate index of each scope that has at least so many vectors, and return how many were made.
-
-    Others read and write meanwhile.
-    """
-    async with database.maintenance() as connection:
-        large = await rows(connection, "vectors/embedding_large", model=model, vectors=from_vectors)
-        there = {
-            record["scope_id"] for record in await rows(connection, "vectors/embedding_hnsw_all", model=model)
-        }
-    wanted = [record for record in large if record["scope_id"] not in there]
-    for record in wanted:
-        scope_id, dimensions = record["scope_id"], record["dimensions"]
-        async with database.connection() as connection:
-            if (
-                not database.is_pooled
-            ):  # the session is not ours there: the index is built with the server's memory
-                await connection.execute(f"set maintenance_work_mem = '{BUILD_MEMORY}'".encode())
-            try:
-                # One that was left unfinished is there, and of no use.
-                await connection.execute(
-                    index_statement("vectors/embedding_hnsw_drop", scope_id, model, dimensions)
-                )
-                await connection.execute(
-                    index_statement("vectors/embedding_hnsw_build", scope_id, model, dimensions)
-                )
-            finally:
-                if not database.is_pooled:
-                    with suppress(psycopg.Error):
-                        await connection.execute("reset maintenance_work_mem")
-        async with database.maintenance() as connection:
-            await connection.execute(
-                sql("vectors/embedding_hnsw_set"),
-                {"scope_id": scope_id, "model": model, "dimensions": dimensions},
-            )
-    return len(wanted)
-
-
-async def drop_indexes(database: Database, model: str) -> None:
-    """Take the approximate indexes of a model away."""
-    async with database.maintenance() as connection:
-        there = await rows(connection, "vectors/embedding_hnsw_all", model=model)
-    for record in there:
-        async with database.maintenance() as connection:
-            await connection.execute(
-                sql("vectors/embedding_hnsw_unset"), {"scope_id": record["scope_id"], "model": model}
-            )
-        async with database.connection() as connection:
-            await connection.execute(
-                index_statement(
-                    "vectors/embedding_hnsw_drop", record["scope_id"], model, record["dimensions"]
-                )
-            )
-
-
-async def settle_index(connection: Connection, limit: int) -> None:
-    """Have a search of an approximate index in this transaction look at enough vectors for `limit` results."""
-    candidates = min(max(CANDIDATES, 2 * limit), MAX_CANDIDATES)
-    await rows(connection, "vectors/embedding_hnsw_settle", candidates=candidates)
-
-
-async def indexed_scopes(
-    connection: Connection, scopes: Sequence[Scope], model: str, dimensions: int
-) -> set[int]:
-    """Return those of the scopes that have an approximate index."""
-    scope_ids = [scope.scope_id for scope in scopes]
-    found = await rows(connection, "vectors/embedding_hnsw_list", scope_ids=scope_ids, model=model)
-    return {record["scope_id"] for record in found if record["dimensions"] == dimensions}
 
 
 async def _measure_all(
@@ -493,22 +414,11 @@ def _is_short(records: Rows, limit: int, bound: int) -> bool:
 
 
 async def _near_hnsw(connection: Connection, scope_id: int, parameters: dict[str, Any]) -> Rows:
-    statement = index_statement(
+    statement = vector_indexes.index_statement(
         "vectors/embedding_near_hnsw", scope_id, parameters["model"], parameters["dimensions"]
     )
     cursor = await connection.execute(statement, parameters)
     return await cursor.fetchall()
-
-
-def index_statement(name: str, scope_id: int, model: str, dimensions: int) -> Composed:
-    """Return a statement on the index of one scope and model: what stands in its condition cannot be passed."""
-    digest = hashlib.sha256(model.encode()).hexdigest()[:12]
-    return SQL(sql(name).decode()).format(
-        index=Identifier(f"embedding_hnsw_{scope_id}_{digest}"),
-        scope_id=Literal(scope_id),
-        model=Literal(model),
-        dimensions=Literal(dimensions),
-    )
 
 
 def near_chunk(

@@ -18,6 +18,7 @@ from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.records import NewConversation, NewMessage, SourceName
 from memex.store.database import Database
 from memex.store.search import vectors
+from memex.store.search.hybrid import vector_indexes
 from memex.store.upkeep import reindex
 from memex.subagent.embedders.interface import InputType
 
@@ -202,7 +203,7 @@ async def test_the_index_of_a_large_scope_finds_the_same(
     await embed_scope(both.database, embedder, scope_id)
     exact = await find(both, alice, "sail the queue", mode="vectors")
 
-    assert await vectors.build_indexes(both.database, embedder.name, from_vectors=1) == 1
+    assert await vector_indexes.build_indexes(both.database, embedder.name, from_vectors=1) == 1
 
     near = await find(both, alice, "sail the queue", mode="vectors")
     assert [hit.reference for hit in near.hits] == [hit.reference for hit in exact.hits]

@@ -14,7 +14,7 @@ from memex.evals.bench.workbench import Bench, Timings, console, new_table
 from memex.service.chunk_embedding import embed_scope
 from memex.service.conversations import finding
 from memex.service.service import Caller, Service
-from memex.store.search import vectors
+from memex.store.search.hybrid import vector_indexes
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import Embedder
 
@@ -47,7 +47,7 @@ async def bench_message_vectors(bench: Bench, *, messages: int, rounds: int) -> 
     await bench.vacuum()
     exact, nearest = await _search(embedded, caller, queries, rounds)
     began = time.perf_counter()
-    await vectors.build_indexes(database, model.name, from_vectors=messages // 2)
+    await vector_indexes.build_indexes(database, model.name, from_vectors=messages // 2)
     build_s = time.perf_counter() - began
     approximate, found = await _search(embedded, caller, queries, rounds)
     recall = sum(len(one & other) for one, other in zip(nearest, found, strict=True)) / (
@@ -59,7 +59,7 @@ async def bench_message_vectors(bench: Bench, *, messages: int, rounds: int) -> 
     console.print(
         table,
         f"the index was built in {build_s:.0f} s and finds {recall:.3f} of the nearest {SHOWN}; it is built from "
-        f"{vectors.LARGE_SCOPE:,} vectors on\n",
+        f"{vector_indexes.LARGE_SCOPE:,} vectors on\n",
     )
 
 

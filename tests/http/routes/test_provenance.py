@@ -50,7 +50,15 @@ def test_the_story_is_documented_with_its_kinds_of_steps(alice: Client) -> None:
     schemas = alice.get("/openapi.json").json()["components"]["schemas"]
 
     steps = schemas["Trace"]["properties"]["steps"]["items"]
-    assert set(steps["discriminator"]["mapping"]) == {"find", "read", "links", "files", "model", "other"}
+    assert set(steps["discriminator"]["mapping"]) == {
+        "find",
+        "compare",
+        "read",
+        "links",
+        "files",
+        "model",
+        "other",
+    }
     assert {"memory_ms", "model_ms", "usd"} <= set(schemas["Totals"]["properties"])
     assert "BlameResult" in schemas
     assert "CallsThatSaw" in schemas

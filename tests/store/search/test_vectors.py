@@ -17,6 +17,7 @@ from memex.store.database import Connection, rows
 from memex.store.identity import tenants
 from memex.store.paths import Prefix
 from memex.store.search import vectors
+from memex.store.search.hybrid import vector_indexes
 from memex.store.search.vectors import NearChunk
 from memex.store.sql import sql
 from memex.subagent.embedders.hashed import HashEmbedder
@@ -277,11 +278,13 @@ async def test_a_large_scope_is_searched_by_its_own_index(
 
     async with service.database.transaction(alice.access) as connection:
         exact, exact_rare = await ask(connection), await ask(connection, tags=["rare"])
-    built = await vectors.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
-    again = await vectors.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
+    built = await vector_indexes.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
+    again = await vector_indexes.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
     async with service.database.transaction(alice.access) as connection:
         approximate, approximate_rare = await ask(connection), await ask(connection, tags=["rare"])
-        statement = vectors.index_statement("vectors/embedding_near_hnsw", large.scope_id, EMBEDDER.name, 64)
+        statement = vector_indexes.index_statement(
+            "vectors/embedding_near_hnsw", large.scope_id, EMBEDDER.name, 64
+        )
         plan = await connection.execute(
             psycopg.sql.SQL("explain ") + statement,
             {"vector": vectors.to_literal(questions[0]), "limit": 20},
@@ -293,7 +296,7 @@ async def test_a_large_scope_is_searched_by_its_own_index(
     assert approximate_rare == exact_rare
     assert f"embedding_hnsw_{large.scope_id}_" in shown
 
-    await vectors.drop_indexes(service.database, EMBEDDER.name)
+    await vector_indexes.drop_indexes(service.database, EMBEDDER.name)
     async with service.database.transaction(alice.access) as connection:
         assert await ask(connection) == exact
 
@@ -309,7 +312,7 @@ async def test_a_model_is_dropped_whole(service: Service, alice: Caller, large: 
     await embed_scope(service.database, other, alice.access.log_scope_id)
     await write(service, alice, a="the blue boat")
     await embed_scope(service.database, other, alice.access.log_scope_id)
-    await vectors.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
+    await vector_indexes.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
 
     dropped = await vectors.drop(service.database, EMBEDDER.name)
 

@@ -332,6 +332,7 @@ def _select_scopes(
 async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
     from memex.service.chunk_embedding import backfill
     from memex.store.search import vectors
+    from memex.store.search.hybrid import vector_indexes
 
     embedder, conversations = opened.embedder(model), opened.settings.embed_conversations
     has_vectors = opened.database.has_vectors
@@ -349,7 +350,7 @@ async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
                 on_texts=on_texts,
                 conversations=conversations,
             )
-        indexes = await vectors.build_indexes(opened.database, embedder.name) if has_vectors else 0
+        indexes = await vector_indexes.build_indexes(opened.database, embedder.name) if has_vectors else 0
     finally:
         await embedder.close()
     return CommandOutput(
@@ -366,7 +367,7 @@ async def _backfill_conversations(
     opened: IndexDatabase, chosen: ScopeSelection, model: str | None, since: datetime | None
 ) -> CommandOutput:
     from memex.service.chunk_embedding import backfill
-    from memex.store.search import vectors
+    from memex.store.search.hybrid import vector_indexes
     from memex.store.upkeep import reindex
 
     opened.require_vectors()
@@ -383,7 +384,7 @@ async def _backfill_conversations(
                 scope_ids=[scope.scope_id for scope in scopes],
                 since=since,
             )
-        indexes = await vectors.build_indexes(opened.database, embedder.name)
+        indexes = await vector_indexes.build_indexes(opened.database, embedder.name)
     finally:
         await embedder.close()
     return CommandOutput(
@@ -419,12 +420,12 @@ async def _drop(opened: IndexDatabase, model: str) -> CommandOutput:
 
 
 async def _build_hnsw(opened: IndexDatabase, model: str | None, from_vectors: int | None) -> CommandOutput:
-    from memex.store.search import vectors
+    from memex.store.search.hybrid import vector_indexes
 
     opened.require_vectors()
     name = opened.embedder(model).name
-    least = from_vectors or vectors.LARGE_SCOPE
-    built = await vectors.build_indexes(opened.database, name, from_vectors=least)
+    least = from_vectors or vector_indexes.LARGE_SCOPE
+    built = await vector_indexes.build_indexes(opened.database, name, from_vectors=least)
     return CommandOutput(
         {"model": name, "built": built},
         lambda screen: screen.line(
