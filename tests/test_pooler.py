@@ -28,7 +28,7 @@ from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal, resolve
 from memex.store.pooler import PoolerSetting
-from memex.store.search.hybrid import vector_indexes
+from memex.store.search import vector_indexes
 from memex.wiring import running_service
 
 USERS = ("ada", "bo", "cleo", "dov", "eli", "fay")

@@ -13,7 +13,7 @@ from memex.store.conversations.records import parse_reference
 from memex.store.database import Connection, rows
 from memex.store.records import Reference
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.shares import held_share, word_weights
+from memex.store.search.hybrid.shares import held_share, word_weights
 
 MESSAGE_VERSION = 1  # the text of a message never changes
 

@@ -11,8 +11,7 @@ from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.indexing import indexed_text
 from memex.store.database import Connection, row, rows
 from memex.store.records import QueryVector
-from memex.store.search import vectors
-from memex.store.search.hybrid import vector_indexes
+from memex.store.search import vector_indexes, vectors
 
 NEAR_CHUNKS = 200  # the nearest that are blended with those that words find
 

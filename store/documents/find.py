@@ -19,8 +19,8 @@ from memex.store.records import Reference
 from memex.store.search import lexical
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
+from memex.store.search.hybrid.shares import held_share, word_weights
 from memex.store.search.lexical import ScopeView
-from memex.store.search.shares import held_share, word_weights
 
 NO_FILTERS = DocumentFilters()
 MIN_LOOKED_AT = 60  # chunks, the best, that are looked at first; a filter may take most of them away

@@ -17,8 +17,7 @@ from memex.store.database import Connection, Database, Rows, batch, row, rows, r
 from memex.store.markdown import tag_key
 from memex.store.paths import Prefix
 from memex.store.records import Span
-from memex.store.search import chunks
-from memex.store.search.hybrid import vector_indexes
+from memex.store.search import chunks, vector_indexes
 from memex.store.search.lexical import AddedChunk
 from memex.store.sql import sql
 

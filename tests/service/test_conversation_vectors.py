@@ -17,8 +17,7 @@ from memex.service.service import Caller, Service
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.records import NewConversation, NewMessage, SourceName
 from memex.store.database import Database
-from memex.store.search import vectors
-from memex.store.search.hybrid import vector_indexes
+from memex.store.search import vector_indexes, vectors
 from memex.store.upkeep import reindex
 from memex.subagent.embedders.interface import InputType
 

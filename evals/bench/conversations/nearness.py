@@ -14,7 +14,7 @@ from memex.evals.bench.workbench import Bench, Timings, console, new_table
 from memex.service.chunk_embedding import embed_scope
 from memex.service.conversations import finding
 from memex.service.service import Caller, Service
-from memex.store.search.hybrid import vector_indexes
+from memex.store.search import vector_indexes
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import Embedder
 

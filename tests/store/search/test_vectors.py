@@ -16,8 +16,7 @@ from memex.store.access import Scope
 from memex.store.database import Connection, rows
 from memex.store.identity import tenants
 from memex.store.paths import Prefix
-from memex.store.search import vectors
-from memex.store.search.hybrid import vector_indexes
+from memex.store.search import vector_indexes, vectors
 from memex.store.search.vectors import NearChunk
 from memex.store.sql import sql
 from memex.subagent.embedders.hashed import HashEmbedder

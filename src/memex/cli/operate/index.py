@@ -331,8 +331,7 @@ def _select_scopes(
 
 async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
     from memex.service.chunk_embedding import backfill
-    from memex.store.search import vectors
-    from memex.store.search.hybrid import vector_indexes
+    from memex.store.search import vector_indexes, vectors
 
     embedder, conversations = opened.embedder(model), opened.settings.embed_conversations
     has_vectors = opened.database.has_vectors
@@ -367,7 +366,7 @@ async def _backfill_conversations(
     opened: IndexDatabase, chosen: ScopeSelection, model: str | None, since: datetime | None
 ) -> CommandOutput:
     from memex.service.chunk_embedding import backfill
-    from memex.store.search.hybrid import vector_indexes
+    from memex.store.search import vector_indexes
     from memex.store.upkeep import reindex
 
     opened.require_vectors()
@@ -420,7 +419,7 @@ async def _drop(opened: IndexDatabase, model: str) -> CommandOutput:
 
 
 async def _build_hnsw(opened: IndexDatabase, model: str | None, from_vectors: int | None) -> CommandOutput:
-    from memex.store.search.hybrid import vector_indexes
+    from memex.store.search import vector_indexes
 
     opened.require_vectors()
     name = opened.embedder(model).name
