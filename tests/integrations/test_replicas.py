@@ -188,4 +188,6 @@ def test_both_end_cleanly(replicas: list[Replica]) -> None:
     events = [json.loads(line) for _, err in ended for line in err.splitlines()]
     assert [replica.process.returncode for replica in replicas] == [0, 0]
     assert {event["route"] for event in events if event["event"] == "request"} >= {"/mcp", "/v1/files"}
-    assert not [event for event in events if event["level"] in ("warning", "error")]
+    complaints = [event for event in events if event["level"] in ("warning", "error")]
+    # On a busy machine the one that makes the schema keeps the other waiting for so long that it is told.
+    assert {event["event"] for event in complaints} <= {"migration_waits"}

@@ -12,10 +12,18 @@ from tests.kit.http_service import Served
 from tests.mirror.conftest import Pushing, watching
 
 from memex.errors import SyncSuperseded
-from memex.mirror import requests
+from memex.mirror import requests, watch
 from memex.store.documents import watches
 
 Make = Callable[..., Pushing]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watchers look more often and gather changes for a shorter time, so that a test waits less for them."""
+    monkeypatch.setattr(watch, "QUIET_MS", 50)
+    monkeypatch.setattr(watch, "TICK_MS", 200)
+    monkeypatch.setattr(watch, "POLL_S", 0.2)
 
 
 async def settled(pushing: Pushing, expected: dict[str, str]) -> None:

@@ -126,6 +126,7 @@ def share_a_project(site: Site) -> None:
         assert written.is_success, written.text
 
 
+@pytest.mark.slow
 def test_a_key_is_made_shown_once_and_revoked(site: Site, in_browser: Callable[..., Any]) -> None:
     """The key works at once, its secret is on no page after the first, and revoked it is refused."""
 
@@ -216,6 +217,7 @@ def test_a_question_shows_what_an_agent_would_get(site: Site, in_browser: Callab
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_hit_is_explained(site: Site, in_browser: Callable[..., Any]) -> None:
     """From a link beside a hit, or by its path: its rank, the words that it has and lacks, and the filter."""
     plant(site)
@@ -244,6 +246,7 @@ def test_a_file_that_is_no_hit_is_explained(site: Site, in_browser: Callable[...
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_slider_searches_the_past(site: Site, in_browser: Callable[..., Any]) -> None:
     """To the left through the newest changes, at the right end memory as it is; without JavaScript a list."""
     plant(site)
@@ -271,6 +274,7 @@ def test_a_slider_searches_the_past(site: Site, in_browser: Callable[..., Any]) 
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_search_leads_to_a_question_and_to_the_file(site: Site, in_browser: Callable[..., Any]) -> None:
     """What is found is asked for, the context is copied as an agent gets it, and its source is opened."""
     plant(site)
@@ -294,6 +298,7 @@ def test_a_search_leads_to_a_question_and_to_the_file(site: Site, in_browser: Ca
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_text_is_shown_before_it_is_remembered(site: Site, in_browser: Callable[..., Any]) -> None:
     """With places, what is left out and a difference; a change in between is noticed, and then it is written."""
     api = site.api(bound_to="alice")
@@ -393,6 +398,7 @@ def test_ticked_items_are_decided_without_javascript(site: Site, in_browser: Cal
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_the_first_minute_ends_with_a_fact_that_is_seen(site: Site, in_browser: Callable[..., Any]) -> None:
     """The demo comes and goes by one click each; a key fills the calls, and what it remembers is in the list."""
 
@@ -491,6 +497,7 @@ def test_two_editors_lose_nothing(site: Site, in_browser: Callable[..., Any]) ->
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_an_older_version_is_restored_without_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
     """Reading and changing need no script; times are then shown in UTC."""
     plant(site)

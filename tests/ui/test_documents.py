@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser
 from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
@@ -11,6 +12,7 @@ from tests.ui.pushing import push_documents
 HOSTILE = "<img src=x onerror=alert(1)>.env"
 
 
+@pytest.mark.slow
 def test_a_root_is_looked_at_and_removed(site: Site, in_browser: Callable[..., Any]) -> None:
     """Its state, its last sync and what was left out and why are shown; it goes after a question, by its owner."""
     admin, bob = site.api("admin"), site.api(bound_to="bob")

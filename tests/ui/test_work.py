@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser
 from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
@@ -42,6 +43,7 @@ def report(site: Site, label: str, name: str, *, root: str = "/home/alice/apollo
     assert answer.is_success, answer.text
 
 
+@pytest.mark.slow
 def test_open_work_is_decided_by_hand(site: Site, in_browser: Callable[..., Any]) -> None:
     """From the list of places to a task and its message; done by hand it is closed; hostile texts are shown."""
     report(site, LABEL, "queue")

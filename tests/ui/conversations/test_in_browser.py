@@ -57,6 +57,7 @@ def test_hostile_texts_run_nothing(site: Site, in_browser: Callable[..., Any]) -
     assert in_browser(look) == []
 
 
+@pytest.mark.slow
 def test_what_was_said_is_found_while_it_is_typed(site: Site, in_browser: Callable[..., Any]) -> None:
     """By keyboard to the page, words are marked while they are typed, and the hit stands marked in its thread."""
     put(site, QUEUE, BRANCHED, LONG)
@@ -85,6 +86,7 @@ def test_what_was_said_is_found_while_it_is_typed(site: Site, in_browser: Callab
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_conversations_of_a_source_are_deleted(site: Site, in_browser: Callable[..., Any]) -> None:
     """From the list of sources: what goes, that it is for good, and the receipt; without a script."""
     put(site, QUEUE, BRANCHED)
