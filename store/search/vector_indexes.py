@@ -8,7 +8,7 @@ import psycopg
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from memex.store.access import Scope
-from memex.store.database import Connection, Database, rows
+from memex.store.database import Connection, Database, Statement, rows
 from memex.store.sql import sql
 
 # Above so many vectors in one scope an approximate index is worth its memory: measuring all of them takes 43 ms
@@ -86,9 +86,17 @@ async def indexed_scopes(
     connection: Connection, scopes: Sequence[Scope], model: str, dimensions: int
 ) -> set[int]:
     """Return those of the scopes that have an approximate index."""
-    scope_ids = [scope.scope_id for scope in scopes]
-    found = await rows(connection, "vectors/embedding_hnsw_list", scope_ids=scope_ids, model=model)
+    name, parameters = list_statement(scopes, model)
+    found = await rows(connection, name, **parameters)
     return {record["scope_id"] for record in found if record["dimensions"] == dimensions}
+
+
+def list_statement(scopes: Sequence[Scope], model: str) -> Statement:
+    """Return the statement that lists which of the scopes have an approximate index, and of how many dimensions."""
+    return "vectors/embedding_hnsw_list", {
+        "scope_ids": [scope.scope_id for scope in scopes],
+        "model": model,
+    }
 
 
 def index_statement(name: str, scope_id: int, model: str, dimensions: int) -> Composed:

@@ -6,14 +6,14 @@ to be embedded is found by comparing chunks with vectors, so whatever was lost o
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memex.store import markdown
 from memex.store.access import Scope
-from memex.store.database import Connection, Database, Rows, batch, row, rows, rows_as
+from memex.store.database import Connection, Database, Rows, Statement, batch, row, rows, rows_as
 from memex.store.markdown import tag_key
 from memex.store.paths import Prefix
 from memex.store.records import Span
@@ -149,23 +149,33 @@ async def nearest(
         "tags": sorted(map(tag_key, tags)),
         "limit": limit,
     }
+    # Files are left out by a filter, so all texts are sorted; else only some more than are asked for.
     is_filtered = bool(parameters["prefix"] or parameters["tags"])
-    approximate = (
-        set() if is_filtered else await vector_indexes.indexed_scopes(connection, scopes, model, len(vector))
+    bound = None if is_filtered else SORTED_TEXTS * limit
+    parameters |= {"bound": bound, "unless_indexed": not is_filtered}
+    listed, *measured = await batch(
+        connection,
+        vector_indexes.list_statement(scopes, model),
+        *(_measuring(scope, parameters) for scope in scopes),
     )
-    exact = [scope for scope in scopes if scope.scope_id not in approximate]
-    read = await _measure_all(connection, exact, parameters, is_filtered=is_filtered)
+    found = dict(zip(scopes, measured, strict=True))
+    indexed = {record["scope_id"] for record in listed if record["dimensions"] == len(vector)}
+    approximate = [scope for scope in scopes if not is_filtered and scope.scope_id in indexed]
     if approximate:
         await vector_indexes.settle_index(connection, limit)
-        read += [
-            (scope, await _near_hnsw(connection, scope.scope_id, parameters))
-            for scope in scopes
-            if scope.scope_id in approximate
-        ]
+        found |= {scope: await _near_hnsw(connection, scope.scope_id, parameters) for scope in approximate}
+    # Of a text that stands nowhere any more nothing is found. Where too many of the sorted ones are such, all are.
+    short = [
+        scope
+        for scope in scopes
+        if bound is not None and scope not in approximate and _is_short(found[scope], limit, bound)
+    ]
+    again = await batch(connection, *(_measuring(scope, parameters | {"bound": None}) for scope in short))
+    found |= dict(zip(short, again, strict=True))
     # To a vector of zeros, which an embedder should not make, there is no distance: it comes last, as NaN.
     near = [
         near_chunk(scope, **record)
-        for scope, records in read
+        for scope, records in found.items()
         for record in records
         if not math.isnan(record["distance"])
     ]
@@ -380,31 +390,9 @@ async def drop(database: Database, model: str) -> int:
             return dropped
 
 
-async def _measure_all(
-    connection: Connection, scopes: Sequence[Scope], parameters: dict[str, Any], *, is_filtered: bool
-) -> list[tuple[Scope, Rows]]:
-    """Return the nearest chunks of each scope, by measuring all of its vectors.
-
-    Of the nearest texts only some more are sorted than are asked for. Where too many of those stand nowhere any
-    more, or where filters leave out files, all are.
-    """
-    limit = parameters["limit"]
-    bound = None if is_filtered else SORTED_TEXTS * limit
-
-    async def measure(wanted: Sequence[Scope], bound: int | None) -> dict[int, Rows]:
-        statements = (
-            ("vectors/embedding_near", parameters | {"scope_id": scope.scope_id, "bound": bound})
-            for scope in wanted
-        )
-        found = await batch(connection, *statements)
-        return {scope.scope_id: records for scope, records in zip(wanted, found, strict=True)}
-
-    found = await measure(scopes, bound)
-    short = [
-        scope for scope in scopes if bound is not None and _is_short(found[scope.scope_id], limit, bound)
-    ]
-    found |= await measure(short, None)
-    return [(scope, found[scope.scope_id]) for scope in scopes]
+def _measuring(scope: Scope, parameters: Mapping[str, Any]) -> Statement:
+    """Return the statement that measures all vectors of a scope."""
+    return "vectors/embedding_near", {**parameters, "scope_id": scope.scope_id}
 
 
 def _is_short(records: Rows, limit: int, bound: int) -> bool:

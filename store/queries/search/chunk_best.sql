@@ -2,7 +2,7 @@
 -- `tags`, and are of a day from `dated_from` to `dated_to`, or `undated`; a null is no filter. For the best `shown_files`
 -- files also the text and the headings of their best `shown_chunks` chunks, and how often each lexeme stands there; else
 -- null. Ties of files are broken by their virtual paths, ties in a file by the place. Each look-up is by its key
--- (`offset 0`), whatever the statistics say.
+-- (`offset 0`), whatever the statistics say. What is long is read at the end, of the shown chunks alone.
 with scored as (
   select *
     from unnest(%(scope_ids)s::bigint[], %(mounts)s::text[], %(chunk_ids)s::text[], %(scores)s::text[])
@@ -11,8 +11,8 @@ with scored as (
 ),
 found as (
   select scored.scope_id, scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char,
-         chunk.length, chunk.heading_path, chunk.lexemes, chunk.tfs, head.path, head.version, head.title,
-         head.size_chars, head.dated, head.tags, head.created_at, head.content, scored.mount || '/' || head.path as virtual_path
+         chunk.length, head.path, head.version, head.title, head.size_chars, head.dated, head.created_at,
+         scored.mount || '/' || head.path as virtual_path
     from scored
    cross join lateral (
           select *
@@ -46,15 +46,13 @@ ranked as (
            as is_shown
     from in_file
 )
-select scope_id, chunk_id, score, file_id, start_char, end_char, length, path,
-       case when is_shown then heading_path end as heading_path,
+select ranked.scope_id, ranked.chunk_id, score, ranked.file_id, ranked.start_char, ranked.end_char, ranked.length,
+       ranked.path, shown.heading_path,
        case when is_shown then
-         array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
+         array(select coalesce(shown.tfs[array_position(shown.lexemes, lexeme)], 0)
                  from unnest(%(lexemes)s::text[]) as lexeme)
        end as tfs,
-       version, title, size_chars, dated,
-       case when is_shown then tags end as tags,
-       created_at as updated_at,
+       ranked.version, ranked.title, ranked.size_chars, ranked.dated, head.tags, ranked.created_at as updated_at,
        case when is_shown then
          (select first.start_char
             from chunk first
@@ -64,11 +62,29 @@ select scope_id, chunk_id, score, file_id, start_char, end_char, length, path,
            limit 1)
        end as body_start,
        case when is_shown then
-         case when octet_length(content) = size_chars then  -- no character before need be counted
-           convert_from(substring(convert_to(content, 'UTF8') from start_char + 1 for end_char - start_char), 'UTF8')
+         case when octet_length(head.content) = ranked.size_chars then  -- no character before need be counted
+           convert_from(
+             substring(
+               convert_to(head.content, 'UTF8') from ranked.start_char + 1 for ranked.end_char - ranked.start_char),
+             'UTF8')
          else
-           substring(content from start_char + 1 for end_char - start_char)
+           substring(head.content from ranked.start_char + 1 for ranked.end_char - ranked.start_char)
          end
        end as text
   from ranked
+  left join lateral (
+        select *
+          from chunk
+         where ranked.is_shown
+           and chunk.scope_id = ranked.scope_id
+           and chunk.chunk_id = ranked.chunk_id
+        offset 0) as shown on true
+  left join lateral (
+        select *
+          from revision
+         where ranked.is_shown
+           and revision.scope_id = ranked.scope_id
+           and revision.file_id = ranked.file_id
+           and revision.rev_end is null
+        offset 0) as head on true
  order by score desc;

@@ -2,6 +2,7 @@
 -- whose path begins with `prefix` and that bear all of `tags`. Every vector of the scope is measured: exact, and up
 -- to tens of thousands faster than an index over all scopes, which would return too few. `offset 0` keeps it so, and
 -- each look-up by its key. Only the nearest `bound` texts are sorted; null for all. `texts` tells how many those are.
+-- With `unless_indexed`, nothing is measured of a scope that has an approximate index.
 select near.texts, near.distance, chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char, head.path
   from (select measured.*, count(*) over () as texts
           from (select embedding.text_sha256, embedding.vector <=> %(vector)s::halfvec as distance
@@ -9,6 +10,13 @@ select near.texts, near.distance, chunk.chunk_id, chunk.file_id, chunk.start_cha
                  where embedding.scope_id = %(scope_id)s
                    and embedding.model = %(model)s
                    and vector_dims(embedding.vector) = %(dimensions)s
+                   and not (%(unless_indexed)s::boolean
+                            and exists (
+                                  select
+                                    from embedding_hnsw as known
+                                   where known.scope_id = %(scope_id)s
+                                     and known.model = %(model)s
+                                     and known.dimensions = %(dimensions)s))
                  order by distance, embedding.text_sha256
                  limit %(bound)s::bigint) as measured
          order by distance

@@ -377,6 +377,7 @@ async def _plan(connection: Connection, name: str, scope_id: int) -> list[dict[s
         "tags": [],
         "limit": 20,
         "bound": 40,
+        "unless_indexed": True,
         "after": 0,
         "states": True,
     }
