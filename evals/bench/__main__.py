@@ -220,6 +220,13 @@ def main() -> None:
     parser.add_argument(
         "--meaning-notes", type=int, nargs="+", default=[1_000], help="of the section meaning (1000)"
     )
+    parser.add_argument(
+        "--short-notes",
+        type=int,
+        nargs="+",
+        default=[],
+        help="in meaning, so many notes of one paragraph each as well (left out)",
+    )
     parser.add_argument("--calls", type=int, default=40, help="of each operation in a round of felt (40)")
     parser.add_argument(
         "--load",
@@ -238,8 +245,11 @@ def main() -> None:
     if "felt" in arguments.only:
         asyncio.run(_bench_felt(arguments))
     if "meaning" in arguments.only:
+        measured = {"rounds": arguments.rounds, "calls": arguments.calls}
         for notes in arguments.meaning_notes:
-            asyncio.run(bench_meaning(count=notes, rounds=arguments.rounds, calls=arguments.calls))
+            asyncio.run(bench_meaning(count=notes, **measured))
+        for notes in arguments.short_notes:
+            asyncio.run(bench_meaning(count=notes, is_short=True, **measured))
     if "start" in arguments.only:
         bench_start(rounds=arguments.rounds)
     if "hooks" in arguments.only:

@@ -25,10 +25,13 @@ STALLS = "memex_loop_longest_stall_seconds"
 UNLIMITED = {"MEMEX_MAX_FILES": "1000000"}
 
 
-async def bench_meaning(*, count: int, rounds: int, calls: int) -> None:
-    """Measure find and context over `count` notes with meaning and by words alone, and print the figures."""
+async def bench_meaning(*, count: int, rounds: int, calls: int, is_short: bool = False) -> None:
+    """Measure find and context over `count` notes with meaning and by words alone, and print the figures.
+
+    With `is_short`, the notes are of one paragraph each.
+    """
     notes = Notes()
-    known = notes.take(count)
+    known = notes.take_short(count) if is_short else notes.take(count)
     with (
         temporary_data_folder() as folder,
         embedded.start(folder) as lease,

@@ -20,6 +20,7 @@ BLANK_LINES = re.compile(r"\n\s*\n")
 PARAGRAPHS = (1, 2, 3, 5, 6, 7, 9, 12, 15, 21, 30, 56)
 WORDS = (2, 6, 8, 11, 13, 16, 19, 23, 28, 34, 46, 80)
 HEADING_SHARE = 0.35  # of the paragraphs
+SHORT_CHARS = range(80, 900)  # of a note of one paragraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,17 @@ class Notes:
         first = self._taken
         self._taken += count
         return [self._note(number) for number in range(first, first + count)]
+
+    def take_short(self, count: int) -> list[VaultNote]:
+        """Return notes that hold a heading and one paragraph of further notes each."""
+        short: list[VaultNote] = []
+        while len(short) < count:
+            for paragraph in BLANK_LINES.split(self.take(1)[0].text):
+                if len(paragraph) in SHORT_CHARS:
+                    name = "-".join(word.lower() for word in self._some_words(3))
+                    text = f"# {' '.join(self._some_words(2))}\n\n{paragraph}\n"
+                    short.append(VaultNote(f"short/{len(short)}.{name}.note.md", text))
+        return short[:count]
 
     def query(self, notes: Sequence[VaultNote]) -> str:
         """Return five words that follow each other in one of the notes."""
