@@ -85,17 +85,18 @@ async def settle_index(connection: Connection, limit: int) -> None:
 async def indexed_scopes(
     connection: Connection, scopes: Sequence[Scope], model: str, dimensions: int
 ) -> set[int]:
-    """Return those of the scopes that have an approximate index."""
-    name, parameters = list_statement(scopes, model)
-    found = await rows(connection, name, **parameters)
-    return {record["scope_id"] for record in found if record["dimensions"] == dimensions}
+    """Return the ids of those of the scopes that have an approximate index."""
+    name, parameters = list_statement(scopes, model, dimensions)
+    return {record["scope_id"] for record in await rows(connection, name, **parameters)}
 
 
-def list_statement(scopes: Sequence[Scope], model: str) -> Statement:
-    """Return the statement that lists which of the scopes have an approximate index, and of how many dimensions."""
+def list_statement(scopes: Sequence[Scope], model: str, dimensions: int) -> Statement:
+    """Return the statement that reads the ids of those of the scopes that have an approximate index."""
+    scope_ids = [scope.scope_id for scope in scopes]
     return "vectors/embedding_hnsw_list", {
-        "scope_ids": [scope.scope_id for scope in scopes],
+        "scope_ids": scope_ids,
         "model": model,
+        "dimensions": dimensions,
     }
 
 

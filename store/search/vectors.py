@@ -149,28 +149,30 @@ async def nearest(
         "tags": sorted(map(tag_key, tags)),
         "limit": limit,
     }
-    # Files are left out by a filter, so all texts are sorted; else only some more than are asked for.
+    # A filter leaves out files, so all texts are sorted then; else only some more than are asked for.
     is_filtered = bool(parameters["prefix"] or parameters["tags"])
     bound = None if is_filtered else SORTED_TEXTS * limit
     parameters |= {"bound": bound, "unless_indexed": not is_filtered}
     listed, *measured = await batch(
         connection,
-        vector_indexes.list_statement(scopes, model),
-        *(_measuring(scope, parameters) for scope in scopes),
+        vector_indexes.list_statement(scopes, model, len(vector)),
+        *(_near_statement(scope, parameters) for scope in scopes),
     )
     found = dict(zip(scopes, measured, strict=True))
-    indexed = {record["scope_id"] for record in listed if record["dimensions"] == len(vector)}
+    indexed = {record["scope_id"] for record in listed}
     approximate = [scope for scope in scopes if not is_filtered and scope.scope_id in indexed]
     if approximate:
         await vector_indexes.settle_index(connection, limit)
         found |= {scope: await _near_hnsw(connection, scope.scope_id, parameters) for scope in approximate}
-    # Of a text that stands nowhere any more nothing is found. Where too many of the sorted ones are such, all are.
+    # A text that stands nowhere any more gives no chunk. If too many sorted texts are such, all texts are sorted.
     short = [
         scope
         for scope in scopes
         if bound is not None and scope not in approximate and _is_short(found[scope], limit, bound)
     ]
-    again = await batch(connection, *(_measuring(scope, parameters | {"bound": None}) for scope in short))
+    again = await batch(
+        connection, *(_near_statement(scope, parameters | {"bound": None}) for scope in short)
+    )
     found |= dict(zip(short, again, strict=True))
     # To a vector of zeros, which an embedder should not make, there is no distance: it comes last, as NaN.
     near = [
@@ -390,7 +392,7 @@ async def drop(database: Database, model: str) -> int:
             return dropped
 
 
-def _measuring(scope: Scope, parameters: Mapping[str, Any]) -> Statement:
+def _near_statement(scope: Scope, parameters: Mapping[str, Any]) -> Statement:
     """Return the statement that measures all vectors of a scope."""
     return "vectors/embedding_near", {**parameters, "scope_id": scope.scope_id}
 

@@ -314,7 +314,9 @@ async def test_a_login_without_roles_defers_too(server: Any) -> None:
         await write(service, caller, "user/a.md")
         waiting = await queue(database)
         async with database.transaction(caller.access) as connection:
-            [seen] = await rows(connection, "vectors/embedding_hnsw_list", scope_ids=[1], model="m") or [None]
+            [seen] = await rows(
+                connection, "vectors/embedding_hnsw_list", scope_ids=[1], model="m", dimensions=64
+            ) or [None]
     finally:
         await database.close()
         server.drop(name)

@@ -53,13 +53,13 @@ class Notes:
         return [self._note(number) for number in range(first, first + count)]
 
     def take_short(self, count: int) -> list[VaultNote]:
-        """Return notes that hold a heading and one paragraph of further notes each."""
+        """Return the paragraphs of the next notes, each as a note of its own under a heading."""
         short: list[VaultNote] = []
         while len(short) < count:
             for paragraph in BLANK_LINES.split(self.take(1)[0].text):
                 if len(paragraph) in SHORT_CHARS:
                     name = "-".join(word.lower() for word in self._some_words(3))
-                    text = f"# {' '.join(self._some_words(2))}\n\n{paragraph}\n"
+                    text = f"# {' '.join(self._some_words(2))}\n\n{paragraph.strip()}\n"
                     short.append(VaultNote(f"short/{len(short)}.{name}.note.md", text))
         return short[:count]
 

@@ -1,6 +1,7 @@
 """The section of the benchmark that measures the service from outside, in its smallest size."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from memex.evals.bench.felt.scene import Scene, open_scene
 from memex.evals.bench.felt.section import STATES, measure_scene
 from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.retrieval.datasets import VARIABLE
+from memex.store.search.series import neighbours
 
 NOTES = 12
 CALLS = 2
@@ -36,6 +38,15 @@ def test_real_notes_come_first_and_reworded_ones_after_them(of_vaults: Notes) ->
     }
     assert len({note.path for note in notes}) == 20
     assert "reworded" in of_vaults.origin
+
+
+def test_short_notes_hold_one_paragraph_each(of_vaults: Notes) -> None:
+    """Under a heading, and under names that make no series of them."""
+    notes = of_vaults.take_short(30)
+
+    assert len({note.path for note in notes}) == 30
+    assert all(len(re.findall(r"\n\s*\n", note.text)) == 1 for note in notes)
+    assert [note.path for note in notes if neighbours(note.path, 1)] == []
 
 
 @pytest.mark.slow

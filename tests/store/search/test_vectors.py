@@ -182,7 +182,11 @@ async def test_nobody_sees_vectors_of_others(service: Service, caller_of: Any, r
         cursor = await connection.execute("select * from embedding")
         seen = await cursor.fetchall()
         progress = await rows(
-            connection, "vectors/embedding_hnsw_list", scope_ids=[mine.scope_id], model=EMBEDDER.name
+            connection,
+            "vectors/embedding_hnsw_list",
+            scope_ids=[mine.scope_id],
+            model=EMBEDDER.name,
+            dimensions=64,
         )
 
     assert len(await stored(service)) == 1
@@ -281,6 +285,22 @@ async def test_a_large_scope_is_searched_by_its_own_index(
     again = await vector_indexes.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
     async with service.database.transaction(alice.access) as connection:
         approximate, approximate_rare = await ask(connection), await ask(connection, tags=["rare"])
+        measured = {
+            unless_indexed: await rows(
+                connection,
+                "vectors/embedding_near",
+                scope_id=large.scope_id,
+                model=EMBEDDER.name,
+                vector=vectors.to_literal(questions[0]),
+                dimensions=64,
+                prefix="",
+                tags=[],
+                limit=20,
+                bound=40,
+                unless_indexed=unless_indexed,
+            )
+            for unless_indexed in (False, True)
+        }
         statement = vector_indexes.index_statement(
             "vectors/embedding_near_hnsw", large.scope_id, EMBEDDER.name, 64
         )
@@ -293,6 +313,7 @@ async def test_a_large_scope_is_searched_by_its_own_index(
     assert (built, again) == (1, 0)
     assert recall(exact, approximate) >= 0.9
     assert approximate_rare == exact_rare
+    assert [len(measured[False]), len(measured[True])] == [20, 0]  # what has an index is not measured too
     assert f"embedding_hnsw_{large.scope_id}_" in shown
 
     await vector_indexes.drop_indexes(service.database, EMBEDDER.name)
