@@ -90,7 +90,7 @@ screenshots: $(STAMP)
 	@sh tests/ui/install.sh
 	$(BIN)/python -m tests.ui.screenshots $(ONLY)
 
-# ONLY=short does a part of each in half a minute; ARGS=--pdb and others go to pytest.
+# ONLY=short does a part of each in two minutes; ARGS=--pdb and others go to pytest.
 faults: $(STAMP)
 	@sh tests/faults/install.sh
 	$(PYTEST) --faults $(or $(ONLY),full) tests/faults $(ARGS)

@@ -71,8 +71,9 @@ class Recalled:
     """The answer to a question.
 
     Attributes:
-        context: the text that a model would be given; "" for nothing.
-        sources: the files that it is made of, the first one first.
+        context: the text that a model would be given.
+        sources: the files that it is made of, the first one first; empty if nothing is recalled. If the service
+            cannot tell them (None), an empty context means that nothing is recalled.
         error: the code with which the call was refused, instead of all that.
         seconds: that the call took.
         usage: of models.
@@ -134,6 +135,10 @@ class Placed(Protocol):
     async def files(self, user: str) -> Mapping[str, str] | None:  # noqa: ARG002  # for those that can tell
         """Return the text of each file that a user may read, by path; None when the service cannot tell."""
         return None
+
+    async def journal(self, user: str) -> Mapping[str, str]:  # noqa: ARG002  # for those that have one
+        """Return what is kept beside the files, by entry; words that no context shows any more are blank."""
+        return {}
 
     async def write(self, user: str, path: str, content: str, *, now: datetime) -> None:  # noqa: ARG002  # likewise
         """Put a whole file in its place.

@@ -36,6 +36,7 @@ ALL = "all"
 SHIPPED = Path(str(files("memex.evals") / "cases"))
 DEFAULT_BUDGET = 2_000
 ANY_FILE = "*"  # as the path of texts that no file holds
+JOURNAL = "user/journal"  # as the path of what the entries of the journal hold
 MAX_SHOWN_PROBLEMS = 5
 
 
@@ -69,7 +70,8 @@ class ContextExpected(_Expectation):
         spans: texts of files that must lie inside a returned passage.
         reasons: the reason why a file is a source, by path.
         max_chars: the most characters that the context may have.
-        empty: whether nothing may be recalled.
+        empty: whether nothing may be recalled: no file may be a source. Where a service does not name its
+            sources, the context must be empty.
         error: the code with which the call must be refused.
     """
 
@@ -91,9 +93,9 @@ class RememberExpected(_Expectation):
 
     Attributes:
         status: committed, or nothing.
-        present: texts that a file must hold afterwards, by path.
-        absent: texts that a file must not hold afterwards, by path; `*` stands for every file.
-        touched: the files that must be written; no other file may be.
+        present: texts that a file must hold afterwards, by path; `user/journal` stands for all entries.
+        absent: texts that a file must not hold afterwards, by path; `*` stands for every file but entries.
+        touched: the files that must be written; no other file may be, but entries.
         superseded: pairs of an old and a new text: the old one must be gone, and the new one be in the same file.
         skipped: parts of the text that must not be written, each with the reason.
         idempotent: whether the same text again must write nothing.

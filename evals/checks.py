@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memex.evals.adapter import Recalled, Remembered, Source
-from memex.evals.cases import ANY_FILE, ContextExpected, RememberExpected, fold_whitespace
+from memex.evals.cases import ANY_FILE, JOURNAL, ContextExpected, RememberExpected, fold_whitespace
 from memex.evals.metrics import all_found, any_found, reciprocal_rank
 from memex.store.markdown import body_start
 
@@ -66,7 +66,8 @@ def judge_context(expected: ContextExpected, got: Recalled, *, budget: int) -> C
             name for name in ("paths", "not_paths", "spans", "reasons") if getattr(expected, name)
         ]
     if expected.empty:
-        is_empty = got.error is None and not got.context and not sources
+        # A context without a source may still say in a sentence that nothing is remembered.
+        is_empty = got.error is None and not (got.context if sources is None else sources)
         findings.measures["abstention"] = float(is_empty)
         if not is_empty and got.error is None:
             named = ", ".join(source.path for source in sources or ())
@@ -183,7 +184,8 @@ def judge_remember(
     Args:
         expected: what is expected.
         got: the answer of the service.
-        before: the files that the user could see before, by path; None if the service cannot tell.
+        before: the files that the user could see before, by path, and at `JOURNAL` what the entries hold; None if
+            the service cannot tell.
         after: the files afterwards.
         again: the files after the same text was sent once more, if the case asks for that.
     """
@@ -232,7 +234,7 @@ def _judge_files(expected: RememberExpected, after: Files, findings: _Findings) 
     findings.share("write-recall", [is_held for _, _, is_held in held])
     findings.problems += [f"Not in {path}: {_quote(text)}." for path, text, is_held in held if not is_held]
     kept = [
-        (text, [name for name, content in after.items() if path in (ANY_FILE, name) and text in content])
+        (text, [name for name, content in after.items() if _is_meant(path, name) and text in content])
         for path, texts in expected.absent.items()
         for text in texts
     ]
@@ -241,7 +243,7 @@ def _judge_files(expected: RememberExpected, after: Files, findings: _Findings) 
 
 
 def _judge_changes(expected: RememberExpected, before: Files, after: Files, findings: _Findings) -> None:
-    touched = changed_paths(before, after)
+    touched = changed_paths(before, after) - {JOURNAL}
     if expected.touched is not None:
         wanted = set(expected.touched)
         findings.share("file-recall", [path in touched for path in sorted(wanted)])
@@ -254,6 +256,7 @@ def _judge_changes(expected: RememberExpected, before: Files, after: Files, find
         any(
             old in text and old not in after.get(path, "") and new in after.get(path, "")
             for path, text in before.items()
+            if path != JOURNAL
         )
         for old, new in expected.superseded
     ]
@@ -271,6 +274,10 @@ def _judge_changes(expected: RememberExpected, before: Files, after: Files, find
         findings.measures["write-precision"] = (
             sum(is_wanted) / len(added) if added else float(not wanted_texts)
         )
+
+
+def _is_meant(path: str, name: str) -> bool:
+    return path == name or (path == ANY_FILE and name != JOURNAL)
 
 
 def changed_paths(before: Files, after: Files) -> set[str]:

@@ -17,6 +17,7 @@ from memex.errors import ValidationFailed
 from memex.evals import runs
 from memex.evals.adapter import MemoryService, Placed, Recalled, Remembered, Unsupported, Usage
 from memex.evals.cases import (
+    JOURNAL,
     AskStep,
     Case,
     ContextExpected,
@@ -256,16 +257,23 @@ async def _run_remember_case(
     inputs: RememberInputs, expected: RememberExpected, case: Case, placed: Placed
 ) -> CaseResult:
     now = inputs.now or case.state.manifest.at
-    before = await placed.files(case.user)
+    before = await _held(placed, case.user)
     got = await placed.remember(case.user, inputs.text, project=inputs.project, now=now)
-    after = await placed.files(case.user)
+    after = await _held(placed, case.user)
     traces, again = [got.trace], None
     if expected.idempotent and after is not None:
         repeated = await placed.remember(case.user, inputs.text, project=inputs.project, now=now)
-        again = await placed.files(case.user)
+        again = await _held(placed, case.user)
         traces.append(repeated.trace)
     judged = _add_cost(judge_remember(expected, got, before, after, again=again), got)
     return CaseResult(judged, len(expected.model_fields_set), tuple(traces))
+
+
+async def _held(placed: Placed, user: str) -> Mapping[str, str] | None:
+    """Return the files that a user may read, and at `JOURNAL` what the entries of the journal hold."""
+    files = await placed.files(user)
+    entries = await placed.journal(user)
+    return {**files, JOURNAL: "\n\n".join(entries.values())} if files is not None and entries else files
 
 
 async def _run_sequence(

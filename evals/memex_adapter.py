@@ -1,6 +1,5 @@
 """Memex, as evals ask it: through its service in this process, over throw-away tenants."""
 
-import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -20,7 +19,9 @@ from memex.service.evals.states import State
 from memex.service.log.operations import InnerResult
 from memex.service.log.replay.rerun import load_call
 from memex.service.service import Caller, Service
+from memex.store.entry_path import FOLDER
 from memex.store.log.operations import MODEL_REQUEST
+from memex.store.memory import Memory
 from memex.subagent.model import recorded
 from memex.subagent.model.recorded import Recording
 
@@ -49,6 +50,7 @@ class MemexPlaced(Placed):
     def __init__(self, service: Service, state: State, place: PlacedState) -> None:
         self._service = service
         self._callers = place.callers
+        self._calls = 0
         self._texts = {
             (user, path, 1): content
             for user in state.manifest.users
@@ -68,7 +70,8 @@ class MemexPlaced(Placed):
             ),
             seconds=done.seconds,
             usage=done.usage,
-            trace=done.trace | {name: result[name] for name in ("status", "writes", "skipped", "rivals")},
+            trace=done.trace
+            | {name: result[name] for name in ("status", "writes", "skipped", "replaced", "rivals")},
         )
 
     async def context(
@@ -92,11 +95,26 @@ class MemexPlaced(Placed):
         )
 
     async def files(self, user: str) -> Mapping[str, str]:
-        """Return the files that the user may read."""
+        """Return the files that the user may read, without the entries of the journal."""
+        return await self._below(user, "")
+
+    async def journal(self, user: str) -> Mapping[str, str]:
+        """Return the entries of the user's journal; words of statements that no page holds any more are blank."""
+        entries = await self._below(user, f"user/{FOLDER}/")
+        access = self._callers[user].access
+        async with self._service.database.transaction(access) as connection:
+            stated = await Memory(connection, access).entry_statements(list(entries))
+        for one in stated:
+            if not one.is_in_force:
+                text, blank = entries[one.path], " " * (one.end_char - one.start_char)
+                entries[one.path] = f"{text[: one.start_char]}{blank}{text[one.end_char :]}"
+        return entries
+
+    async def _below(self, user: str, prefix: str) -> dict[str, str]:
         found: dict[str, str] = {}
         cursor = None
         while True:
-            arguments = {"limit": PAGE_SIZE, "cursor": cursor}
+            arguments = {"prefix": prefix, "limit": PAGE_SIZE, "cursor": cursor}
             page = await self._service.execute(self._callers[user], "memory_list", arguments)
             for file in page["files"]:
                 found[file["path"]] = await self._text(user, file["path"], file["version"])
@@ -159,7 +177,10 @@ class MemexPlaced(Placed):
 
     async def _call(self, user: str, tool: str, arguments: dict[str, Any], now: datetime) -> "_CallResult":
         """Run a tool by a clock, and look up in the log what it took."""
-        caller, call_id = self._callers[user], f"eval_{secrets.token_hex(12)}"
+        self._calls += (
+            1  # the paths of entries are made of ids, and the same calls shall make the same prompts
+        )
+        caller, call_id = self._callers[user], f"eval_{self._calls}"
         result: dict[str, Any] = {}
         error: str | None = None
         started = time.perf_counter()

@@ -84,4 +84,5 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
                 planning=planners,
                 embedder=service.embedder,
                 min_confidence=settings.context_min_confidence,
+                keeps_journal=settings.journal == "on",
             )

@@ -32,7 +32,8 @@ async def main(said: str) -> None:
 
         found = await client.call_tool("memory_context", {"query": "Which tea do I prefer?", "budget": 2_000})
         print(found.content[0].text)  # for the model
-        print([f"{source['path']}@{source['version']}" for source in found.structured_content["sources"]])
+        result = found.meta["memex/result"]  # the whole answer, for a program
+        print([f"{source['path']}@{source['version']}" for source in result["sources"]])
 
         for resource in (await client.list_resources()).resources:
             print(resource.uri)

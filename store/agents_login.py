@@ -109,7 +109,9 @@ async def _load_sealer(owner: AsyncConnection[DictRow]) -> Sealer:
     made = {"inner_key": key.translate(_IPAD), "outer_key": key.translate(_OPAD)}
     async with owner.transaction():
         await owner.execute("select set_config('memex.maintenance', 'on', true)")
-        found = await (await owner.execute(sql("upkeep/seal_make"), made)).fetchone()
+        found = await (await owner.execute(sql("upkeep/seal_find"))).fetchone()
+        if found is None:
+            found = await (await owner.execute(sql("upkeep/seal_make"), made)).fetchone()
         if found is None:  # another service made it at the same moment
             found = await (await owner.execute(sql("upkeep/seal_make"), made)).fetchone()
     assert found is not None  # noqa: S101  # there is a row by now

@@ -3,8 +3,8 @@
 import asyncio
 import itertools
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -24,6 +24,7 @@ from memex.store.sql import sql
 from memex.store.waiting import pools, time_limits
 from memex.store.waiting.failures import (
     OTHER_REASON,
+    READ_ONLY,
     REASONS,
     database_silent,
     error_of_postgres,
@@ -31,13 +32,22 @@ from memex.store.waiting.failures import (
     first_line,
 )
 from memex.store.waiting.fair_queue import FairQueue, Flow, Lane, NoTurn, Slot, write_lanes
+from memex.store.waiting.primary import (
+    Primary,
+    is_wrong_server,
+    living_connection,
+    read_only_error,
+    refused_as_read_only,
+)
 from memex.store.waiting.time_limits import CALL, UPKEEP, TimeLimits
 
 Shape = TypeVar("Shape")
+Begun = TypeVar("Begun")
 
 Connection = AsyncConnection[DictRow]
 Rows = list[dict[str, Any]]
 Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
+Begin = Callable[[AsyncExitStack, Connection], Awaitable[Begun]]  # what it enters is left with the connection
 
 LOCK_SLACK_S = 0.5  # more than `lock_timeout`, which comes first if only one lock is waited for
 
@@ -60,12 +70,14 @@ class Waiting:
         user_slots: how many connections the calls of one user use at a time; None for all but one.
         count: counts a call that waited in vain, by its reason.
         restart_after_s: says when the database is started again; None if nobody knows.
+        primary_s: how long a write waits for a server that takes writes, as a command does; a service refuses it.
     """
 
     limits: TimeLimits = CALL
     user_slots: int | None = None
     count: Callable[[str], None] = lambda _: None
     restart_after_s: Callable[[], float | None] = lambda: None
+    primary_s: float = 0.0
 
 
 DEFAULT_WAITING = Waiting()
@@ -96,6 +108,7 @@ class Database:
     ) -> None:
         self._pool = pool
         self._agents, self._sealer = agents, sealer
+        self.primary = Primary([one for one in (pool, agents) if one is not None], is_pooled=is_pooled)
         self.space = space or Space()
         self._queue = FairQueue(pool.max_size, waiting.user_slots or max(1, pool.max_size - 1))
         self._waiting = waiting
@@ -171,12 +184,18 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection."""
+        await self.primary.close()
         await pools.close(self._pool, self._agents)
 
     @property
     def load(self) -> pools.PoolLoad:
         """The load of the pool."""
         return pools.load_of(self._queue.waiting, self._pool, self._agents)
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether calls that write nothing are logged."""
+        return self.space.is_logged and not self.primary.is_away
 
     @asynccontextmanager
     async def connection(self, flow: Flow = OWN) -> AsyncIterator[Connection]:
@@ -190,7 +209,7 @@ class Database:
             StoreUnavailable: the database went away.
             Overloaded: no connection became free in time.
         """
-        async with self._held(flow) as (connection, _):
+        async with self._held(_begin_nothing, flow) as (connection, _, _):
             yield connection
 
     @asynccontextmanager
@@ -224,30 +243,31 @@ class Database:
                 await _note_epoch(access, settled)
                 yield connection
             return
-        async with self._held(flow_of(access), access=access) as (connection, _):
-            try:
-                async with connection.pipeline():
-                    await connection.execute(BEGIN_SNAPSHOT)
-                    settled = await connection.execute(settle, settings)
-                    yield connection
-                    await connection.execute(b"commit")
-            except BaseException:
-                await _roll_back(connection)
-                raise
-            await _note_epoch(access, settled)
+
+        async def begin(held: AsyncExitStack, connection: Connection) -> AsyncCursor[DictRow]:
+            await held.enter_async_context(connection.pipeline())
+            await connection.execute(BEGIN_SNAPSHOT)
+            return await connection.execute(settle, settings)
+
+        async with self._held(begin, flow_of(access), access=access) as (connection, settled, _):
+            yield connection
+            await connection.execute(b"commit")
+        await _note_epoch(access, settled)
 
     async def read(self, access: Access, *statements: Statement) -> list[Rows]:
         """Return the rows of statements that see the same moment: a transaction of one round trip."""
-        async with self._held(flow_of(access), access=access) as (connection, _):
-            try:
-                async with connection.pipeline():
-                    await connection.execute(BEGIN_SNAPSHOT)
-                    settled = await connection.execute(sql("identity/access_set"), self._settings(access))
-                    cursors = await _send(connection, statements)
-                    await connection.execute(b"commit")
-            except BaseException:
-                await _roll_back(connection)
-                raise
+
+        async def run(
+            _: AsyncExitStack, connection: Connection
+        ) -> tuple[AsyncCursor[DictRow], list[AsyncCursor[DictRow]]]:
+            async with connection.pipeline():
+                await connection.execute(BEGIN_SNAPSHOT)
+                settled = await connection.execute(sql("identity/access_set"), self._settings(access))
+                cursors = await _send(connection, statements)
+                await connection.execute(b"commit")
+            return settled, cursors
+
+        async with self._held(run, flow_of(access), access=access) as (_, (settled, cursors), _):
             await _note_epoch(access, settled)
             return [await cursor.fetchall() for cursor in cursors]
 
@@ -270,26 +290,30 @@ class Database:
             ScopeBusy: the locks were not had in time.
         """
         lanes = write_lanes(access.tenant_id, scope_ids, self._queue.slots, self._queue.user_slots)
-        async with self._held(flow_of(access), lanes, access=access) as (connection, slot):
-            try:
-                async with connection.pipeline() as pipeline:
-                    await connection.execute(BEGIN)
-                    settled = await connection.execute(sql("identity/access_set"), self._settings(access))
-                    cursors = await _send(connection, statements)
-                    # Postgres counts `lock_timeout` anew for each lock, and who waits for a row takes two.
-                    async with asyncio.timeout(self._waiting.limits.lock_s + LOCK_SLACK_S):
-                        await pipeline.sync()
-                    await _note_epoch(access, settled)
-                    self._queue.leave_lanes(slot)
-                    yield connection, [await cursor.fetchall() for cursor in cursors]
-                    await connection.execute(b"commit")
-            except TimeoutError:
-                await _roll_back(connection)
-                self._waiting.count("lock_timeout")
-                raise error_of_wait("lane") from None
-            except BaseException:
-                await _roll_back(connection)
-                raise
+
+        async def begin(held: AsyncExitStack, connection: Connection) -> list[AsyncCursor[DictRow]]:
+            pipeline = await held.enter_async_context(connection.pipeline())
+            await connection.execute(BEGIN)
+            settled = await connection.execute(sql("identity/access_set"), self._settings(access))
+            cursors = await _send(connection, statements)
+            # Postgres counts `lock_timeout` anew for each lock, and who waits for a row takes two.
+            async with asyncio.timeout(self._waiting.limits.lock_s + LOCK_SLACK_S):
+                await pipeline.sync()
+            await _note_epoch(access, settled)
+            return cursors
+
+        try:
+            async with self._held(begin, flow_of(access), lanes, access=access) as (
+                connection,
+                cursors,
+                slot,
+            ):
+                self._queue.leave_lanes(slot)
+                yield connection, [await cursor.fetchall() for cursor in cursors]
+                await connection.execute(b"commit")
+        except TimeoutError:
+            self._waiting.count("lock_timeout")
+            raise error_of_wait("lane") from None
 
     @asynccontextmanager
     async def maintenance(self, limits: TimeLimits = UPKEEP) -> AsyncIterator[Connection]:
@@ -312,36 +336,28 @@ class Database:
     async def _begin(
         self, settle: bytes, settings: Mapping[str, Any], flow: Flow, access: Access | None = None
     ) -> AsyncIterator[tuple[Connection, AsyncCursor[DictRow]]]:
-        async with self._held(flow, access=access) as (connection, _):
-            try:
-                async with connection.pipeline():  # one round trip for both
-                    await connection.execute(BEGIN)
-                    settled = await connection.execute(settle, settings)
-                yield connection, settled
-                await connection.execute(b"commit")
-            except BaseException:
-                await _roll_back(connection)
-                raise
+
+        async def begin(_: AsyncExitStack, connection: Connection) -> AsyncCursor[DictRow]:
+            async with connection.pipeline():  # one round trip for both
+                await connection.execute(BEGIN)
+                return await connection.execute(settle, settings)
+
+        async with self._held(begin, flow, access=access) as (connection, settled, _):
+            yield connection, settled
+            await connection.execute(b"commit")
 
     @asynccontextmanager
     async def _held(
-        self, flow: Flow, lanes: Sequence[Lane] = (), *, access: Access | None = None
-    ) -> AsyncIterator[tuple[Connection, Slot]]:
-        """A connection for an access, or for Memex' own work, with the slot that entitles to it."""
+        self, begin: Begin[Begun], flow: Flow, lanes: Sequence[Lane] = (), *, access: Access | None = None
+    ) -> AsyncIterator[tuple[Connection, Begun, Slot]]:
+        """A connection for an access, or for Memex' own work, with what `begin` returned and the slot for it."""
         agents = self._agents if access is not None and access.role == "agent" else None
-        pool = agents or self._pool
         with self._told_of_waits():
             slot = await self._queue.take(flow, lanes)
         try:
-            async with pool.connection(pools.AWAY_WAIT_S if self._is_down else None) as connection:
-                self._is_down = False
-                try:
-                    yield connection, slot
-                finally:
-                    if connection.info.pipeline_status != PipelineStatus.OFF:
-                        # A cancelled call may leave psycopg's pipeline unended: later statements would share one
-                        # transaction. The pool replaces a closed connection.
-                        await connection.close()
+            async with AsyncExitStack() as held:
+                connection, begun = await self._begun(held, agents or self._pool, begin)
+                yield connection, begun, slot
         except psycopg.errors.DiskFull as error:
             self.space.note_full()
             raise disk_low() from error
@@ -354,6 +370,60 @@ class Database:
             raise self._with_restart(refused) from error
         finally:
             self._queue.give_back(slot)
+
+    async def _begun(
+        self, held: AsyncExitStack, pool: pools.Pool, begin: Begin[Begun]
+    ) -> tuple[Connection, Begun]:
+        """Enter a connection, and run `begin` on it; once more on a new one if it led to the wrong server.
+
+        Nothing is committed in `begin`, or nothing written. What fails after it is not tried again.
+        """
+        for is_last in (False, True):
+            try:
+                async with AsyncExitStack() as attempt:
+                    connection = await attempt.enter_async_context(self._connected(pool, is_again=is_last))
+                    if not is_last and await self.primary.is_elsewhere(connection):
+                        continue
+                    begun = await begin(attempt, connection)
+                    await held.enter_async_context(attempt.pop_all())
+                    return connection, begun
+            except (psycopg.DatabaseError, StoreUnavailable) as error:
+                if is_last or isinstance(error, PoolTimeout) or not is_wrong_server(error):
+                    raise
+                if isinstance(error, StoreUnavailable):
+                    await self.primary.await_found(self._waiting.primary_s)
+        raise AssertionError
+
+    @asynccontextmanager
+    async def _connected(self, pool: pools.Pool, *, is_again: bool) -> AsyncIterator[Connection]:
+        """A connection whose transaction is rolled back by an exception; `is_again` after one that was ended."""
+        wait_s = pools.AWAY_WAIT_S if self._is_down or is_again else None
+        async with living_connection(pool, wait_s) as connection:
+            self._is_down = False
+            try:
+                yield connection
+            except psycopg.DatabaseError as error:
+                await _roll_back(connection)
+                if is_wrong_server(error):
+                    await connection.close()
+                if not refused_as_read_only(error, connection):
+                    raise
+                self.primary.note_away()
+                self._waiting.count(READ_ONLY)
+                refused = read_only_error(connection)
+                if not self.primary.is_read_only(
+                    connection
+                ):  # else it is kept for reading until there is another
+                    await connection.close()
+                raise refused from error
+            except BaseException:
+                await _roll_back(connection)
+                raise
+            finally:
+                if connection.info.pipeline_status != PipelineStatus.OFF:
+                    # A cancelled call may leave psycopg's pipeline unended: later statements would share one
+                    # transaction. The pool replaces a closed connection.
+                    await connection.close()
 
     async def refuse_overload(self, flow: Flow) -> None:
         """Raise Overloaded, before anything is done for a call, if its first statement would wait too long."""
@@ -470,8 +540,12 @@ async def _note_epoch(access: Access, settled: AsyncCursor[DictRow]) -> None:
         access.standing.epoch = settings["epoch"]
 
 
+async def _begin_nothing(_: AsyncExitStack, connection: Connection) -> None:
+    """Begin no transaction."""
+
+
 async def _roll_back(connection: Connection) -> None:
-    if connection.closed:
+    if connection.closed or connection.info.transaction_status is TransactionStatus.IDLE:
         return
     statement = b"rollback"
     if connection.info.transaction_status is TransactionStatus.INERROR:

@@ -26,6 +26,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 
+from memex.store.entry_path import is_entry
 from memex.store.markdown import MAX_NESTING, BracketedText, MarkdownDocument
 
 # A file's, which keep the reading of a hostile megabyte near a second; what stands after them is not linked.
@@ -97,7 +98,7 @@ def path_keys(relative_path: str) -> tuple[str, str]:
 
 
 def parse(text: str, path: str, document: MarkdownDocument | None = None) -> tuple[ParsedLink, ...]:
-    """Return the links of a file in order of appearance, at most `MAX_LINKS`.
+    """Return the links of a file in order of appearance, at most `MAX_LINKS`; a journal entry has none.
 
     A Markdown destination is read from the file's folder first, then from the mount's root; one that climbs
     out of the mount has no target and is left out. For `[[a|b]]` the targets are `a`, then `b`.
@@ -107,7 +108,7 @@ def parse(text: str, path: str, document: MarkdownDocument | None = None) -> tup
         path: the file's, relative to its mount.
         document: the structure of the text, if it is known: most texts need not be parsed again then.
     """
-    if not ("[[" in text or "](" in text or "]:" in text):
+    if is_entry(path) or not ("[[" in text or "](" in text or "]:" in text):
         return ()
     texts, references = _bracketed_texts(text, document)
     # Inline parsing costs the most, and only a block that may hold a link is worth it.

@@ -16,12 +16,15 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from memex.store.entry_path import entry_title, is_entry
+
 MAX_FRONT_MATTER_CHARS = 64 * 1024
 MAX_PLAIN_HEADER_CHARS = 2 * 1024  # of front matter before a text that is plain
 MAX_TITLE_CHARS = 300
 MAX_TAGS = 100
 MAX_TAG_CHARS = 100
 MAX_ALIASES = 20
+SUMMARY_FIELDS = ("description", "summary")  # of front matter
 
 # Thirty levels of lists are more than anyone writes; what is nested deeper belongs to its block unread.
 MAX_NESTING = 60
@@ -50,6 +53,11 @@ _PLAIN_BLOCK = re.compile(
 _NOT_FOR_LINKS = frozenset({"html_block", "table_open"})
 _LINE_END = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
+_SUMMARY = re.compile(
+    rf"^(?:{'|'.join(SUMMARY_FIELDS)}):[ \t]*"
+    r"(?:[|>][-+\d]*[ \t]*(?=[\r\n]))?(?P<value>[^\r\n]*(?:(?:\r\n?|\n)[ \t]+\S[^\r\n]*)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _FIELD_NAME = re.compile(r"[A-Za-z][\w-]*")
 _MARKUP = re.compile(r"[\\`*_~\[\]<>&]")
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
@@ -122,7 +130,7 @@ class Description:
     """What a file says of itself: printable, bounded; a pinned file is always recalled.
 
     `date` is `YYYY-MM-DD`. `day` is that too, of a file that is of one day: when a file was made says nothing of
-    what stands in it.
+    what stands in it. `summaries` is what the file says that it is about.
     """
 
     title: str
@@ -131,6 +139,7 @@ class Description:
     aliases: tuple[str, ...]
     pinned: bool = False
     day: str | None = None
+    summaries: tuple[str, ...] = ()
 
 
 def parse(text: str) -> MarkdownDocument:
@@ -287,12 +296,14 @@ def section(document: MarkdownDocument, heading: Heading, text_length: int) -> t
 
 
 def describe(path: str, source: str | MarkdownDocument) -> Description:
-    """Return title, tags, date and aliases of the file at `path`.
+    """Return title, tags, date, aliases and summaries of the file at `path`.
 
     The title is the front matter's, else the first heading of level 1, else the file's name; the date is
     the front matter's `date`, `created` or `updated`, else the one in the file's name; the day is the first or the
-    last of these.
+    last of these. A journal entry says nothing of itself: its title is its day and time.
     """
+    if is_entry(path):
+        return Description(title=entry_title(path), tags=(), date=None, aliases=())
     document = parse(source) if isinstance(source, str) else source
     fields = {name.lower(): value for name, value in document.front_matter.items()}
     name = file_name(path)
@@ -317,6 +328,11 @@ def describe(path: str, source: str | MarkdownDocument) -> Description:
         aliases=_distinct(aliases, MAX_ALIASES, MAX_TITLE_CHARS),
         pinned=str(fields.get("pinned")).lower() in _YAML_TRUE,
         day=next(filter(None, days), None),
+        summaries=_distinct(
+            (value for name in SUMMARY_FIELDS for value in _items(fields.get(name))),
+            len(SUMMARY_FIELDS),
+            MAX_TITLE_CHARS,
+        ),
     )
 
 
@@ -365,6 +381,27 @@ def read_front_matter(text: str) -> tuple[dict[str, FieldValue], int]:
         # Usually one unquoted colon: `title: Apollo: the plan`.
         fields = _plain_fields(header) or None
     return ({}, start) if fields is None else (fields, match.end())
+
+
+def read_summaries(text: str) -> tuple[tuple[tuple[int, int], ...], int]:
+    """Return where the summaries of a front matter stand, without quotation marks, and where the body begins."""
+    header = _FRONT_MATTER.match(text, 1 if text.startswith("\ufeff") else 0)
+    return _read_summaries(text[: header.end()]) if header else ((), 0)
+
+
+@lru_cache(maxsize=1_024)
+def _read_summaries(header: str) -> tuple[tuple[tuple[int, int], ...], int]:
+    end = body_start(header)
+    spans = (_unquoted(header, *match.span("value")) for match in _SUMMARY.finditer(header, 0, end))
+    return tuple([(first, last) for first, last in spans if first < last]), end
+
+
+def _unquoted(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without white space and quotation marks around it."""
+    value = text[start:end].strip()
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return start + is_quoted, start + len(value) - is_quoted
 
 
 def _yaml_fields(header: str) -> dict[str, FieldValue] | None:

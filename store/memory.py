@@ -10,17 +10,21 @@ from typing import Any
 from memex.errors import FileNotFound, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.citations.evidence import EvidenceReader
-from memex.store.database import Connection, Shape, Statement, row_as, rows_as
+from memex.store.database import Connection, Shape, Statement, row_as, rows, rows_as
+from memex.store.entry_path import FOLDER, is_entry_at, is_in_journal, may_hold_journal
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import parse, parse_prefix
 from memex.store.records import (
+    EntryStatement,
     FilePassages,
     FileSummary,
+    JournalCount,
     Link,
     NearLink,
     QueryVector,
     Reference,
     Revision,
+    Rival,
     revision_of,
     summary_of,
 )
@@ -44,6 +48,7 @@ from memex.store.snapshot.reads import (
 from memex.store.snapshot.spans import SpanReader
 
 NEWEST = 2**62  # above every rev
+MONTH_CHARS, DAY_CHARS = len("2026-11"), len("2026-11-27")
 
 
 class Memory:
@@ -75,6 +80,11 @@ class Memory:
         self.statements = StatementReader(connection, access, self._vectors)
 
     @property
+    def access(self) -> Access:
+        """The scopes that are read."""
+        return self._access
+
+    @property
     def language(self) -> str:
         """The language of the caller's own files."""
         return self._access.language
@@ -89,18 +99,37 @@ class Memory:
         tags: Sequence[str] = (),
         passages: int = 0,
         least_similarity: float | None = None,
+        entries: bool = True,
+        beside: int = 0,
+        any_day: bool = False,
     ) -> SearchResult:
-        """Return the files that answer a query best; see `find.search`. What is asked again is not ranked again."""
+        """Return the files that answer a query best; see `find.search`. What is asked again is not ranked again.
+
+        With `any_day`, days that the query names leave no files out.
+        """
         text, access, options = await self.search_of(query, project, prefix)
+        if any_day:
+            options["dated"] = None
         if least_similarity is not None:
             options["least_similarity"] = least_similarity
-        searched = query, project, prefix, tuple(tags), dict(options)
+        if not entries:
+            options["entries"] = False
+        searched = query, project, prefix, tuple(tags), beside, dict(options)
         ranked = self._ranked[1] if searched == self._ranked[0] else None
         found = await find.search(
-            self.connection, access, text, limit=limit, tags=tags, passages=passages, ranked=ranked, **options
+            self.connection,
+            access,
+            text,
+            limit=limit,
+            tags=tags,
+            passages=passages,
+            beside=beside,
+            ranked=ranked,
+            **options,
         )
         self._ranked = searched, found.ranking
-        self._spans.keep_passages(hit.file for hit in found.hits if hit.file is not None)
+        shown = (*found.hits, *found.entries)
+        self._spans.keep_passages(hit.file for hit in shown if hit.file is not None)
         return found
 
     async def search_of(
@@ -111,6 +140,7 @@ class Memory:
             project=project,
             prefix=parse_prefix(prefix) if prefix is not None else None,
             vector=self._vectors.get(query),
+            about=project if project is not None else self._access.project,
             dated=self._dated(query, project),
         )
         text = with_iso_days(query, {scope.language for scope in self._mounted(project)})
@@ -143,6 +173,103 @@ class Memory:
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return the first passages of files, scored by a query; see `find.passages`."""
         return await self._passages.read(query, paths)
+
+    async def entry_statements(self, paths: Sequence[str]) -> list[EntryStatement]:
+        """Return what became of the statements that were made from entries of the caller's journal.
+
+        Args:
+            paths: virtual, of entries.
+        """
+        scope = self._access.by_mount.get("user")
+        if scope is None or not paths:
+            return []
+        return await rows_as(
+            partial(_entry_statement, scope),
+            self.connection,
+            "memory/statement_of_entry",
+            entry_scope=scope.scope_id,
+            paths=[parse(path).relative for path in paths],
+            **self._seen_revs(),
+        )
+
+    async def rivals(self, paths: Sequence[str]) -> list[Rival]:
+        """Return what newer statements contradict lines of pages, and words of entries of the caller's journal.
+
+        Args:
+            paths: virtual, of pages and entries.
+        """
+        journal = self._access.by_mount.get("user")
+        parsed = [parse(path) for path in paths]
+        found = await rows(
+            self.connection,
+            "memory/rival_of_file",
+            file_scopes=[self._access.scope_of(path).scope_id for path in parsed],
+            paths=[path.relative for path in parsed],
+            entry_scope=journal.scope_id if journal else None,
+            entries=[path.relative for path in parsed if is_entry_at(str(path))] if journal else [],
+            **self._seen_revs(),
+        )
+        return [self._rival(**one) for one in found]
+
+    def _rival(self, **columns: Any) -> Rival:
+        by_id = self._access.by_id
+        span = columns["newer_start"], columns["newer_end"]
+        return Rival(
+            by_id[columns["scope_id"]].virtual(columns["path"]),
+            bytes(columns["line_key"]),
+            (columns["start_char"], columns["end_char"]),
+            Reference(
+                by_id[columns["newer_scope"]].virtual(columns["newer_path"]),
+                columns["version"],
+                span if span[1] else (0, columns["size_chars"]),
+            ),
+            bytes(columns["newer_key"]),
+        )
+
+    async def entries_beside(self, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """Return entries of the caller's journal, each with one that was told right before or after it on its day.
+
+        Args:
+            paths: virtual, of entries.
+        """
+        scope = self._access.by_mount.get("user")
+        if scope is None or not paths:
+            return []
+        seen = self._seen_revs()
+        found = await rows(
+            self.connection,
+            "memory/entry_beside",
+            scope_id=scope.scope_id,
+            rev=dict(zip(seen["scope_ids"], seen["revs"], strict=True))[scope.scope_id],
+            paths=[parse(path).relative for path in paths],
+            about=self._access.project,
+        )
+        return [(scope.virtual(one["path"]), scope.virtual(one["beside"])) for one in found]
+
+    async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:
+        """Return the words of the caller's journal from which lines of pages were made.
+
+        Args:
+            lines: the virtual path of each page, and the key of the line; see `statement_lines.line_key`.
+        """
+        scope = self._access.by_mount.get("user")
+        if scope is None:
+            return []
+        pages = [parse(path) for path, _ in lines]
+        return await rows_as(
+            partial(_entry_statement, scope),
+            self.connection,
+            "memory/statement_of_line",
+            entry_scope=scope.scope_id,
+            pages=[self._access.scope_of(page).scope_id for page in pages],
+            keys=[key for _, key in lines],
+            **self._seen_revs(),
+        )
+
+    def _seen_revs(self) -> dict[str, list[int]]:
+        """Return how many changes of each scope are seen; of the present all."""
+        scope_ids = [scope.scope_id for scope in self._access.scopes]
+        return {"scope_ids": scope_ids, "revs": [NEWEST] * len(scope_ids)}
 
     async def pinned(self, *, limit: int) -> list[str]:
         """Return the paths of the pinned files, in the order of the scopes."""
@@ -205,7 +332,13 @@ class Memory:
         return found
 
     async def list_files(
-        self, prefix: str = "", *, limit: int = 100, after: str | None = None
+        self,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        after: str | None = None,
+        entries: bool | None = None,
+        of_project: bool = False,
     ) -> Sequence[FileSummary]:
         """Return at most `limit` files whose path begins with `prefix`, by mount and path.
 
@@ -215,6 +348,8 @@ class Memory:
             prefix: the beginning of a virtual path; "" means all files.
             limit: 1 to 1,000.
             after: the virtual path that the last list ended with.
+            entries: whether entries of the journal are listed; by default only if the prefix names the journal.
+            of_project: leave out entries that were told about another project than the caller asks about.
 
         Raises:
             ProjectNotFound: the prefix names a project that is none of the user's.
@@ -235,10 +370,35 @@ class Memory:
                 prefix=within.relative,
                 after=last.relative if last is not None and scope.mount == last.mount_name else "",
                 limit=limit - len(found),
+                entries=is_in_journal(prefix) if entries is None else entries,
+                about=self._access.project if of_project else None,
             )
             if len(found) >= limit:
                 break
         return found
+
+    async def has_journal(self) -> bool:
+        """Return whether there are entries in the caller's journal."""
+        [found] = await self._reader.rows(state_statement(self._access.scopes))
+        known = [one["has_journal"] for one in found]
+        return any(known) if None not in known else bool(await self.journal_months())
+
+    async def journal_months(self, prefix: str = "") -> list[JournalCount]:
+        """Return how many entries the caller's journal has in each month, of paths that begin with a prefix."""
+        return await self._journal_counts(prefix, MONTH_CHARS)
+
+    async def journal_days(self, month: str) -> list[JournalCount]:
+        """Return how many entries the caller's journal has on each day of a month, such as `2026-11`."""
+        return await self._journal_counts(f"user/{FOLDER}/{month}", DAY_CHARS)
+
+    async def _journal_counts(self, prefix: str, chars: int) -> list[JournalCount]:
+        scope = self._access.by_mount.get("user")
+        if scope is None or not may_hold_journal(prefix):
+            return []
+        within = max(
+            prefix.removeprefix("user/") if prefix.startswith("user/") else "", f"{FOLDER}/", key=len
+        )
+        return await self._standing(JournalCount, "memory/journal_count", scope, prefix=within, chars=chars)
 
     async def list_series(self, names: Sequence[str], *, limit: int = 50) -> Sequence[FileSummary]:
         """Return the files of series in all mounts, such as `notes.md` and `notes-2.md`, by mount and name.
@@ -348,3 +508,7 @@ class Memory:
         """Run a statement over the files that stand in a scope."""
         [found] = await self._reader.rows((statement, {"scope_id": scope.scope_id} | parameters))
         return [shape(**row) for row in found]
+
+
+def _entry_statement(scope: Scope, *, entry_path: str, **columns: Any) -> EntryStatement:
+    return EntryStatement(path=scope.virtual(entry_path), **columns)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -22,6 +23,7 @@ from memex.store import pooler
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 from memex.store.waiting.blockers import Blocker, telling_blockers
+from memex.store.waiting.pools import connect
 
 LOCK_KEY = 0x4D454D4558  # "MEMEX": held by whoever migrates; the others wait and find nothing to do
 MINIMUM_SERVER = 15_00_00
@@ -46,6 +48,24 @@ JOBS = Track("jobs", "migrations/jobs", "jobs_migration", "upkeep/jobs_possible"
 VECTORS = Track("vectors", "migrations/vectors", "vectors_migration", "upkeep/vectors_possible")
 TRACKS = (MEMORY, JOBS, VECTORS)  # each may need those before it
 
+# The digests of the texts that migrations of MEMORY had before they were edited, the oldest first. The file of the
+# same name in `migrations/edited` brings a database that ran one of them to what today's text makes.
+EDITED = {
+    "0001_memory": (
+        "4da80cd39f7a9d1a96845da9965856993962710a215c0ebae06f5b6ef82ed428",
+        "062493e7d1ef7f2d09557f3f5c187780ce418445e6082bc089ad0a1ac529d7ac",
+        "e67981b48f5fa88c48b5f6e3a933c93142eabc001b505c677598a949bf8aa6ab",
+        "83c92e28502a5ee635e9e9819f86519da1b08de2e85e2e13c9f77a18db99664c",
+        "cceab6c9cbd77ad80e1a9205b92dc59f3a13d761f0e7056c4f2c590c2e166509",
+    ),
+    "0003_pending": (
+        "3204d485c079c86cfd2458402ec6884e450df1d0eeafef7ed6b5868095347e2a",
+        "8f1dce1b1221e29bdcfdcc3f38d710f691da258c2b236662449033b418a3d495",
+    ),
+    "0019_erasure": ("81d3a06f0f5f1ff31b8342554a56d6ea6b154a86c47d7fc54f6eef6f23849f98",),
+    "0036_token_states": ("88a9db3203a104a549df55e0e0b0e61e4f0d45394753b1681fb0eed3108073c4",),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -60,6 +80,15 @@ class Migration:
     def sha256(self) -> bytes:
         """The digest that is recorded, so that an edited migration is noticed."""
         return hashlib.sha256(self.sql.encode()).digest()
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file, without its ending."""
+        return f"{self.version:04}_{self.name}"
+
+    def had_text(self, sha256: bytes) -> bool:
+        """Whether a digest is that of a text which the migration had before it was edited."""
+        return self.track == MEMORY.name and sha256.hex() in EDITED.get(self.file_name, ())
 
 
 def migrations(track: Track = MEMORY) -> list[Migration]:
@@ -83,6 +112,8 @@ async def migrate(
 ) -> list[Migration]:
     """Apply what is missing, all of it or nothing, and return it. Any number of processes may call at once.
 
+    Where nothing is missing, nothing is written and no lock is taken.
+
     Args:
         conninfo: the address for the login that owns the tables.
         superuser: the address for a login that may install pgvector, if the first login may not. Its database is
@@ -99,10 +130,19 @@ async def migrate(
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         _check_server(connection)
         await pooler.check(connection, pooler_setting)
-        async with _patient_transaction(conninfo, connection, wait_s):
-            missing = await _apply_missing(connection, superuser)
+        missing: list[Migration] = []
+        if await _is_behind(connection, superuser):
+            async with _patient_transaction(conninfo, connection, wait_s):
+                missing = await _apply_missing(connection, superuser)
         await _ensure_roles(conninfo, connection, wait_s)
     return missing
+
+
+async def is_empty(conninfo: str) -> bool:
+    """Whether a database has no schema of Memex; only reads."""
+    async with await connect(conninfo, autocommit=True) as connection, connection.transaction():
+        await connection.execute("set local memex.maintenance = 'on'")
+        return not await _applied(connection, MEMORY)
 
 
 async def check(connection: psycopg.AsyncConnection[object]) -> frozenset[str]:
@@ -119,7 +159,8 @@ async def check(connection: psycopg.AsyncConnection[object]) -> frozenset[str]:
             applied = await _applied(connection, track)
             if track.possible is not None and not applied:
                 continue
-            if missing := _missing(migrations(track), applied):
+            known = migrations(track)
+            if missing := [*_missing(known, applied), *_edited(known, applied)]:
                 raise StoreUnavailable(
                     f"The database lacks {len(missing)} of this version's migrations.",
                     hint="Run `memex migrate`.",
@@ -148,6 +189,21 @@ async def _patient_transaction(
         ) from error
 
 
+async def _is_behind(connection: psycopg.AsyncConnection[object], superuser: str | None) -> bool:
+    """Whether a migration is missing that this database can have; only reads."""
+    async with connection.transaction():
+        await connection.execute("set local memex.maintenance = 'on'")
+        for track in TRACKS:
+            applied = await _applied(connection, track)
+            if not _missing(migrations(track), applied):
+                continue
+            if applied or await _is_possible(connection, track):
+                return True
+            if track is VECTORS and superuser is not None and await _is_pgvector_offered(connection):
+                return True
+    return False
+
+
 async def _apply_missing(
     connection: psycopg.AsyncConnection[object], superuser: str | None
 ) -> list[Migration]:
@@ -155,8 +211,10 @@ async def _apply_missing(
     await connection.execute("set local memex.maintenance = 'on'")
     done: list[Migration] = []
     for track in TRACKS:
-        applied = await _applied(connection, track)
-        missing = _missing(migrations(track), applied)
+        applied, known = await _applied(connection, track), migrations(track)
+        missing = _missing(known, applied)
+        for migration in _edited(known, applied):
+            await _amend(connection, migration)
         if missing and not applied and track is VECTORS and superuser is not None:
             await _install_pgvector(make_conninfo(superuser, dbname=connection.info.dbname))
         if missing and (applied or await _is_possible(connection, track)):
@@ -184,11 +242,24 @@ async def _apply(
         )
 
 
+async def _amend(connection: psycopg.AsyncConnection[object], migration: Migration) -> None:
+    """Make what the text of today makes, where an earlier one ran. Later migrations build on it."""
+    amendment = files("memex.store") / "migrations" / "edited" / f"{migration.file_name}.sql"
+    await connection.execute(amendment.read_bytes())
+    await connection.execute(
+        "update schema_migration set sha256 = %s where version = %s", [migration.sha256, migration.version]
+    )
+
+
 async def _install_pgvector(conninfo: str) -> None:
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-        cursor = await connection.execute("select from pg_available_extensions where name = 'vector'")
-        if cursor.rowcount:
+        if await _is_pgvector_offered(connection):
             await connection.execute("create extension if not exists vector")
+
+
+async def _is_pgvector_offered(connection: psycopg.AsyncConnection[Any]) -> bool:
+    cursor = await connection.execute("select from pg_available_extensions where name = 'vector'")
+    return cursor.rowcount > 0
 
 
 async def _is_possible(connection: psycopg.AsyncConnection[object], track: Track) -> bool:
@@ -213,13 +284,19 @@ def _missing(known: Sequence[Migration], applied: dict[int, bytes]) -> list[Migr
     if applied and max(applied) > newest:
         raise SchemaTooNew(f"The schema is at version {max(applied)}, this Memex knows up to {newest}.")
     for migration in known:
-        if migration.version in applied and applied[migration.version] != migration.sha256:
+        sha256 = applied.get(migration.version, migration.sha256)
+        if sha256 != migration.sha256 and not migration.had_text(sha256):
             raise StoreUnavailable(
-                f"Migration {migration.version:04}_{migration.name} in this database differs from the one in this "
-                "version of Memex.",
-                hint="Install the version of Memex that made this database, and upgrade from there.",
+                f"Migration {migration.file_name} ran in this database with a text that is not known here.",
+                hint="Memex cannot upgrade this database. Export its files with the program that made it, and "
+                "import them into a new database.",
             )
     return [migration for migration in known if migration.version not in applied]
+
+
+def _edited(known: Sequence[Migration], applied: dict[int, bytes]) -> list[Migration]:
+    """Return the migrations of which an earlier text ran."""
+    return [one for one in known if one.version in applied and one.had_text(applied[one.version])]
 
 
 def _check_server(connection: psycopg.AsyncConnection[object]) -> None:
@@ -233,17 +310,18 @@ def _check_server(connection: psycopg.AsyncConnection[object]) -> None:
 async def _ensure_roles(
     conninfo: str, connection: psycopg.AsyncConnection[object], wait_s: float | None
 ) -> None:
-    """Make the two roles where the login may, and grant them what they need.
+    """Make the two roles where the login may, and grant them what they lack; write nothing if they lack nothing.
 
     Roles belong to the server and grants are rows of its catalogue, so two databases that migrate at once can
     collide there; the second attempt finds the other's work done.
     """
-    text = (files("memex.store") / "roles.sql").read_bytes()
+    if not await _lacks_roles(connection):
+        return
     for attempt in range(10):
         try:
             async with _patient_transaction(conninfo, connection, wait_s):
                 await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
-                await connection.execute(text)
+                await write_roles(connection)
         except (
             psycopg.errors.InternalError_,
             psycopg.errors.UniqueViolation,
@@ -253,3 +331,24 @@ async def _ensure_roles(
                 raise
         else:
             return
+
+
+async def write_roles(connection: psycopg.AsyncConnection[object]) -> None:
+    """Make the two roles if the login may, and grant them what they lack."""
+    await connection.execute((files("memex.store") / "roles.sql").read_bytes())
+    for statement in await _missing_grants(connection):
+        await connection.execute(statement)
+
+
+async def _lacks_roles(connection: psycopg.AsyncConnection[object]) -> bool:
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(sql("upkeep/roles_missing"))
+        if await cursor.fetchone() == (True,):
+            return True
+    return bool(await _missing_grants(connection))
+
+
+async def _missing_grants(connection: psycopg.AsyncConnection[object]) -> list[bytes]:
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(sql("upkeep/grants_missing"))
+        return [statement.encode() for (statement,) in await cursor.fetchall()]

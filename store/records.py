@@ -37,6 +37,7 @@ class Revision:
     title: str
     tags: tuple[str, ...]
     size_chars: int
+    about: str | None = None  # of an entry: the slug of the project that it was told about
 
     @property
     def virtual_path(self) -> str:
@@ -56,12 +57,21 @@ def revision_of(scope: Scope, *, sha256: bytes, tags: Sequence[str], **columns: 
 
 @dataclass(frozen=True, slots=True)
 class ScopeState:
-    """The number of a scope's last change, and how the scope is indexed."""
+    """The number of a scope's last change, how it is indexed, and whether it has entries, if that is known."""
 
     scope_id: int
     rev: int
     language: str
     rebuilds: int
+    has_journal: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalCount:
+    """A month of a journal such as `2026-11`, or a day such as `2026-11-27`, and how many entries stand in it."""
+
+    period: str
+    entries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +218,49 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryStatement:
+    """A statement of a page that was made from words of a journal entry, and what became of it.
+
+    Attributes:
+        path: of the entry, virtual.
+        start_char: where the words begin in the entry.
+        end_char: where they end.
+        state: in_force, put_back, replaced, closed, forgotten, or removed.
+        line_key: tells the line of the page; see `statement_lines.line_key`.
+    """
+
+    path: str
+    start_char: int
+    end_char: int
+    state: str
+    line_key: bytes
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether a page holds the statement."""
+        return self.state in ("in_force", "put_back")
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """An older statement, and a newer one that contradicts it: both stand.
+
+    Attributes:
+        path: of the page or the entry that holds the older one, virtual.
+        line_key: tells the older one; see `statement_lines.line_key`.
+        span: where its words stand in an entry; (0, 0) for a line of a page.
+        newer: where the newer one stands: words of an entry, or the whole page of a line.
+        newer_key: tells the newer one.
+    """
+
+    path: str
+    line_key: bytes
+    span: Span
+    newer: Reference
+    newer_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A link between files, by virtual paths. If the target does not exist, `target` is the text of the link."""
 
@@ -292,4 +345,5 @@ class Operation:
     result_sha256: bytes | None = (
         None  # of the answer, of an inner operation of its response; None when it failed
     )
+    told_sha256: bytes | None = None  # of kind, request and response of an operation in the row of its call
     saw: tuple[str, ...] = ()  # the revisions that the whole call saw, as path@version

@@ -54,10 +54,11 @@ create table scope (
   rebuilds    integer not null default 0,             -- of the index
   created_at  timestamptz not null default clock_timestamp(),
   closed_at   timestamptz,                            -- a closed project: nobody can name it, nothing is lost
-  standing_bytes  bigint not null default 0,          -- of the texts of all files, in UTF-8
+  standing_bytes  bigint not null default 0,          -- of the texts of all files but entries, in UTF-8
   revisions       bigint not null default 0,          -- that are stored, history included
   stored_bytes    bigint not null default 0,          -- of their texts
-  counted_rev     bigint not null default 0,          -- the rev for which the last three are right
+  counted_rev     bigint not null default 0,          -- the rev for which the counts are right
+  journal_bytes   bigint not null default 0,          -- of the texts of all entries of the journal
   unique (tenant_id, kind, key)
 ) with (fillfactor = 50);
 
@@ -99,15 +100,88 @@ create table revision (
   name_key      text collate "C" not null,
   pinned        boolean not null default false,         -- goes first into every context
   dated         date,                                   -- the day that the file is of, where it says one
+  -- Of a journal entry, which is a text as it was told; null for every other file.
+  origin        text check (origin in ('user', 'assistant', 'tool', 'web', 'document', 'import', 'operator', 'model')),
+  said_at       timestamptz,                            -- when it was said
+  about         text collate "C",                       -- the project that it was told about, by its slug
   primary key (scope_id, path, version)
 );
 create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);
 create unique index revision_open on revision (scope_id, file_id) where rev_end is null;
 create unique index revision_head on revision (scope_id, path) where rev_end is null and not deleted;
+create index revision_page on revision (scope_id, path) where rev_end is null and not deleted and origin is null;
 create index revision_path_key on revision (scope_id, path_key) where rev_end is null and not deleted;
 create index revision_name_key on revision (scope_id, name_key) where rev_end is null and not deleted;
 create index revision_rev on revision (scope_id, rev);
+create index revision_told on revision (scope_id, sha256) where origin is not null and not deleted;
 create index revision_pinned on revision (scope_id, path) where rev_end is null and not deleted and pinned;
+
+-- A text that was told again makes no second entry of the journal, and is counted here.
+create table told_again (
+  scope_id      bigint not null,
+  tenant_id     bigint not null,
+  path          text collate "C" not null,              -- of the entry, relative to the user's mount
+  said_at       timestamptz not null,
+  tool_call_id  text collate "C" not null,
+  taken_back_in text collate "C",                       -- the call that took it back; it does not count while there is one
+  primary key (scope_id, path, tool_call_id)
+);
+
+-- Which words of the journal a statement of a page was made from, and whether the page still holds it. A row holds from
+-- the change `rev` of the page's scope to `rev_end`, as a revision does: the next row says what became of it.
+create table statement (
+  scope_id      bigint not null,                        -- of the page
+  tenant_id     bigint not null,
+  file_id       bigint not null,                        -- the page
+  line_key      bytea not null check (octet_length(line_key) = 16), -- of the words of its line
+  entry_scope   bigint,                                 -- of the journal; null where no entry holds the words
+  entry_path    text collate "C" not null default '',
+  start_char    integer not null default 0,             -- where the words stand in the entry
+  end_char      integer not null default 0,
+  state         text not null
+                constraint statement_known_state check (state in ('in_force', 'replaced', 'closed', 'forgotten', 'removed', 'put_back')),
+  rev           bigint not null,
+  rev_end       bigint,
+  held_in       text,                                   -- path@version:start-end of the line, where the page held it last
+  newer         text,                                   -- the statement that took its place
+  tool_call_id  text collate "C" not null,
+  changed_at    timestamptz not null default clock_timestamp(),
+  said_on       date,                                   -- the day on which it was said, last
+  accepted_at   timestamptz,                            -- when the call that said so was accepted
+  primary key (scope_id, file_id, line_key, entry_path, start_char, rev)
+);
+create index statement_line on statement (scope_id, line_key);
+create index statement_entry on statement (entry_scope, entry_path) where entry_scope is not null;
+create index statement_gone on statement (scope_id, changed_at)
+  where rev_end is null and state in ('replaced', 'closed', 'forgotten', 'removed');
+create index statement_accepted on statement (scope_id, accepted_at)
+  where rev_end is null and state in ('in_force', 'put_back');
+
+-- Which newer statement contradicts an older one, where both stay: contexts show the older one as earlier, behind the newer
+-- one. Each is a line of a page, or words of an entry of the journal. A row holds from the change `rev` of its scope to
+-- `rev_end`, as a revision does; the next row says whether the pair is settled.
+create table rival (
+  scope_id      bigint not null,                        -- of both, where others share it; else of the teller
+  tenant_id     bigint not null,
+  older_scope   bigint not null,
+  older_path    text collate "C" not null,              -- of the page or the entry
+  older_key     bytea not null check (octet_length(older_key) = 16), -- of its words; see `statement`
+  older_start   integer not null,                       -- where words of an entry stand; 0 for a line of a page
+  older_end     integer not null,
+  newer_scope   bigint not null,
+  newer_path    text collate "C" not null,
+  newer_key     bytea not null check (octet_length(newer_key) = 16),
+  newer_start   integer not null,
+  newer_end     integer not null,
+  is_settled    boolean not null,                       -- both hold, or the call that named the pair is reverted
+  rev           bigint not null,
+  rev_end       bigint,
+  tool_call_id  text collate "C" not null,
+  primary key (scope_id, older_path, older_key, newer_path, newer_key, older_scope, newer_scope, rev)
+);
+create index rival_older on rival (older_scope, older_path);
+create index rival_words on rival (older_scope, older_key);
+create index rival_newer on rival (newer_scope, newer_path);
 
 -- Forward links of the heads; by target_key the backlinks. A link whose target may be either side of a bar
 -- has a row for each side, in the order in which they are tried.
@@ -213,6 +287,8 @@ create table operation (
   duration_ms     double precision not null,
   saw             text[] collate "C" not null default '{}',  -- the revisions that the call saw, as path@version
   kept            boolean not null default false,       -- retention leaves it
+  inside          jsonb,                                -- operations inside a call; requests to models are rows
+  inside_sha256   bytea,                                -- their digests one after the other, 32 bytes each
   primary key (scope_id, operation_id)
 );
 -- A tool call id is spent by its first commit, and held while it runs or is in the queue.
@@ -805,12 +881,13 @@ begin
     'message', 'conversation_removed', 'conversation_file', 'conversation_import', 'event', 'observation',
     'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
     'work_link', 'project_reading', 'document_stat', 'document_root', 'document', 'token_state',
-    'statement_state', 'token_progress'] loop
+    'statement_state', 'token_progress', 'told_again', 'statement', 'rival'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
 
-  foreach name in array array['scope', 'revision', 'link', 'chunk', 'chunk_removed', 'posting', 'scope_stat'] loop
+  foreach name in array array[
+    'scope', 'revision', 'told_again', 'statement', 'rival', 'link', 'chunk', 'chunk_removed', 'posting', 'scope_stat'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
   end loop;
@@ -822,14 +899,14 @@ begin
     'create policy inserts on operation for insert with check (%s or %s or tenant_id = (select acting_tenant()) '
     'and scope_id = (select visitors_scope()) and user_id = (select acting_user()))', writes, is_owner);
   -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
-  foreach name in array array['scope', 'link', 'chunk', 'posting', 'scope_stat'] loop
+  foreach name in array array['scope', 'told_again', 'statement', 'rival', 'link', 'chunk', 'posting', 'scope_stat'] loop
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
   end loop;
   -- An open revision can be closed, once; nothing else of history can be changed.
   execute format(
     'create policy updates on revision for update using (%s and rev_end is null or %s) '
     'with check (%s and rev_end is not null or %s)', writes, is_owner, writes, is_owner);
-  foreach name in array array['link', 'chunk', 'chunk_removed', 'posting'] loop
+  foreach name in array array['told_again', 'statement', 'rival', 'link', 'chunk', 'chunk_removed', 'posting'] loop
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;
   foreach name in array array['scope', 'revision', 'scope_stat', 'operation'] loop
@@ -1292,7 +1369,7 @@ as $$
     from public.scope s
     join public.scope_stat stat using (scope_id)
     left join lateral (
-         select coalesce(sum(octet_length(r.content)) filter (where r.rev_end is null), 0) as bytes,
+         select coalesce(sum(octet_length(r.content)) filter (where r.rev_end is null and r.origin is null), 0) as bytes,
                 count(*) as revisions,
                 coalesce(sum(octet_length(r.content)), 0) as stored_bytes
            from public.revision r

@@ -1,30 +1,34 @@
 """The built-in planner: it works by rules, without a model or a network, and always gives the same answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, ClassVar
 
+from memex.store.entry_path import FOLDER
 from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
-from memex.store.search.confidence import NO_CONFIDENCE, Confidence
 from memex.store.search.snippet import window
 from memex.store.text_pool import offload
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
-from memex.subagent.context.candidates import meaning
-from memex.subagent.context.candidates.themed import read_statement_files, themed_statements
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
-from memex.subagent.context.expansion import expand, with_synonyms
 from memex.subagent.context.intents import intent_of
+from memex.subagent.context.line_selection import select_lines
 from memex.subagent.context.lists import listed_statements
-from memex.subagent.context.oneself import asks_for_all, asks_for_oneself, statements_about_user
-from memex.subagent.context.ranking import rank_statements
-from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
-from memex.subagent.context.statement_selection import select_mixed
-from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
-from memex.subagent.judgement import ENGLISH, Judgement, judge
-from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.context.pool import (
+    add_meaning,
+    entries_of,
+    lines_of,
+    score_lines,
+    with_listed,
+    without_score,
+)
+from memex.subagent.context.rivals import mark_older
+from memex.subagent.context.selection import CandidatePassage, Cut, rank
+from memex.subagent.context.survey import Candidates, LinePool
+from memex.subagent.judgement import Judgement
+from memex.subagent.memory_tools import MemoryTools, newest_first
 from memex.subagent.planner import (
     BUILTIN,
     PLANNER_VERSION,
@@ -43,67 +47,29 @@ from memex.subagent.remember.filing.entries import normal_forms
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.own_names import find_own_names
-from memex.subagent.remember.reading import read_text
-from memex.subagent.remember.related import find_related
+from memex.subagent.remember.reading import is_sure, own_statements, read_text
+from memex.subagent.remember.related import SaidTime, find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
-from memex.subagent.statements.classifier.themes import question_themes
 from memex.subagent.statements.comparison.holders import is_about_another
 from memex.subagent.statements.documents import Document, find_document
-from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.extraction import SkippedSpan, Statement
 from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.places import destination, is_statement_file, mount_of
+from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
+POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
-STATEMENT_CHARS = 16_000  # so many characters are read at least, of which single statements are chosen
-SYNONYM_HITS = 8
-SYNONYM_PASSAGES = 4
+SMALL_PASSAGES = 100  # of a memory: below it, all its lines are looked at
+MAX_LIST_LEXEMES = 5  # of a question for a list; one that says more is answered by its words
 # Statements of one text for which memory is searched; for each, its own file is always looked at.
 MAX_LOOKUPS = 100
 MAX_SERIES = 50  # files of a series that are read for a longer text
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The passages that may answer a query.
-
-    Attributes:
-        query: the query as search weighed it.
-        pinned: the passages of pinned files, which come first, in their order.
-        ranked: the best other passages, in any order.
-        unread: passages that rank below all others and were not read, with their values.
-        confidence: that of the search.
-        is_of_days: whether the search was narrowed to days that the query names.
-        is_compared: the search compared meaning too.
-        language: of memory.
-    """
-
-    query: Query
-    pinned: Sequence[CandidatePassage]
-    ranked: Sequence[CandidatePassage]
-    unread: Sequence[tuple[Reference, int]]
-    confidence: Confidence = NO_CONFIDENCE
-    is_of_days: bool = False
-    is_compared: bool = False
-    language: str = ENGLISH
-
-    def judge(self, question: str, *, is_intent: bool = False, has_statements: bool = False) -> Judgement:
-        """Return how sure it is that memory says something about the question; see `judgement.judge`."""
-        return judge(
-            question,
-            self.query,
-            self.confidence,
-            is_of_days=self.is_of_days,
-            is_intent=is_intent,
-            has_statements=has_statements,
-            language=self.language,
-        )
-
-
 class BuiltinPlanner:
-    """Chooses by rules: BM25, links, themes and fitted weights, and the value of a passage for its length."""
+    """Chooses by rules: lines by words, by the passages that they stand in, and by meaning; see `context.pool`."""
 
     name = BUILTIN
     is_slow = False
@@ -120,57 +86,48 @@ class BuiltinPlanner:
         self.version = version
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
-        """Return the passages that answer a query, within its budget."""
-        survey = await self.find_candidates(request, tools, least_chars=STATEMENT_CHARS)
-        query, beside = await _search_synonyms(request.query, survey.query, tools)
-        found = (*survey.ranked, *beside)
-        units, passages = split_passages(found, query, tools.analyzer, weighs_statements=False)
-        is_compared = survey.is_compared and self.version >= meaning.SINCE_VERSION
-        is_themed = bool(question_themes(request.query))
-        files = await read_statement_files(tools) if is_themed or is_compared else []
-        themed = themed_statements(request.query, query, files, tools.analyzer)
-        units = list({unit.reference: unit for unit in (*themed, *units)}.values())
-        similar: Mapping[Reference, float] = {}
-        if is_compared:
-            compared = await meaning.compare_statements(request.query, query, units, files, tools)
-            units, similar = list(compared.units), compared.similar
-        units = rank_statements(
-            units,
-            request.query,
-            query,
-            tools.analyzer,
-            is_beside_passages=any(
-                one.value for one in passages if not is_statement_file(one.reference.path)
-            ),
-            similar=similar,
-        )
-        intent = intent_of(request.query)
-        if intent is not None:
-            listed = await listed_statements(intent, request, query, tools)
-            units = with_listed(units, listed, passages)
-        elif asks_for_oneself(request.query):
-            listed = await statements_about_user(request.query, query, tools)
-            units = with_listed(units, listed, passages)
-        judgement = survey.judge(
-            request.query,
-            is_intent=intent is not None or asks_for_oneself(request.query) or asks_for_all(request.query),
-            has_statements=bool(themed or beside),
-        )
-        plan = select_mixed(
-            survey.pinned,
-            mark_rivals(units, query, tools.analyzer),
-            passages,
-            is_list=intent is not None or asks_for_all(request.query),
-            available=request.budget - _wrapper_chars(request, judgement),
-            cut=self.cutter(survey.query),
-            unread=survey.unread,
-        )
-        return replace(plan, judgement=judgement)
+        """Return the lines that answer a query best, within its budget."""
+        return self.select(await self.find_lines(request, tools), request)
 
-    async def find_candidates(
-        self, request: ContextRequest, tools: MemoryTools, *, least_chars: int = 0
-    ) -> Candidates:
-        """Return the passages that may answer a query, with the texts of the best: at least so many characters."""
+    async def find_lines(self, request: ContextRequest, tools: MemoryTools) -> LinePool:
+        """Return the lines that may answer a query: find passages, score their lines, mark what is out of date."""
+        survey = await self.find_candidates(request, tools)
+        is_small = survey.query.chunks < SMALL_PASSAGES and not survey.is_of_days
+        rest = await _rest(survey, tools) if is_small else []
+        entries = entries_of((*survey.ranked, *rest))
+        stated = await tools.entry_statements(entries) if entries else []
+        lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
+        if survey.is_compared:
+            lines = score_lines([*lines, *others], survey.query, tools.analyzer)
+            lines = await add_meaning(request.query, lines, tools)
+        else:
+            lines = score_lines(lines, survey.query, tools.analyzer) + without_score(others)
+        asks_little = len(survey.query.lexemes) <= MAX_LIST_LEXEMES
+        intent = intent_of(request.query) if asks_little else None
+        if intent is not None:
+            lines = with_listed(lines, await listed_statements(intent, request, tools))
+        return LinePool(
+            survey,
+            await mark_older(lines, tools),
+            survey.judge(request.query, lines, is_intent=intent is not None),
+            is_shown_whole=is_small and not survey.is_compared,
+        )
+
+    def select(self, pool: LinePool, request: ContextRequest) -> ContextPlan:
+        """Return the best lines of a pool within the budget of a request."""
+        plan = select_lines(
+            pool.survey.pinned,
+            pool.lines,
+            available=request.budget - _wrapper_chars(request, pool.judgement),
+            cut=self.cutter(pool.survey.query),
+            unread=[reference for reference, _ in pool.survey.unread],
+            shows_all=pool.is_shown_whole,
+            best=pool.best,
+        )
+        return replace(plan, judgement=pool.judgement)
+
+    async def find_candidates(self, request: ContextRequest, tools: MemoryTools) -> Candidates:
+        """Return the passages that may answer a query, with the texts of the best of them."""
         evidence = await gather_evidence(request, tools)
         pinned_paths = await tools.pinned()
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
@@ -178,7 +135,7 @@ class BuiltinPlanner:
         first = [worth for file in pinned_files for worth in pinned_passages(file, available // 2)]
         worths, unread = _split_by_value(
             evidence.scored_passages(min(WHOLE_CHARS, available // 3)),
-            max(available * READ_SHARE, least_chars),
+            max(available * READ_SHARE, POOL_CHARS),
         )
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
         return Candidates(
@@ -186,23 +143,11 @@ class BuiltinPlanner:
             [worth.candidate(text) for worth in first if (text := next(texts)).strip()],
             [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
             [(worth.reference, worth.value) for worth in unread],
-            evidence.confidence,
+            evidence.similarity,
             evidence.is_of_days,
             evidence.is_compared,
             tools.language,
         )
-
-    def choose(self, survey: Candidates, request: ContextRequest) -> ContextPlan:
-        """Return the best of what was surveyed, within a budget."""
-        judgement = survey.judge(request.query)
-        plan = select(
-            survey.pinned,
-            survey.ranked,
-            available=request.budget - _wrapper_chars(request, judgement),
-            cut=self.cutter(survey.query),
-            unread=survey.unread,
-        )
-        return replace(plan, judgement=judgement)
 
     def cutter(self, query: Query) -> Cut:
         """Return what gives the part of a text that says most to a query."""
@@ -212,9 +157,13 @@ class BuiltinPlanner:
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
         reading = await read_text(request)
+        if request.is_kept:
+            reading = await own_statements(request.text, reading, tools)
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
-            forgetting = await plan_forgetting(asked, request.project, request.day, tools)
+            forgetting = await plan_forgetting(
+                asked, request.project, request.day, tools, has_journal=request.is_kept
+            )
             if asked.is_sure:
                 reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         document = await offload.run_on(request.text, find_document, request.text, reading)
@@ -231,25 +180,32 @@ class BuiltinPlanner:
             own_paths |= {kept_document.path}
         known: dict[Addition, KnownStatement] = {}
         changes = Changes(request.day, request.project)
+        said = SaidTime(request.day, request.moment) if request.is_kept else None
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
-            about = await find_related(add, own_paths, tools)
+            about = await find_related(add, own_paths, tools, said)
             links = (*_links_to(kept_document, add.path), *about.links)
             adds[place] = replace(add, path=about.home or add.path, links=links)
             if about.known:
                 known[adds[place]] = about.known
             else:
-                adds[place] = changes.take(adds[place], about, tools.analyzer)
+                adds[place] = await changes.take(adds[place], about, tools)
         for add in await find_replacements(adds, known, request.day, tools):
             known.pop(add, None)
-        kept = tuple(add for add in adds if add not in known)
+        new = [add for add in adds if add not in known]
+        unfiled = _unfiled(new, changes, request.project) if request.is_kept else []
+        kept = tuple(add for add in new if add not in unfiled)
+        unsaid = {add.statement for add in unfiled}
+        skipped = (SkippedSpan(one.start, one.end, "unfiled") for one in unsaid)
         return RememberPlan(
             kept,
             tuple(known.values()),
-            reading.skipped,
+            tuple(sorted((*reading.skipped, *skipped), key=lambda one: one.start)),
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
             documents=() if kept_document is None else (kept_document,),
             candidates=forgetting.candidates,
+            forgotten=forgetting.words,
+            overtaken=tuple(changes.overtaken),
             own_names=await find_own_names(tools) if kept else frozenset(),
         )
 
@@ -292,6 +248,16 @@ class BuiltinPlanner:
         return found
 
 
+def _unfiled(adds: Iterable[Addition], changes: Changes, project: str | None) -> list[Addition]:
+    """Return the additions that the journal alone keeps: of no sure kind, and changing nothing that is stored."""
+    changing = {removal.statement for removal in changes.removals}
+    return [
+        add
+        for add in adds
+        if not (add.replaces or add.statement in changing or is_sure(add.statement, project))
+    ]
+
+
 async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> list[Statement]:
     """Return statements; what somebody else likes is a note, and no preference of the user."""
     others = [one for one in statements if one.kind == "preference" and is_about_another(one.text)]
@@ -302,24 +268,21 @@ async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> 
     return [replace(one, kind="note") if one in others else one for one in statements]
 
 
-async def _search_synonyms(
-    question: str, query: Query, tools: MemoryTools
-) -> tuple[Query, list[CandidatePassage]]:
-    """Return a query with the synonyms of its words, and the passages of statements that hold them."""
-    expansion = expand(question, tools.language)
-    if not expansion:
-        return query, []
-    found = await tools.find(expansion, limit=SYNONYM_HITS, passages=SYNONYM_PASSAGES)
-    passages = [
-        CandidatePassage(
-            Reference(hit.path, hit.version, passage.span), passage.text, 0, "match", heading=passage.heading
-        )
-        for hit in found.hits
-        if hit.file is not None and is_statement_file(hit.path)
-        for passage in hit.file.passages
-        if passage.text
+async def _rest(survey: Candidates, tools: MemoryTools) -> list[CandidatePassage]:
+    """Return the files of a small memory to which no word of a question leads, those that changed last first."""
+    known = {candidate.reference.path for candidate in (*survey.pinned, *survey.ranked)}
+    listed = [
+        file
+        for prefix in ("", f"user/{FOLDER}/")
+        for file in await tools.list_files(prefix, limit=SMALL_PASSAGES, of_project=True)
+        if file.path not in known and file.size_chars <= WHOLE_CHARS
     ]
-    return with_synonyms(query, found.query), passages
+    references = [Reference(file.path, file.version, (0, file.size_chars)) for file in newest_first(listed)]
+    texts = await tools.read(references) if references else []
+    return [
+        CandidatePassage(reference, text, 0, "recent")
+        for reference, text in zip(references, texts, strict=True)
+    ]
 
 
 def _wrapper_chars(request: ContextRequest, judgement: Judgement) -> int:

@@ -1,12 +1,13 @@
 """What a context holds beside memory: passages of other kinds, each kind in a section of its own. Pure.
 
-    [3fa9c1d2e4b5] From old conversations: what was said then, by whom and when. It may no longer hold.
+    [3fa9] From old conversations: what was said then, by whom and when. It may no longer hold.
 
-    [3fa9c1d2e4b5] conversations/9k2m4q7wtx3d#41:0-38 · user · 2026-03-04 · Tea
+    [3fa9] user · 2026-03-04 · Tea
     I brew oolong at ninety degrees.
 
-Memory stands first, and a section gets the room that memory leaves. Nothing is added to fill this room: what finds
-the passages leaves out those below the floor of their kind (`memex.service.included.sections`).
+Memory stands first. Half of the room is kept for what was found beside it, as far as that fills it, and memory may
+leave it more. Nothing is added to fill this room: what finds the passages leaves out those below the floor of their
+kind (`memex.service.included.sections`).
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memex.store.records import Reference
-from memex.subagent.planner import RecallReason
+from memex.subagent.planner import IncludedReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class FoundPassage:
     Attributes:
         reference: what names its text for ever, such as `conversations/9k2m4q7wtx3d#41`, version 1, and the span.
         text: what stands there.
-        about: what its line says behind the reference, such as who spoke, when, and the title.
+        about: what its header says, such as who spoke, when, and the title.
         score: of the search.
         share: the words of the query that it holds, in percent of their weight.
         details: for programs, where the passage stands, by what its kind knows.
@@ -51,7 +52,7 @@ class FoundSection:
     """
 
     name: str
-    reason: RecallReason
+    reason: IncludedReason
     sentence: str
     passages: tuple[FoundPassage, ...] = ()
     left_out: str | None = None

@@ -1,8 +1,8 @@
-"""Whether memory says anything about a question: the confidence of its search, and what that cannot judge. Pure.
+"""Whether memory says anything about a question: the confidence of the best line, and what that cannot judge. Pure.
 
-A search judges a question by words and meaning. Some questions are answered by something else, such as a list of
-what is open, and some are too short, too long, in another language than English, or asked of too small a memory.
-Their band is lifted to `fair`, and `lifted_by` says why.
+The best line judges a question by meaning or words. Some questions are answered by something else, such as a list
+of what is open, and some are too short, too long, or in another language than English. Their band is lifted to
+`fair`, and `lifted_by` says why.
 """
 
 import re
@@ -15,11 +15,9 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import Confidence, is_below
 
 Lift = Literal[
-    "few_passages",
     "intent",
     "days",
     "path",
-    "statements",
     "stop_words",
     "long_question",
     "remark",
@@ -29,9 +27,8 @@ Lift = Literal[
 
 ENGLISH = "english"  # the only language for which evidence was measured
 LIFTED: Band = "fair"
-MAX_WORDS = 20  # of a question that is judged: a longer one, such as for a summary, asks for many things
+MAX_WORDS = 50  # of a question that is judged: a longer text holds more than a question
 MAX_KEYWORDS = 8  # a longer text without a question mark is a remark, which asks for nothing
-MIN_PASSAGES = 30  # of a memory in which questions are judged: below it, words have no measured weights
 
 _WORD = re.compile(r"\w+")
 _QUESTION_MARK = re.compile("[?\uff1f\u061f]")  # also the full-width and the Arabic one
@@ -43,7 +40,7 @@ class Judgement:
     """How sure it is that memory says something about a question.
 
     Attributes:
-        score: of the search, from 0 to 1.
+        score: of the best line, from 0 to 1.
         band: that of the score, or `fair` where something lifts it.
         lifted_by: what lifts it.
     """
@@ -64,7 +61,6 @@ def judge(
     *,
     is_of_days: bool = False,
     is_intent: bool = False,
-    has_statements: bool = False,
     language: str = ENGLISH,
 ) -> Judgement:
     """Return how sure it is that memory says something about a question.
@@ -72,10 +68,9 @@ def judge(
     Args:
         question: as it was asked.
         query: as search weighed it.
-        found: the confidence of the search.
+        found: the confidence of the best line.
         is_of_days: the search was narrowed to the days that the question names.
-        is_intent: the question asks for a list, or about the user.
-        has_statements: statements of the question's themes were found, or statements with synonyms of its words.
+        is_intent: the question asks for a list.
         language: of memory.
     """
     judged = Judgement(found.score, found.band)
@@ -83,11 +78,9 @@ def judge(
         return judged
     words = len(_WORD.findall(question))
     reasons: tuple[tuple[Lift, bool], ...] = (
-        ("few_passages", query.chunks < MIN_PASSAGES),
         ("intent", is_intent),
         ("days", is_of_days),
         ("path", _PATH.search(question) is not None),
-        ("statements", has_statements),
         ("stop_words", query.most <= 1),
         ("long_question", words > MAX_WORDS),
         ("remark", words > MAX_KEYWORDS and _QUESTION_MARK.search(question) is None),

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
@@ -24,7 +24,7 @@ class ModelFailure(StrEnum):
     WRONG_FORM = "its answer has not the wanted form"
     UNKNOWN_FORM = "an answer of no known form"
     SHUTDOWN = "Memex is ending"
-    UNKNOWN_SPANS = "its plan names spans that there are not"
+    UNKNOWN_LINES = "its plan names lines that there are not"
     NOTHING_APPLICABLE = "nothing of its plan can be carried out"
     TEXT_TOO_LONG = "the text is too long for the call's limit of requests"
 
@@ -38,7 +38,8 @@ class Limits:
         tool_calls: of the model, refused and repeated ones too.
         input_tokens: that it reads, over all requests.
         output_tokens: that it writes, over all requests.
-        seconds: that the whole call may take.
+        seconds: that the whole call may take, unless it is one of memory_context.
+        context_seconds: that a call of memory_context may take, for which somebody waits.
         writes: edits of one memory_remember.
         usd: US dollars; None for no limit.
     """
@@ -50,6 +51,12 @@ class Limits:
     seconds: float = 60.0
     writes: int = 50
     usd: Decimal | None = None
+    context_seconds: float = 8.0
+
+    @property
+    def of_context(self) -> "Limits":
+        """The limits of a call of memory_context."""
+        return replace(self, seconds=self.context_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +159,20 @@ class Meter:
         self.usd += usage.usd or Decimal(0)
 
 
-def model_unavailable(reason: str, *, is_misuse: bool = False) -> ModelUnavailable:
+def model_unavailable(
+    reason: str, *, is_misuse: bool = False, is_outage: bool | None = None
+) -> ModelUnavailable:
     """Return the error of a model that gave no plan.
 
     Args:
         reason: a `ModelFailure`, or other words that hold no memory text.
         is_misuse: it answered, and could not work with its tools; asked in another way it may do better.
+        is_outage: it did not answer, or asked to come later; False if it answered, None if it was not asked.
     """
     return ModelUnavailable(
         f"The model gave no plan: {reason}.",
         hint="The built-in planner answers instead; `memex log` shows what happened.",
         reason=str(reason),
         is_misuse=is_misuse or None,
+        is_outage=is_outage,
     )

@@ -14,7 +14,17 @@ from memex.store.graph import Direction
 from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import QUERY_CHARS, shorten
 from memex.store.memory import Memory
-from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
+from memex.store.records import (
+    EntryStatement,
+    FilePassages,
+    FileSummary,
+    Hit,
+    Link,
+    NearLink,
+    Reference,
+    Revision,
+    Rival,
+)
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS, SearchResult
@@ -110,15 +120,44 @@ class MemoryTools:
         if self.held is not None:
             await self.held.read_ahead(reads)
 
-    async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> SearchResult:
-        """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
+    async def find(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        passages: int = 0,
+        entries: bool = True,
+        beside: int = 0,
+        prefix: str | None = None,
+    ) -> SearchResult:
+        """Return the files that answer a query best, with so many passages of each; see `Memory.find`.
+
+        Without `entries`, the journal is left out: files of statements are looked for; and `beside` these, so many
+        entries. With a `prefix`, only files below it, of any day.
+        """
         if self._prepare is not None and query.strip() and len(query) <= MAX_QUERY_CHARS:
             await self._prepare(query)
-        request = {"query": shorten(query, max_chars=self._logged_chars), "limit": limit}
+        request: LogFields = {"query": shorten(query, max_chars=self._logged_chars), "limit": limit}
+        if not entries:
+            request["entries"] = False
+        if beside:
+            request["beside"] = beside
+        if prefix is not None:
+            request["prefix"] = prefix
         async with self._operation("memory_find", request) as (memory, logged):
             self.language = memory.language
-            found = await memory.find(query, limit=limit, passages=passages)
+            found = await memory.find(
+                query,
+                limit=limit,
+                passages=passages,
+                entries=entries,
+                beside=beside,
+                prefix=prefix,
+                any_day=prefix is not None,
+            )
             logged["hits"] = [_hit_fields(hit) for hit in found.hits]
+            if found.entries:
+                logged["entries"] = [_hit_fields(hit) for hit in found.entries]
             if found.near is not None:
                 logged["near"] = [near.logged for near in found.near]
         return found
@@ -161,10 +200,12 @@ class MemoryTools:
         self._texts[reference] = text
         self._read_spans.setdefault((reference.path, reference.version), []).append(reference)
 
-    async def list_files(self, prefix: str = "", *, limit: int = 100) -> Sequence[FileSummary]:
+    async def list_files(
+        self, prefix: str = "", *, limit: int = 100, of_project: bool = False
+    ) -> Sequence[FileSummary]:
         """Return files by path; see `Memory.list_files`."""
         async with self._operation("memory_list", {"prefix": prefix, "limit": limit}) as (memory, logged):
-            listed = await memory.list_files(prefix, limit=limit)
+            listed = await memory.list_files(prefix, limit=limit, of_project=of_project)
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
         return listed
 
@@ -206,6 +247,36 @@ class MemoryTools:
             links = await memory.links(path, direction=direction, depth=depth)
             logged["links"] = [[link.source, link.target] for link in links if link.exists]
         return links
+
+    async def entry_statements(self, paths: Sequence[str]) -> list[EntryStatement]:
+        """Return what became of the statements that were made from entries; see `Memory.entry_statements`."""
+        request = {"entries": list(paths)}
+        async with self._operation("memory_statements", request) as (memory, logged):
+            found = await memory.entry_statements(paths)
+            logged["statements"] = [[one.path, one.start_char, one.end_char, one.state] for one in found]
+        return found
+
+    async def rivals(self, paths: Sequence[str]) -> list[Rival]:
+        """Return what newer statements contradict those of pages and entries; see `Memory.rivals`."""
+        async with self._operation("memory_statements", {"files": list(paths)}) as (memory, logged):
+            found = await memory.rivals(paths)
+            logged["rivals"] = [[one.path, one.line_key.hex(), str(one.newer)] for one in found]
+        return found
+
+    async def entries_beside(self, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """Return entries, each with one told right before or after it; see `Memory.entries_beside`."""
+        async with self._operation("memory_neighbours", {"entries": list(paths)}) as (memory, logged):
+            found = await memory.entries_beside(paths)
+            logged["beside"] = [list(pair) for pair in found]
+        return found
+
+    async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:
+        """Return the words from which lines of pages were made; see `Memory.statement_sources`."""
+        request = {"lines": [[path, key.hex()] for path, key in lines]}
+        async with self._operation("memory_statements", request) as (memory, logged):
+            found = await memory.statement_sources(lines)
+            logged["statements"] = [[one.path, one.start_char, one.end_char, one.state] for one in found]
+        return found
 
     async def pinned(self) -> list[str]:
         """Return the paths of the pinned files, which come first in every context; at most 200."""

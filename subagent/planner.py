@@ -5,11 +5,12 @@ text: a context plan names spans of stored versions, and a remember plan holds s
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from memex.settings import Band
 from memex.store.citations.syntax import CitedPlace, message_reference
+from memex.store.entry_path import entry_title, is_entry_at
 from memex.store.records import Reference
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools
@@ -17,13 +18,14 @@ from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statem
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import series_order
 
-RecallReason = Literal[
-    "match", "link", "backlink", "neighbour", "pinned", "recent", "conversation", "document"
-]
+IncludedReason = Literal["conversation", "document"]
+RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent", IncludedReason]
+# Why a span is recalled: what the line itself has in common with the question, or what led to it.
+Why = Literal["words", "meaning", "link", "backlink", "neighbour", "pinned", "list", "recent", IncludedReason]
 OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
-PLANNER_VERSION = 8  # a part of the engine that every call logs; see `memex.subagent.engine`
+PLANNER_VERSION = 11  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,12 @@ class Choice(NamedTuple):  # as `Omitted`
 
     Attributes:
         reference: the span.
-        reason: why the context holds it.
+        reason: how its file was found.
         linked_from: the file whose link leads to it, if only that speaks for it.
         heading: the titles above the span.
         truncated: the span was cut to fit.
-        is_statement: the span is one statement; statements of one heading share a line.
         is_outdated: a newer statement in the context contradicts it.
+        why: why the context holds it.
     """
 
     reference: Reference
@@ -64,15 +66,15 @@ class Choice(NamedTuple):  # as `Omitted`
     linked_from: str | None = None
     heading: tuple[str, ...] = ()
     truncated: bool = False
-    is_statement: bool = False
     is_outdated: bool = False
+    why: Why = "words"
 
     @property
-    def group(self) -> tuple[object, ...] | None:
-        """What statements have in common that share a line; None if the span is no statement."""
-        if not self.is_statement:
-            return None
-        return self.reference.path, self.reference.version, self.heading, self.is_outdated
+    def group(self) -> tuple[object, ...]:
+        """What spans have in common that share a header: the day, or the page."""
+        if is_entry_at(self.reference.path):
+            return "journal", entry_title(self.reference.path.removeprefix("user/"))[:10], self.is_outdated
+        return self.reference.path, self.reference.version, self.is_outdated
 
 
 class Omitted(NamedTuple):  # a call makes hundreds
@@ -105,13 +107,17 @@ class RememberRequest:
         text: as the caller sent it.
         project: whose work it is about, if any.
         day: the day on which the text was said: that of the call, unless the caller names another one.
+        moment: when it was said, in the zone that the caller names; None if a day alone is known.
         reading: what the text holds, if it was read before memory was opened; see `remember.reading`.
+        is_kept: the journal keeps the text, so that pages hold what is sure alone.
     """
 
     text: str
     project: str | None
     day: date
     reading: Extraction | None = None
+    is_kept: bool = False
+    moment: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +143,9 @@ class Addition:
     """A statement to add under a heading of a file, with links to the files that the statement names.
 
     `filing.page.revise` decides under the scope's lock whether the statement is new, known, or replaces an older
-    statement. `replaces` is the text of the statement to replace, if the file still holds that text. `said` is the
-    message of a conversation that the statement was taken from; without one, the statement was said by the caller.
+    statement. `replaces` is the text of the statement to replace, if the file still holds that text; `keeps` is
+    what else that statement says, which stays. `said` is the message of a conversation that the statement was
+    taken from; without one, the statement was said by the caller.
     """
 
     path: str
@@ -148,6 +155,7 @@ class Addition:
     links: tuple[str, ...] = ()
     replaces: str | None = None
     said: SaidMessage | None = None
+    keeps: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +163,15 @@ class Removal:
     """A statement to remove from a file: `removes` is its text; if it ends with citations, the bullet has these.
 
     `statement` is the part of the caller's text that says so; None if the caller named the statement by its handle.
+    `keeps` is what else the statement says, which stays. `is_forgotten` if the text asks to forget the statement,
+    and states nothing in its place.
     """
 
     path: str
     statement: Statement | None
     removes: str
+    keeps: str = ""
+    is_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +184,7 @@ class KnownStatement:
 
 @dataclass(frozen=True, slots=True)
 class FiledStatement:
-    """A statement in a file that `memory_remember` writes.
+    """A statement in a file that `memory_remember` writes, or a sentence of a journal entry.
 
     Attributes:
         path: the virtual path of the file.
@@ -195,11 +207,25 @@ class FiledStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class Rivalry:
-    """A new statement, and a stored one that probably contradicts it: both stay, and the caller is told."""
+class Overtaking:
+    """A new statement, and the sentence of the journal whose place it takes; the entry keeps the words."""
 
     statement: Statement
     older: FiledStatement
+
+
+@dataclass(frozen=True, slots=True)
+class Rivalry:
+    """A new statement, and a stored one that it probably contradicts: both stay, and the caller is told.
+
+    `same` are the other places in which memory says the same as the stored one. `likelihood`, from 0 to 1, is that
+    the one contradicts the other.
+    """
+
+    statement: Statement
+    older: FiledStatement
+    same: tuple[FiledStatement, ...] = ()
+    likelihood: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +242,8 @@ class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
     `documents` are kept whole, each as a note of its own. `candidates` are stored statements which a request to
-    forget may mean. `own_names` are keys of the user's own name, which is no topic; see
+    forget may mean, and `forgotten` the sentences of the journal that it takes out. `overtaken` are the sentences
+    of the journal that new statements replace. `own_names` are keys of the user's own name, which is no topic; see
     `memex.subagent.statements.topics`.
     """
 
@@ -227,6 +254,8 @@ class RememberPlan:
     rivals: tuple[Rivalry, ...] = ()
     documents: tuple[KeptDocument, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
+    forgotten: tuple[FiledStatement, ...] = ()
+    overtaken: tuple[Overtaking, ...] = ()
     own_names: frozenset[str] = frozenset()
     planner: str = BUILTIN
     failure: str | None = None

@@ -138,6 +138,14 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 
 @pytest.fixture
+def empty(server: Server) -> Iterator[str]:
+    """The application's conninfo for a database without a schema."""
+    name = f"memex_test_{uuid.uuid4().hex[:12]}"
+    yield server.create_empty(name)
+    server.drop(name)
+
+
+@pytest.fixture
 def lent(server: Server) -> Iterator[LentDatabase]:
     """A fresh migrated database."""
     with server.lend() as lent:

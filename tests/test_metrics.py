@@ -180,6 +180,7 @@ def test_every_name_is_as_prometheus_wants_it() -> None:
     assert labels == {
         *("tool", "status", "model", "outcome", "direction", "kind", "state", "version", "engine", "code"),
         "worker",
+        "use",
         "reason",
         "limit",
     }
@@ -227,9 +228,8 @@ async def test_a_service_counts_what_its_model_did(database: Database, alice: Ca
         if len(asked) == 1:
             raise ModelHTTPError(500, "m")
         asked.append(info)
-        spans = [{"span": "S1", "reason": "It says it."}]
         usage = RequestUsage(input_tokens=900, output_tokens=20)
-        return ModelResponse(parts=[ToolCallPart("answer", {"spans": spans})], usage=usage)
+        return ModelResponse(parts=[ToolCallPart("answer", {"lines": [1]})], usage=usage)
 
     asked: list[AgentInfo] = []
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))

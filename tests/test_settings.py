@@ -2,7 +2,8 @@
 
 import pytest
 
-from memex.settings import read_settings
+from memex.errors import ValidationFailed
+from memex.settings import parse_model_seconds, read_settings
 
 
 def test_only_variables_of_memex_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +20,20 @@ def test_only_variables_of_memex_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("MEMEX_LANGUAGE", "german")
     assert read_settings().language == "german"
+
+
+def test_the_seconds_of_a_model_are_one_number_or_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default a context gets fewer; one number holds for all calls, and what is out of range is refused."""
+    monkeypatch.delenv("MEMEX_MODEL_SECONDS", raising=False)
+    default = read_settings().model_seconds
+    read = {}
+    for text in ("300", "12.5/120"):
+        monkeypatch.setenv("MEMEX_MODEL_SECONDS", text)
+        read[text] = parse_model_seconds(read_settings().model_seconds)
+
+    assert parse_model_seconds(default) == (8, 60)
+    assert read == {"300": (300, 300), "12.5/120": (12.5, 120)}
+    for wrong in ("0", "8/0", "8/3601", "8/", "/8", "8/60/60", "soon", "-8/60", "1e9"):
+        monkeypatch.setenv("MEMEX_MODEL_SECONDS", wrong)
+        with pytest.raises(ValidationFailed, match="MEMEX_MODEL_SECONDS"):
+            read_settings()

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import CallerOf
 
@@ -123,13 +123,13 @@ async def test_a_call_is_a_span_with_one_for_each_operation_below(
 
 
 async def test_what_a_text_changed_is_a_span(traced: Service, alice: Caller, collected: Collected) -> None:
-    """The one commit of memory_remember, with the number of files."""
+    """The one commit of memory_remember, with the number of files: two pages, and the entry of the journal."""
     await run(traced, alice, "memory_remember", "r", text=f"I like {SECRET}. We decided to use Postgres.")
     [commit] = collected.named("upsert_memory")
     [call] = collected.named("execute_tool memory_remember")
 
     assert commit.parent == call.context
-    assert attributes(commit)["gen_ai.memory.record.count"] == 2
+    assert attributes(commit)["gen_ai.memory.record.count"] == 3
     assert SECRET not in collected.text()
 
 
@@ -194,10 +194,10 @@ class TestModel:
 
         async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             if len(messages) == 1:
-                asked = ToolCallPart("links", {"path": f"user/{SECRET}.md"})
+                asked = ToolCallPart("links", {"place": f"user/{SECRET}.md"})
                 return ModelResponse(parts=[asked, ToolCallPart(f"tell_{SECRET}", {})])
-            spans = [{"span": f"S{9 if len(messages) == 3 else 1}", "reason": f"It says {SECRET}."}]
-            return ModelResponse(parts=[ToolCallPart("answer", {"spans": spans})])
+            lines = {"lines": [9 if len(messages) == 3 else 1]}
+            return ModelResponse(parts=[TextPart(f"It says {SECRET}."), ToolCallPart("answer", lines)])
 
         chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
         planner = ModelPlanner(

@@ -47,6 +47,7 @@ def outcomes(folder: Path, *, took_s: float, limit_s: float, slowness: float) ->
             **os.environ,
             "PYTHONPATH": str(Path(__file__).parents[1]),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_ADDOPTS": "",
         },
         capture_output=True,
         text=True,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memex.errors import MemexError, ToolCallConflict, UnknownTool, ValidationFailed
 from memex.service.service import TOOLS, Caller, Service
 from memex.service.tools.remember import RememberArguments
+from memex.subagent.context.assembly import NOTHING_SENTENCE
 from memex.toolcalls import (
     AGENT_ARGUMENTS,
     MORE,
@@ -70,7 +71,7 @@ async def test_a_model_remembers_and_recalls(memory: Alice) -> None:
     assert said.result["tool_call_id"] == "a"
     assert recalled.result is not None
     assert recalled.text == recalled.result["context"]
-    assert nothing.text == NOTHING_KNOWN
+    assert NOTHING_SENTENCE in nothing.text
     assert again.text.splitlines()[0] == "Nothing was written."
     assert chat.text.startswith("Nothing was written.\nNot written: ")
 
@@ -80,13 +81,20 @@ async def test_a_context_that_is_cut_says_so(memory: Alice) -> None:
     for number in range(6):
         await memory.execute(
             "memory_write",
-            {"path": f"user/{number}.md", "content": f"# Tea {number}\n\n" + "Oolong tea. " * 40},
+            {
+                "path": f"user/{number}.md",
+                "content": f"# Tea {number}\n\n{number} cups. " + "Oolong tea, " * 28,
+            },
         )
     cut = await run(memory.execute, "memory_context", {"query": "oolong tea", "budget": 700})
 
-    assert cut.text.endswith(MORE)
-    assert cut.result is not None
-    assert cut.result["budget"]["used"] <= 700
+    full = await run(memory.execute, "memory_context", {"query": "oolong tea", "budget": 475})
+
+    assert cut.text.endswith(f"\n{MORE}")
+    assert len(cut.text) <= 700
+    assert full.result is not None
+    assert 475 - len(MORE) < len(full.text) <= 475
+    assert full.text == full.result["context"]
 
 
 async def test_an_error_is_an_answer(memory: Alice) -> None:
@@ -206,6 +214,7 @@ def test_results_are_told_in_few_words() -> None:
         "One may be out of date.",
     ]
     assert result_text("memory_context", {"not_modified": True}) == "Nothing has changed since."
+    assert result_text("memory_context", {"not_modified": False, "context": ""}) == NOTHING_KNOWN
     assert json.loads(result_text("memory_read", {"content": "ü"})) == {"content": "ü"}
 
 

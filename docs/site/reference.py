@@ -60,6 +60,7 @@ Memex does not read these variables itself, or reads them only in one place:
 | `OTEL_SERVICE_NAME`, `OTEL_EXPORTER_OTLP_HEADERS` and the other `OTEL_…` variables | The SDK of OpenTelemetry ([traces](../observability.md#traces)). |
 | `FORWARDED_ALLOW_IPS` | The HTTP server uvicorn: the addresses of the proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` it trusts, separated by commas; `127.0.0.1` by default ([behind a proxy](../operations.md#behind-a-proxy)). |
 | `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` | The HTTP clients that call model providers. |
+| `ORT_DISABLE_TELEMETRY` | The library of the local model. Memex sets it to `1` unless it is set: the library would send its maker how it is used, and keep a database for that in the home folder. |
 | `CODEX_HOME`, `XDG_CONFIG_HOME`, `XDG_STATE_HOME` | `memex setup`, to find the configuration of clients and to note what it changed. |
 """  # noqa: E501  # rows of a table
 HTTP_HEAD = """# HTTP

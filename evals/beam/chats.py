@@ -2,18 +2,16 @@
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.evals.retrieval.datasets import VARIABLE
 
-Ability = Literal["knowledge_update", "contradiction_resolution", "preference_following"]
-
-ABILITIES: tuple[Ability, ...] = ("knowledge_update", "contradiction_resolution", "preference_following")
+ABILITIES = ("knowledge_update", "contradiction_resolution", "preference_following")
 SIZES = ("100K", "500K")
 FIRST_DAY = datetime(2024, 1, 1, 9, tzinfo=UTC)  # of a chat that names no day
 BETWEEN = timedelta(minutes=1)  # two messages
@@ -33,7 +31,7 @@ class BeamQuestion:
     """A question. `evidence` holds the messages of the user that answer it, in their order."""
 
     id: str
-    ability: Ability
+    ability: str
     text: str
     answer: str
     evidence: tuple[UserMessage, ...]
@@ -48,8 +46,8 @@ class BeamChat:
     questions: tuple[BeamQuestion, ...]
 
 
-def load_beam(root: Path, size: str) -> list[BeamChat]:
-    """Return the chats of one size, such as `100K`.
+def load_beam(root: Path, size: str, abilities: Collection[str] = ABILITIES) -> list[BeamChat]:
+    """Return the chats of one size, such as `100K`, with the questions that test one of the abilities.
 
     Raises:
         ValidationFailed: the folder has none, or a file is no chat.
@@ -59,17 +57,18 @@ def load_beam(root: Path, size: str) -> list[BeamChat]:
         raise ValidationFailed(
             f"{VARIABLE} has no beam/beam-{size}-*.json.gz.", hint="Get the data set, or choose another size."
         )
-    return [_load_chat(path) for path in paths]
+    return [_load_chat(path, abilities) for path in paths]
 
 
-def _load_chat(path: Path) -> BeamChat:
+def _load_chat(path: Path, abilities: Collection[str]) -> BeamChat:
     try:
-        return _to_chat(path.name.removesuffix(".json.gz"), json.loads(gzip.decompress(path.read_bytes())))
+        published = json.loads(gzip.decompress(path.read_bytes()))
+        return _to_chat(path.name.removesuffix(".json.gz"), published, abilities)
     except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
         raise ValidationFailed(f"{path} is no chat of BEAM: {error!r}.") from None
 
 
-def _to_chat(name: str, published: Mapping[str, Any]) -> BeamChat:
+def _to_chat(name: str, published: Mapping[str, Any], abilities: Collection[str]) -> BeamChat:
     messages: dict[int, UserMessage] = {}
     at = FIRST_DAY
     for message in published["messages"]:
@@ -85,7 +84,7 @@ def _to_chat(name: str, published: Mapping[str, Any]) -> BeamChat:
             tuple(messages[named] for named in sorted(set(one["evidence_ids"])) if named in messages),
         )
         for one in published["questions"]
-        if one["ability"] in ABILITIES
+        if one["ability"] in abilities
     ]
     return BeamChat(name, tuple(messages.values()), tuple(one for one in questions if one.evidence))
 

@@ -9,7 +9,7 @@ from typing import Any
 from memex.evals.adapter import MemoryService, Placed
 from memex.evals.beam.chats import BeamChat, BeamQuestion, UserMessage
 from memex.evals.lives.candidates import CandidateWatch
-from memex.evals.lives.play import USER, Unit, context_units, file_units
+from memex.evals.lives.play import USER, Unit, context_units, units_of
 from memex.service.evals.states import Manifest, State
 
 BUDGETS = (600, 1_500, 8_000)
@@ -105,5 +105,4 @@ async def _ask(memory: Placed, question: BeamQuestion, chat: BeamChat) -> AskedQ
 
 
 async def _units(memory: Placed) -> list[Unit]:
-    contents = await memory.files(USER) or {}
-    return [unit for path, content in contents.items() for unit in file_units(path, content)]
+    return units_of({**(await memory.files(USER) or {}), **await memory.journal(USER)})

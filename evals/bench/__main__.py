@@ -33,6 +33,7 @@ from memex.evals.bench.pages import FILES, bench_pages
 from memex.evals.bench.past import bench_as_of
 from memex.evals.bench.search import bench_find, bench_growth, bench_hybrid
 from memex.evals.bench.startup import bench_start
+from memex.evals.bench.telling import bench_telling
 from memex.evals.bench.tools import bench_context, bench_import, bench_remember
 from memex.evals.bench.workbench import Bench, RandomText, console
 from memex.evals.bench.writes import bench_bloat, bench_pending, bench_writes
@@ -63,6 +64,7 @@ SECTIONS = (
     "model",
     "ui",
     "bloat",
+    "telling",
 )
 
 
@@ -120,6 +122,10 @@ async def _bench_sections(bench: Bench, arguments: argparse.Namespace) -> None:
 
 async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
     await bench_bloat(bench, edits=arguments.edits)
+
+
+async def _bench_telling(bench: Bench, arguments: argparse.Namespace) -> None:
+    await bench_telling(bench, texts=arguments.texts)
 
 
 async def _bench_conversations(bench: Bench, arguments: argparse.Namespace) -> None:
@@ -191,6 +197,7 @@ def main() -> None:
     parser.add_argument(
         "--edits", type=int, default=5_000, help="of one scope, to see what they leave (5000)"
     )
+    parser.add_argument("--texts", type=int, default=2_000, help="of the section telling (2000)")
     parser.add_argument("--embedder", default="hash", help="for hybrid search (hash), such as local")
     parser.add_argument(
         "--messages", type=int, nargs="+", default=[10_000], help="of the section conversations (10000)"
@@ -262,6 +269,7 @@ def main() -> None:
         "meaning",
         "start",
         "bloat",
+        "telling",
         "conversations",
         "documents",
         "hooks",
@@ -271,6 +279,7 @@ def main() -> None:
             asyncio.run(_bench_database(arguments, _bench_sections, folder))
     alone = {
         "bloat": _bench_bloat,
+        "telling": _bench_telling,
         "conversations": _bench_conversations,
         "documents": _bench_beside_documents,
         "distil": _bench_distil,

@@ -10,6 +10,7 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 from memex.subagent.remember.related import stored_statements
+from memex.subagent.statements.forgetting import known_sentences
 
 
 class CandidateWatch:
@@ -48,10 +49,14 @@ class _WatchedTools:
         self._tools = tools
         self._found = found
 
-    async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> SearchResult:
+    async def find(self, query: str, **options: Any) -> SearchResult:
         """Return what search finds, and keep the statements in it."""
-        result = await self._tools.find(query, limit=limit, passages=passages)
+        result = await self._tools.find(query, **options)
         self._found.update(dict.fromkeys(one.text for one in stored_statements(result.hits)))
+        for hit in result.entries:
+            for passage in hit.file.passages if hit.file is not None else ():
+                said = passage.text or ""
+                self._found.update(dict.fromkeys(said[slice(*span)] for span in known_sentences(said)))
         return result
 
     def __getattr__(self, name: str) -> Any:

@@ -1,7 +1,7 @@
 """What a played life shows: each figure with the cases that it counts. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memex.evals.lives.life import Fact, LifeText, squash
@@ -61,7 +61,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A mean of sizes, such as the statements of a context."""
+    """A mean of sizes, such as the lines of a context."""
 
     name: str
     values: tuple[int, ...]
@@ -112,7 +112,12 @@ def combine(name: str, measured: Sequence[LifeMeasures]) -> LifeMeasures:
     return LifeMeasures(name, tuple(figures), tuple(sizes))
 
 
-def standing(fact: Fact, units: Iterable[Unit]) -> list[Unit]:
+def held(fact: Fact, step: PlayedText | None) -> list[Unit]:
+    """Return what memory held of a fact after a text: units of files that state it, or else those of entries."""
+    return [] if step is None else standing(fact, step.units) or standing(fact, step.entries)
+
+
+def standing(fact: Fact, units: Sequence[Unit]) -> list[Unit]:
     """Return the units that state a fact."""
     return [unit for unit in units if fact.stands_in(unit.text)] or [
         unit for unit in units if fact.stands_in(unit.whole)
@@ -124,8 +129,7 @@ class _Writes:
     """What the texts of a life did to memory."""
 
     played: PlayedLife
-    before: Sequence[Unit] = ()
-    contents_before: Mapping[str, str] = field(default_factory=dict)
+    before: PlayedText | None = None
     current: dict[str, Fact] = field(default_factory=dict)  # the facts that are true
     stood: set[str] = field(default_factory=set)  # facts that memory has stated at some moment
     cases: dict[str, list[LifeCase]] = field(default_factory=dict)
@@ -139,9 +143,9 @@ class _Writes:
             changed for fact in text.facts if fact.how in ("replaces", "closes") for changed in fact.changes
         }
         for fact in text.facts:
-            if standing(fact, step.units):
+            if held(fact, step):
                 self.stood.add(fact.id)
-                self._add("kind right", fact.id, _kind_is_right(fact, step.units), fact.kind)
+                self._add("kind right", fact.id, _kind_is_right(fact, step), fact.kind)
             else:
                 self._add("kind right", fact.id, False, "not kept")
             for earlier in fact.changes:
@@ -152,19 +156,18 @@ class _Writes:
         self._judge_rivals(step, changed)
         expected_gone = changed | set(gone)
         for fact_id, fact in self.current.items():
-            if fact_id in expected_gone or not standing(fact, self.before):
+            if fact_id in expected_gone or not held(fact, self.before):
                 continue
-            self._add("wrongly removed", f"{text.id} {fact_id}", not standing(fact, step.units))
+            self._add("wrongly removed", f"{text.id} {fact_id}", not held(fact, step))
         for one in changed | set(gone):
             self.current.pop(one, None)
         self.current |= {fact.id: fact for fact in text.facts}
-        self.before, self.contents_before = step.units, step.contents
+        self.before = step
 
     def figures(self) -> list[Figure]:
         """Return the figures of writing."""
-        last = self.played.texts[-1].units if self.played.texts else ()
         for fact in self.current.values():
-            self._add("lost", fact.id, not standing(fact, last))
+            self._add("lost", fact.id, not held(fact, self.before))
         wanted: list[tuple[str, float | None, bool]] = [
             ("applied: digests", 0.80, False),
             ("applied: messages", None, False),
@@ -195,11 +198,12 @@ class _Writes:
         return list(self.current) if text.forget == "all" else list(text.forget)
 
     def _judge_change(self, step: PlayedText, fact: Fact, earlier: Fact) -> None:
-        old = [unit for unit in standing(earlier, step.units) if not fact.stands_in(unit.whole)]
-        new = standing(fact, step.units)
+        stated = (*standing(earlier, step.units), *standing(earlier, step.entries))
+        old = [unit for unit in stated if not fact.stands_in(unit.whole)]
+        new = held(fact, step)
         name = f"{fact.id} {fact.how} {earlier.id}"
         if fact.how == "amends":
-            self._add("amendments: both kept", name, bool(new) and bool(standing(earlier, step.units)))
+            self._add("amendments: both kept", name, bool(new) and bool(held(earlier, step)))
             return
         if fact.how == "closes":
             old = [unit for unit in old if not unit.is_done]
@@ -208,7 +212,7 @@ class _Writes:
         is_rival = any(_names(rival, earlier) for rival in step.trace.get("rivals", ()))
         self._add(kind, name, is_applied, "rival" if is_rival else "" if new else "new one not kept")
         self._add("applied or shown as rivals", name, is_applied or is_rival)
-        if step.candidates is not None and new and standing(earlier, self.before):
+        if step.candidates is not None and new and held(earlier, self.before):
             is_found = any(earlier.stands_in(squash(text)) for text in step.candidates)
             self._add("earlier statement found", name, is_found)
             if is_found:
@@ -218,26 +222,26 @@ class _Writes:
         text, facts = step.text, self.played.life.facts
         if text.forget is None:
             return
-        were = [one for one in gone if standing(facts[one], self.before)]
-        left = [one for one in were if standing(facts[one], step.units)]
+        were = [one for one in gone if held(facts[one], self.before)]
+        left = [one for one in were if held(facts[one], step)]
         if not were:
             return
         kind = "forgotten: one statement" if text.forget != "all" and len(gone) == 1 else "forgotten: several"
-        is_stored = step.units != self.before and squash(text.text).strip() in " ".join(
-            unit.text for unit in step.units
-        )
+        said = squash(text.text).strip()
+        is_stored = said in _all_text(step) and not (self.before and said in _all_text(self.before))
         self._add(kind, text.id, not left and not is_stored, "stored" if is_stored else ", ".join(left))
 
     def _judge_noise(self, step: PlayedText) -> None:
         text = step.text
-        is_kept = any(content != self.contents_before.get(path) for path, content in step.contents.items())
+        before = {} if self.before is None else self.before.contents
+        is_kept = any(content != before.get(path) for path, content in step.contents.items())
         if text.noise == "smalltalk":
             self._add("small talk kept", text.id, is_kept, text.text[:80])
         elif text.noise in ("order", "question"):
             self._add("orders and questions kept", text.id, is_kept, text.text[:80])
         if text.secrets:
-            everything = "\n".join(step.contents.values())
-            leaked = [secret for secret in text.secrets if secret in everything]
+            everything = _all_text(step)
+            leaked = [secret for secret in text.secrets if squash(secret) in everything]
             self._add("secrets kept out", text.id, not leaked)
 
     def _judge_rivals(self, step: PlayedText, changed: set[str]) -> None:
@@ -253,12 +257,17 @@ class _Writes:
             self._add("wrong rivals", fact.id, place < len(wrong))
 
 
+def _all_text(step: PlayedText) -> str:
+    """Return all that memory held after a text, files and entries, in the form that `squash` gives."""
+    return " ".join(f"{unit.label} {unit.text}" for unit in (*step.units, *step.entries))
+
+
 def _names(rival: Mapping[str, str], fact: Fact) -> bool:
     return fact.stands_in(squash(rival["older"]))
 
 
-def _kind_is_right(fact: Fact, units: Sequence[Unit]) -> bool:
-    return any(_kind_of(unit) in KINDS[fact.kind] for unit in standing(fact, units))
+def _kind_is_right(fact: Fact, step: PlayedText) -> bool:
+    return any(_kind_of(unit) in KINDS[fact.kind] for unit in held(fact, step))
 
 
 def _kind_of(unit: Unit) -> StatementKind:
@@ -352,7 +361,7 @@ def _sizes(played: PlayedLife) -> tuple[Size, ...]:
     answered = [one for one in played.questions if one.question.expected and _is_answered(one, facts)]
     return (
         *(
-            Size(f"statements in {budget} characters", tuple(len(one.units) for one in mine), aim)
+            Size(f"lines in {budget} characters", tuple(len(one.units) for one in mine), aim)
             for (budget, mine), aim in zip(by_budget.items(), (None, 6, 12), strict=True)
         ),
         Size("characters of a context that answers", tuple(len(one.context) for one in answered)),

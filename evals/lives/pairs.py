@@ -102,9 +102,11 @@ async def _play(pairs: Sequence[StatementPair], memory: Placed, cases: dict[str,
 
 
 async def _lines(memory: Placed) -> list[str]:
-    """Return the list entries of all files."""
+    """Return the list entries of all files, and the texts of the journal without the words that hold no more."""
     contents = (await memory.files(USER) or {}).values()
-    return [squash(line) for content in contents for line in content.splitlines() if ITEM.match(line)]
+    told = (await memory.journal(USER)).values()
+    lines = [line for content in contents for line in content.splitlines() if ITEM.match(line)]
+    return [squash(line) for line in (*lines, *told)]
 
 
 def _line_of(statement: str, lines: Sequence[str]) -> str | None:

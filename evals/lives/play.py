@@ -23,7 +23,8 @@ AGAIN = 10  # texts after which all of a conversation is distilled again
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
-_SECTION = re.compile(r"\[[0-9a-f]{12}\] (.*)")
+_LINE = re.compile(rf"\S|{_ITEM.pattern}")
+_SECTION = re.compile(r"\[[0-9a-v]{4}\] (.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,19 @@ class Unit:
 class PlayedText:
     """A text with what memory held after it.
 
-    `trace` is the service's answer. `candidates` are the stored statements that search found for the text; None if
-    nobody watched.
+    Attributes:
+        text: the text.
+        units: of the files.
+        entries: the units of what the journal keeps.
+        contents: the files, by path.
+        trace: the service's answer.
+        error: the code with which the call was refused.
+        candidates: the stored statements that search found for the text; None if nobody watched.
     """
 
     text: LifeText
     units: Sequence[Unit]
+    entries: Sequence[Unit]
     contents: Mapping[str, str]
     trace: Mapping[str, Any]
     error: str | None
@@ -149,9 +157,9 @@ async def _remember(
     if chats is not None:
         await chats.distil(text)
     contents = await memory.files(USER) or {}
-    units = [unit for path, content in contents.items() for unit in file_units(path, content)]
+    entries = units_of(await memory.journal(USER))
     candidates = watch.found(text.text) if watch is not None else None
-    return PlayedText(text, units, contents, answer.trace, answer.error, candidates)
+    return PlayedText(text, units_of(contents), entries, contents, answer.trace, answer.error, candidates)
 
 
 async def _ask(memory: Placed, question: LifeQuestion) -> PlayedQuestion:
@@ -161,26 +169,38 @@ async def _ask(memory: Placed, question: LifeQuestion) -> PlayedQuestion:
     return PlayedQuestion(question, answer.context, context_units(answer.context), answer.error)
 
 
+def units_of(contents: Mapping[str, str]) -> list[Unit]:
+    """Return the list entries and paragraphs of files."""
+    return [unit for path, content in contents.items() for unit in file_units(path, content)]
+
+
 def file_units(path: str, content: str) -> list[Unit]:
     """Return the list entries and paragraphs of a file."""
     return _units(content.splitlines(), path, label="")
 
 
 def context_units(context: str) -> list[Unit]:
-    """Return the list entries and paragraphs of a context; the label of each is the line of its note."""
+    """Return the lines of a context, each with what is nested in it; the label of each is the line of its note."""
     units: list[Unit] = []
     label, lines = "", list[str]()
     for line in context.splitlines()[2:-1]:
         if found := _SECTION.match(line):
-            units += _units(lines, "", label)
+            units += _units(lines, "", label, begins=_LINE)
             label, lines = found[1], []
         else:
             lines.append(line)
-    return [*units, *_units(lines, "", label)]
+    return [*units, *_units(lines, "", label, begins=_LINE)]
 
 
-def _units(lines: Sequence[str], path: str, label: str) -> list[Unit]:
-    """Return the list entries and paragraphs of lines, each with the label and the headings above it."""
+def _units(lines: Sequence[str], path: str, label: str, *, begins: re.Pattern[str] = _ITEM) -> list[Unit]:
+    """Return the list entries and paragraphs of lines, each with the label and the headings above it.
+
+    Args:
+        lines: of a file or a note.
+        path: of the file.
+        label: of all units.
+        begins: a line with which a unit begins, beside those behind blank lines.
+    """
     headings: list[tuple[int, str]] = []
     units: list[Unit] = []
     current: list[str] = []
@@ -199,7 +219,7 @@ def _units(lines: Sequence[str], path: str, label: str) -> list[Unit]:
         elif not line.strip():
             close()
         else:
-            if _ITEM.match(line):
+            if begins.match(line):
                 close()
             current.append(line)
     close()

@@ -1,11 +1,10 @@
-"""Fits the classifiers of `subagent/statements/classifier` to what invented people said and asked.
+"""Fits the classifier of `subagent/statements/classifier` to what invented people said.
 
-Run `python -m memex.evals.reading.fit` for the figures, and with `--write` to write the tables of weights.
+Run `python -m memex.evals.reading.fit` for the figures, and with `--write` to write the table of weights.
 
-The files of `sentences/` hold a class and a sentence in each line, those of `people/` what a person told an
-assistant and asked later, with themes. Each file has another writer, who had seen neither the rules nor the
-code, after the briefs in `SENTENCES.md` and `PEOPLE.md`. The figures are cross-validated with one file left out
-at a time: they tell how well the sentences of an unknown writer are read.
+The files of `sentences/` hold a class and a sentence in each line. Each file has another writer, who had seen
+neither the rules nor the code, after the brief in `SENTENCES.md`. The figures are cross-validated with one file
+left out at a time: they tell how well the sentences of an unknown writer are read.
 """
 
 import argparse
@@ -19,12 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memex.evals.reading.people import THEMED, ThemedText, load_people
 from memex.evals.reading.regression import FeatureMatrix, Floats, fit, rounded, write_table
 from memex.subagent.statements.classifier.classifier import ADDRESSED_FROM, ASKS_FROM, CLASSES, KEPT
 from memex.subagent.statements.classifier.features import feature_groups
 from memex.subagent.statements.classifier.linear import BIAS, feature_values
-from memex.subagent.statements.classifier.themes import THEMES
 from memex.subagent.statements.extraction import rule_verdict
 
 SENTENCES = Path(str(files("memex.evals.reading") / "sentences"))
@@ -67,21 +64,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the tables")
     parser.add_argument("--quick", action="store_true", help="with --write: skip the cross-validation")
-    parser.add_argument(
-        "--only",
-        choices=("sentences", "themes"),
-        help="fit only the classes of sentences, or only the themes",
-    )
     options = parser.parse_args()
     if options.quick and not options.write:
         parser.error("--quick alone does nothing: add --write")
-    if options.only != "themes":
-        _fit_classes(load_sentences(), is_quick=options.quick, is_written=options.write)
-    if options.only != "sentences":
-        people = load_people()
-        for name in THEMED:
-            texts = [one for person in people for one in person.themed(name)]
-            _fit_themes(name, texts, is_quick=options.quick, is_written=options.write)
+    _fit_classes(load_sentences(), is_quick=options.quick, is_written=options.write)
 
 
 def _fit_classes(sentences: Sequence[LabelledSentence], *, is_quick: bool, is_written: bool) -> None:
@@ -103,21 +89,6 @@ def _fit_classes(sentences: Sequence[LabelledSentence], *, is_quick: bool, is_wr
         weights = fit(matrix.rows, wanted, is_exclusive=True)
         weights[matrix.names.index(BIAS)] += _shift(labels)
         write_table("sentence_classes", rounded(weights), matrix.names)
-
-
-def _fit_themes(name: str, texts: Sequence[ThemedText], *, is_quick: bool, is_written: bool) -> None:
-    matrix = FeatureMatrix.of([feature_values(feature_groups(one.text, "")) for one in texts])
-    wanted = np.array([[float(theme in one.themes) for theme in THEMES] for one in texts])
-    writers = np.array([one.writer for one in texts])
-    if not is_quick:
-        for writer in sorted(set(writers)):
-            left_out = writers == writer
-            weights = rounded(fit(matrix.rows[~left_out], wanted[~left_out], is_exclusive=False))
-            best = (matrix.rows[left_out] @ weights).argmax(axis=1)
-            share = wanted[left_out][np.arange(len(best)), best].mean()
-            sys.stdout.write(f"{name} {writer}: {len(best)} texts, first theme right {share:.1%}\n")
-    if is_written:
-        write_table(name, rounded(fit(matrix.rows, wanted, is_exclusive=False)), matrix.names)
 
 
 def _shift(labels: NDArray[np.int64]) -> Floats:

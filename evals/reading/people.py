@@ -1,51 +1,46 @@
-"""What invented people told an assistant and asked later, with the themes of each text."""
+"""What invented people told an assistant and asked later."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-PEOPLE = Path(str(files("memex.evals.reading") / "people"))
-THEMED = ("statement_themes", "question_themes")
+FOLDER = Path(str(files("memex.evals.reading")))
+# By what the names of files begin with.
+LANGUAGES = {
+    "e": "english",
+    "d": "german",
+    "f": "french",
+    "s": "spanish",
+    "en": "english",
+    "de": "german",
+    "fr": "french",
+    "es": "spanish",
+}
+SETS = {"people": FOLDER / "people", "held": FOLDER / "held_out"}  # an open set, and one to measure on
 
 _QUESTION_COLUMNS = 4
 _STATEMENT_COLUMNS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ThemedText:
-    """A statement or a question, what it is about, and who wrote it."""
+class PersonQuestion:
+    """A question and the names of the statements that answer it; none if nothing was ever said of it."""
 
     text: str
-    themes: tuple[str, ...]
-    writer: str
-
-
-@dataclass(frozen=True, slots=True)
-class PersonQuestion:
-    """A question and the statements that answer it; none if nothing was ever said of it."""
-
-    asked: ThemedText
     answers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person: what they said, by its name, and what they asked."""
+    """A person: in which language they write, what they said, by its name, and what they asked."""
 
     about: str
-    statements: dict[str, ThemedText]
+    language: str
+    statements: dict[str, str]
     questions: list[PersonQuestion]
 
-    def themed(self, name: str) -> Iterator[ThemedText]:
-        """Yield the statements or the questions: `name` is one of `THEMED`."""
-        if name == "statement_themes":
-            yield from self.statements.values()
-        else:
-            yield from (question.asked for question in self.questions)
 
-
-def load_people(folder: Path = PEOPLE) -> list[Person]:
+def load_people(folder: Path) -> list[Person]:
     """Return the people of a folder, in the order of its files."""
     return [person for path in sorted(folder.glob("*.txt")) for person in read_people(path)]
 
@@ -56,12 +51,11 @@ def read_people(path: Path) -> list[Person]:
     for line in path.read_text(encoding="utf-8").splitlines():
         columns = line.split("\t")
         if line.startswith("# "):
-            people.append(Person(line[2:].strip(), {}, []))
+            people.append(Person(line[2:].strip(), LANGUAGES[path.stem.rstrip("0123456789")], {}, []))
         elif columns[0] == "Q" and len(columns) == _QUESTION_COLUMNS:
-            asked = ThemedText(columns[3], _listed(columns[2]), path.stem)
-            people[-1].questions.append(PersonQuestion(asked, _listed(columns[1])))
+            people[-1].questions.append(PersonQuestion(columns[3], _listed(columns[1])))
         elif len(columns) == _STATEMENT_COLUMNS:
-            people[-1].statements[columns[0]] = ThemedText(columns[2], _listed(columns[1]), path.stem)
+            people[-1].statements[columns[0]] = columns[2]
     return people
 
 

@@ -8,11 +8,9 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
-
 from memex.evals.metrics import EVERYTHING
 from memex.evals.report import tables
+from memex.evals.report.drawing import Figure, ScalarFormatter
 from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
 from memex.evals.runs import Comparison
 from memex.service.evals.figures import PairedDifference

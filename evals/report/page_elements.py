@@ -7,9 +7,7 @@ from importlib.resources import files
 from io import StringIO
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
+from memex.evals.report.drawing import Figure, rc_context
 from memex.evals.report.table import Table
 
 # Stand-ins that the page's style sheet replaces, so that a plot follows the screen's colours.
@@ -63,7 +61,7 @@ def render_plot(name: str, draw: Callable[[Figure], None], caption: str, height:
         height: in inches, at a width of seven.
     """
     # The salt makes the ids of each drawing its own.
-    with mpl.rc_context(_STYLE | {"svg.hashsalt": f"{name} {caption}"}):
+    with rc_context(_STYLE | {"svg.hashsalt": f"{name} {caption}"}):
         figure = Figure(figsize=(7, height), layout="constrained")
         draw(figure)
         written = StringIO()

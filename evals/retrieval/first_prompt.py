@@ -9,8 +9,8 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.model.context import CATALOGUE_CHARS, first_prompt
-from memex.subagent.model.numbered_spans import NumberedSpans
+from memex.subagent.model.context import first_prompt
+from memex.subagent.model.numbered_lines import NumberedLines
 from memex.subagent.planner import ContextRequest
 
 BUDGET = 8_000
@@ -28,12 +28,11 @@ async def first_prompt_answer(service: Service, caller: Caller, query: str) -> d
     view = MemoryView(now=now)
     async with LiveSnapshots(service.database, caller.access).begin(view, "pinned") as snapshots:
         tools = MemoryTools(snapshots.open, new_call(caller, "eval", {}, None))
-        survey = await planner.find_candidates(request, tools)
-        files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
-    sheet = NumberedSpans(planner.cutter(survey.query), files.dates)
+        pool = await planner.find_lines(request, tools)
+    shown = NumberedLines(planner.cutter(pool.survey.query))
     instructions = prompts.load("context").instructions
-    text = first_prompt(request, survey, files, sheet, now, instructions)
-    offered = [*survey.pinned, *sheet.spans]
+    text = first_prompt(request, pool, shown, now, instructions)
+    offered = [*pool.survey.pinned, *(line.candidate for line in shown.lines)]
     return {
         "sources": [
             {

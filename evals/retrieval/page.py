@@ -6,12 +6,9 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, ScalarFormatter
-
 from memex.evals import metrics
 from memex.evals.metrics import DEPTH, EVERYTHING
+from memex.evals.report.drawing import Axes, Figure, NullFormatter, ScalarFormatter
 from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
 from memex.evals.retrieval import tables
 from memex.evals.retrieval.runs import (

@@ -1,5 +1,11 @@
 """Memex: memory for AI agents, kept as Markdown files in Postgres with full revisions."""
 
+import os
+
+# onnxruntime sends its maker how it is used, and keeps a database for that in the home folder, unless this is set
+# before its first import. Each process of Memex imports this module first, whatever imports onnxruntime then.
+os.environ["ORT_DISABLE_TELEMETRY"] = os.environ.get("ORT_DISABLE_TELEMETRY") or "1"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading `typing` would make `memex-hook` slower by a third
     from typing import Any

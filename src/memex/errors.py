@@ -17,11 +17,13 @@
     │   │   ├── ConversationNotFound  CONVERSATION_NOT_FOUND
     │   │   │   └── MessagesErased    MESSAGES_ERASED
     │   │   ├── DocumentNotFound      DOCUMENT_NOT_FOUND
+    │   │   ├── LineNotFound          LINE_NOT_FOUND
     │   │   ├── WorkItemNotFound      WORK_ITEM_NOT_FOUND
     │   │   └── UnknownTool           UNKNOWN_TOOL
     │   ├── Conflict
     │   │   ├── VersionConflict       VERSION_CONFLICT
     │   │   ├── FileExists            FILE_EXISTS
+    │   │   ├── EntryImmutable        ENTRY_IMMUTABLE
     │   │   ├── ToolCallConflict      TOOL_CALL_CONFLICT
     │   │   ├── ToolCallInProgress    TOOL_CALL_IN_PROGRESS
     │   │   ├── ImportInProgress      IMPORT_IN_PROGRESS
@@ -171,6 +173,13 @@ class DocumentNotFound(NotFound):
     default_hint = "List documents with GET /v1/documents, and their roots with GET /v1/documents/roots."
 
 
+class LineNotFound(NotFound):
+    """No line with this id was taken out of a file, or it was put back, or the caller may not see it."""
+
+    code = "LINE_NOT_FOUND"
+    default_hint = "List the lines that can be put back with memory_removed or `memex removed`."
+
+
 class WorkItemNotFound(NotFound):
     """The user has no item of work with this id, or the item is over."""
 
@@ -210,6 +219,13 @@ class FileExists(Conflict):
     default_hint = (
         "Send base_version to replace that version, overwrite: true to replace any, or use another path."
     )
+
+
+class EntryImmutable(Conflict):
+    """An entry of the journal is never rewritten or moved, and only memory_remember makes one."""
+
+    code = "ENTRY_IMMUTABLE"
+    default_hint = "Remember what is true now, ask memory_remember to forget a part, or delete the entry."
 
 
 class PlanChanged(Conflict):

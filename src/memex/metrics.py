@@ -61,6 +61,10 @@ GAUGES: dict[str, tuple[str, Labels]] = {
     "memex_database_bytes": ("The size of the database, if MEMEX_MAX_DATABASE_BYTES limits it.", ()),
     "memex_disk_low": ("Whether nothing may be stored because of the disk: 0 or 1.", ()),
     "memex_queue_calls": ("Calls that wait to be worked on, or were given up.", ("status",)),
+    "memex_breaker_open": (
+        "Processes that leave a model alone because it did not answer; 0 while all ask it.",
+        ("model", "use"),
+    ),
     "memex_loop_longest_stall_seconds": ("The longest time for which no caller was answered.", ("worker",)),
     "memex_tenant_model_requests_today": (
         "Requests of the tenant to chat models on this day (UTC).",
@@ -140,6 +144,14 @@ class Metrics:
         self._counts.add("memex_embedder_requests_total", (model, kind, outcome))
         if is_answered:
             self._counts.add("memex_texts_embedded_total", (model,), texts)
+
+    def set_breaker(self, model: str, use: str, is_open: bool) -> None:
+        """Note whether this process leaves a model alone."""
+        self._counts.set("memex_breaker_open", (self._model(model), use), float(is_open))
+
+    def is_left_alone(self, model: str, use: str) -> bool:
+        """Return whether any process leaves a model alone."""
+        return self._counts.totals().get(("memex_breaker_open", (self._model(model), use)), 0) > 0
 
     def set_load(self, *, used: int, idle: int, waiting: int) -> None:
         """Replace the numbers of this process's connections, and of its transactions that wait for one."""

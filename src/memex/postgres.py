@@ -18,7 +18,9 @@ from memex.errors import StoreUnavailable, ValidationFailed
 from memex.settings import Settings
 from memex.store import pooler
 from memex.store.embedded import server as embedded
-from memex.store.migrate import Migration, migrate
+from memex.store.migrate import MEMORY, Migration, is_empty, migrate
+from memex.store.waiting.primary import HINT as NO_PRIMARY_HINT
+from memex.store.waiting.primary import await_server
 
 CONNECT_TIMEOUT_S = 10
 STOP_TIMEOUT_S = 10.0  # Docker waits this long before it kills
@@ -38,6 +40,12 @@ class Postgres:
     applied: tuple[Migration, ...]
     agent_conninfo: str | None = field(default=None, repr=False)
 
+    @property
+    def begins_journal(self) -> bool:
+        """Whether this start updated an older database to the schema that keeps the words of what is told."""
+        names = {(one.track, one.version): one.name for one in self.applied}
+        return (MEMORY.name, 1) not in names and "journal" in names.values()
+
     def restart_after_s(self) -> float | None:
         """Return when the embedded server is started again; None if it runs, or is not ours to start."""
         return None if self.lease is None else self.lease.restart_after_s()
@@ -48,8 +56,15 @@ class Postgres:
             _give_back(self.lease)
 
 
-def start(settings: Settings) -> Postgres:
+def start(settings: Settings, *, migrates: bool = True) -> Postgres:
     """Start or join the embedded server, or use DATABASE_URL, and apply the missing migrations.
+
+    A database that does not take writes yet is waited for, for a minute.
+
+    Args:
+        settings: the settings with the place of the database.
+        migrates: false for a command, which leaves an older schema at DATABASE_URL as it is, and takes no lock: it
+            is refused when the database is opened. A standby will do for it.
 
     Raises:
         ValidationFailed: DATABASE_URL cannot be read, or MEMEX_AGENT_DATABASE_URL stands without it.
@@ -66,7 +81,8 @@ def start(settings: Settings) -> Postgres:
     try:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
         superuser = lease.admin_conninfo if lease else None
-        applied = tuple(asyncio.run(_migrated(conninfo, superuser, settings)))
+        only_if_empty = not (migrates or lease)
+        applied = tuple(asyncio.run(_migrated(conninfo, superuser, settings, only_if_empty=only_if_empty)))
         return Postgres(conninfo, lease, applied, agent_conninfo)
     except BaseException:
         if lease is not None:
@@ -74,14 +90,14 @@ def start(settings: Settings) -> Postgres:
         raise
 
 
-def start_in_background(settings: Settings) -> Future[Postgres]:
+def start_in_background(settings: Settings, *, migrates: bool = True) -> Future[Postgres]:
     """Run `start` in a thread that ends with the process, and return its future."""
     future: Future[Postgres] = Future()
     future.set_running_or_notify_cancel()  # a waiting caller may give up; the thread continues
 
     def work() -> None:
         try:
-            future.set_result(start(settings))
+            future.set_result(start(settings, migrates=migrates))
         except BaseException as error:  # noqa: BLE001  # raised where the result is awaited
             future.set_exception(error)
 
@@ -134,8 +150,14 @@ def _give_back(lease: embedded.ServerLease) -> None:
     await_stop(lease.data_dir)
 
 
-async def _migrated(conninfo: str, superuser: str | None, settings: Settings) -> list[Migration]:
+async def _migrated(
+    conninfo: str, superuser: str | None, settings: Settings, *, only_if_empty: bool
+) -> list[Migration]:
     try:
+        if superuser is None:  # a server of one's own runs by now
+            await await_server(conninfo, takes_writes=not only_if_empty)
+        if only_if_empty and not await is_empty(conninfo):
+            return []
         return await migrate(
             conninfo,
             superuser=superuser,
@@ -145,6 +167,10 @@ async def _migrated(conninfo: str, superuser: str | None, settings: Settings) ->
     except psycopg.OperationalError as error:
         raise StoreUnavailable(
             f"The database cannot be reached: {_first_line(error)}", hint=pooler.hint_of(error)
+        ) from error
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        raise StoreUnavailable(
+            "This server is a read-only standby, so the schema cannot be made here.", hint=NO_PRIMARY_HINT
         ) from error
     except psycopg.Error as error:
         raise StoreUnavailable(

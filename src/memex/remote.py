@@ -168,6 +168,10 @@ class Remote(HttpClient):
         moment = until.isoformat() if isinstance(until, datetime) else until
         return await self._get(context, "/changes", limit=limit, until=moment)
 
+    async def journal(self, context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the months of the journal, and the days of a month or the entries of a day."""
+        return await self._get(context, "/journal", **arguments)
+
     async def topics(
         self, context: CallContext, *, project: str | None = None, limit: int = 100
     ) -> dict[str, Any]:
@@ -210,6 +214,10 @@ class Remote(HttpClient):
         """Put a failed call back into the queue."""
         path = f"/queue/{quote_segment(tool_call_id)}/retry"
         return await self._administer(context, "POST", path, is_repeatable=False)
+
+    async def retry_all(self, context: CallContext) -> dict[str, Any]:
+        """Put all failed calls back into the queue."""
+        return await self._administer(context, "POST", "/queue/retry", is_repeatable=False)
 
     async def spending(self, context: CallContext, *, days: int) -> dict[str, Any]:
         """Return the tokens and costs of models."""

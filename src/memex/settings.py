@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memex.errors import ValidationFailed
@@ -14,6 +14,7 @@ FindMode = Literal["bm25", "hybrid", "auto", "vectors"]  # of one search
 ModelMode = Literal["auto", "tools", "single"]
 IncludedName = Literal["conversations", "documents"]  # what a context can hold beside memory
 Band = Literal["none", "weak", "fair", "strong"]  # how sure it is that memory answers
+MAX_MODEL_SECONDS = 3_600
 INCLUDED_NAMES: tuple[IncludedName, ...] = get_args(IncludedName)
 Include = Sequence[IncludedName] | None  # what a host includes; None for what the settings say
 
@@ -34,6 +35,22 @@ def parse_included(text: str, source: str) -> tuple[IncludedName, ...]:
             f"{source}: there is no {unknown[0][:100]!r}.", hint=f"There are: {', '.join(INCLUDED_NAMES)}."
         )
     return tuple(name for name in INCLUDED_NAMES if name in named)
+
+
+def parse_model_seconds(text: str) -> tuple[float, float]:
+    """Return how long a model may take for a context, and for anything else.
+
+    Args:
+        text: as MEMEX_MODEL_SECONDS has it: `8/60`, or one number for both.
+    """
+    first, _, second = text.partition("/")
+    return float(first), float(second or first)
+
+
+def _check_model_seconds(text: str) -> str:
+    if not all(0 < one <= MAX_MODEL_SECONDS for one in parse_model_seconds(text)):
+        raise ValueError(f"each number must be above 0, up to {MAX_MODEL_SECONDS:,}")
+    return text
 
 
 class Settings(BaseSettings):
@@ -329,6 +346,14 @@ class Settings(BaseSettings):
         "one answer from the first search results), auto (tools, or single if the model cannot use "
         "tools).",
     )
+    model_pick: float = Field(
+        0.1,
+        validation_alias="MEMEX_MODEL_PICK",
+        ge=0,
+        le=100,
+        description="How much a line gains that the model picks for a context; a line that fits well has about 1. "
+        "0 leaves the choice to the rules, 100 puts all picked lines first.",
+    )
     model_requests: int = Field(
         6,
         validation_alias="MEMEX_MODEL_REQUESTS",
@@ -355,12 +380,13 @@ class Settings(BaseSettings):
         ge=1,
         description="The largest number of tokens that the model may write in one call.",
     )
-    model_seconds: float = Field(
-        60,
+    model_seconds: Annotated[str, AfterValidator(_check_model_seconds)] = Field(
+        "8/60",
         validation_alias="MEMEX_MODEL_SECONDS",
-        gt=0,
-        le=3_600,
-        description="The largest number of seconds that the model may take in one call.",
+        pattern=r"^\d+(\.\d+)?(/\d+(\.\d+)?)?$",
+        coerce_numbers_to_str=True,
+        description="The largest number of seconds that the model may take in one call: of memory_context, and "
+        "of any other, such as 8/60. One number holds for both. Each is above 0, up to 3,600.",
     )
     model_writes: int = Field(
         50,
@@ -449,6 +475,27 @@ class Settings(BaseSettings):
         None,
         validation_alias="OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
         description="The complete URL that receives OpenTelemetry spans, such as http://127.0.0.1:4318/v1/traces.",
+    )
+    journal: Literal["on", "off"] = Field(
+        "on",
+        validation_alias="MEMEX_JOURNAL",
+        description="Whether memory_remember keeps each text, word for word, as an entry of the user's journal, "
+        "and contexts choose among the lines of pages and entries alike.",
+    )
+    journal_days: int = Field(
+        0,
+        validation_alias="MEMEX_JOURNAL_DAYS",
+        ge=0,
+        le=36_500,
+        description="`memex serve` removes entries of journals that were said more than this number of days ago, "
+        "with all their versions. With 0, the default, Memex keeps them.",
+    )
+    max_journal_bytes: int = Field(
+        1_000_000_000,
+        validation_alias="MEMEX_JOURNAL_BYTES",
+        ge=0,
+        description="The largest size of the texts in the journal of one user. memory_remember refuses a text "
+        "beyond it (QUOTA_EXCEEDED). With 0 there is no limit.",
     )
     queue_workers: int = Field(
         2,

@@ -19,10 +19,12 @@ AGENT_ARGUMENTS = {
     "memory_context": ("query", "budget", "project"),
 }
 NOTHING_KNOWN = "Nothing is known about that."
+KEPT_ALONE = "unfiled"  # the reason of a text that the journal keeps, though no page has a line of it
 NO_WORK = "No earlier session says anything about this work."
 MAX_LANE_BRANCHES = 3
 LANE_PARTS = ("label", "folder", "branches", "last_at")
-MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
+MORE = "More was found: a larger budget shows it."
+NO_HITS = "Nothing was found."
 MAX_THREAD_CHARS = 20_000
 MORE_MESSAGES = "There is more: name a message as ID#number to read around it."
 
@@ -96,18 +98,14 @@ def including(tool: str, arguments: Mapping[str, Any], include: Sequence[str] | 
 
 
 def result_text(tool: str, result: Mapping[str, Any]) -> str:
-    """Return a result in the few words that a model needs; of the tools on files the whole, as JSON."""
-    if tool == "memory_context":
-        return _context_text(result)
-    if tool == "memory_remember":
-        return _remember_text(result)
-    if tool == "conversation_find":
-        return _messages_text(result)
-    if tool == "conversation_read":
-        return _thread_text(result)
-    if tool == "work_context":
-        return _pack_text(result)
-    return json.dumps(dict(result), ensure_ascii=False)
+    """Return a result in the few words that a model needs; of a tool without such a text the whole, as JSON."""
+    render = _TEXTS.get(tool)
+    return json.dumps(dict(result), ensure_ascii=False) if render is None else render(result)
+
+
+def has_text(tool: str) -> bool:
+    """Return whether a model reads the results of a tool as a text, which says less than the whole result."""
+    return tool in _TEXTS
 
 
 def _messages_text(result: Mapping[str, Any]) -> str:
@@ -169,7 +167,25 @@ def _context_text(result: Mapping[str, Any]) -> str:
     if not result["context"]:
         return NOTHING_KNOWN
     did_not_fit = any(passage["reason"] == "budget" for passage in result["omitted"]["best"])
-    return f"{result['context']}\n{MORE}" if did_not_fit else str(result["context"])
+    told = f"{result['context']}\n{MORE}"
+    return told if did_not_fit and len(told) <= result["budget"]["limit"] else str(result["context"])
+
+
+def _hits_text(result: Mapping[str, Any]) -> str:
+    """Return hits, each on a line behind its place; titles and passages are quoted, for they are data."""
+    lines = []
+    for hit in result["hits"]:
+        span = hit["span"]
+        said = [hit["snippet"]] if not hit["heading"] else [" › ".join(hit["heading"]), hit["snippet"]]
+        place = f"{hit['path']}@{hit['version']}:{span['start']}-{span['end']}"
+        lines.append(" · ".join([place, *(json.dumps(one, ensure_ascii=False) for one in said)]))
+    for kind in result.get("included") or ():
+        lines += [f"{kind['name']}:"] if kind["hits"] else []
+        lines += [
+            f"{hit['path']}:{hit['start']}-{hit['end']} · {json.dumps(hit['text'], ensure_ascii=False)}"
+            for hit in kind["hits"]
+        ]
+    return "\n".join(lines) or NO_HITS
 
 
 def _remember_text(result: Mapping[str, Any]) -> str:
@@ -178,9 +194,14 @@ def _remember_text(result: Mapping[str, Any]) -> str:
         return "It will be remembered in a moment."
     lines = [f"{write['path']}@{write['version']}: {write['reason']}" for write in result["writes"]]
     said = {"committed": "Remembered.", "nothing": "Nothing was written.", "dry_run": "Would be remembered:"}
-    reasons = sorted({skipped["reason"] for skipped in result["skipped"]})
+    reasons = sorted({skipped["reason"] for skipped in result["skipped"]} - {KEPT_ALONE})
     if reasons:
         lines.append(f"Not written: {', '.join(reasons)}.")
+    lines += [
+        f"Taken out: {json.dumps(one['older'], ensure_ascii=False)}, now "
+        f"{json.dumps(one['newer'], ensure_ascii=False)}."
+        for one in result.get("replaced", ())
+    ]
     lines += _statement_lines("May be out of date", result.get("rivals", ()), "older")
     lines += _statement_lines("May be meant", result.get("candidates", ()), "text")
     lines += [f"Nothing taken out for {json.dumps(one['handle'])}." for one in result.get("unresolved", ())]
@@ -193,3 +214,13 @@ def _statement_lines(title: str, statements: Sequence[Mapping[str, Any]], text: 
     """Return stored statements, each on a line behind its handle; the texts are quoted, for they are data."""
     lines = [f"{one['handle']}: {json.dumps(one[text], ensure_ascii=False)}" for one in statements]
     return [f"{title}, by handle:", *lines] if lines else []
+
+
+_TEXTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "memory_context": _context_text,
+    "memory_remember": _remember_text,
+    "memory_find": _hits_text,
+    "conversation_find": _messages_text,
+    "conversation_read": _thread_text,
+    "work_context": _pack_text,
+}

@@ -21,14 +21,16 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
-from memex.settings import SearchMode, Settings, parse_included
+from memex.settings import SearchMode, Settings, parse_included, parse_model_seconds
 from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
 from memex.store.documents.records import DocumentLimits
 from memex.store.embedded.space import Space
 from memex.store.search.analyzer import LANGUAGES, Analyzer
+from memex.store.waiting.primary import START_WAIT_S
 from memex.store.waiting.time_limits import TimeLimits
 from memex.subagent import prompts
+from memex.subagent.breaker import EMBEDDING, Breaker, OnBreaker
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.embedders.choose import choose_embedder, resolve_name
@@ -41,6 +43,9 @@ from memex.subagent.planner import BUILTIN, Planner
 
 if TYPE_CHECKING:
     from memex.subagent.model.observing.reader import WorkReader
+
+JOURNAL_KEPT = "memory_remember now keeps each told text, word for word, in the user's journal"
+JOURNAL_PAGE = "docs/security.md#the-words-are-kept"
 
 _log = structlog.get_logger("memex")
 
@@ -96,11 +101,16 @@ async def running_service(
             await asyncio.wrap_future(started or postgres.start_in_background(settings)),
         ) as ready,
     ):
-        embedder = embedder_of(settings, shared_model=shared_model or own_model)
+        if ready.begins_journal and settings.journal == "on":
+            _log.warning(
+                "journal_begins", kept=JOURNAL_KEPT, switch_off="MEMEX_JOURNAL=off", see=JOURNAL_PAGE
+            )
+        breaker = embedder_breaker(settings, metrics.set_breaker)
+        embedder = embedder_of(settings, shared_model=shared_model or own_model, breaker=breaker)
         if embedder is not None:
             embedder = metrics.counting(wrap_embedder(embedder) if wrap_embedder else embedder)
         capabilities = tracing.capabilities() if any((*chats, work_chat)) else ()
-        planning = planners_of(settings, chats, capabilities=capabilities)
+        planning = planners_of(settings, chats, capabilities=capabilities, on_breaker=metrics.set_breaker)
         if work_chat is not None:
             planning = replace(planning, work=work_reader_of(settings, work_chat, capabilities))
         async with AsyncExitStack() as held:
@@ -116,6 +126,7 @@ async def running_service(
                     user_slots=settings.user_concurrency,
                     count=metrics.add_refused,
                     restart_after_s=ready.restart_after_s,
+                    primary_s=0.0 if with_model else START_WAIT_S,
                 ),
             )
             held.push_async_callback(database.close)
@@ -133,6 +144,7 @@ async def running_service(
             service = Service(
                 database,
                 max_files=settings.max_files,
+                max_journal_bytes=settings.max_journal_bytes,
                 max_messages=settings.max_messages,
                 document_limits=DocumentLimits(settings.max_documents, settings.max_document_bytes),
                 language=settings.language,
@@ -150,10 +162,11 @@ async def running_service(
                 case_folder=settings.eval_cases,
                 include=include,
                 min_confidence=settings.context_min_confidence,
+                keeps_journal=settings.journal == "on",
             )
             service.identities.agents_make_projects = settings.agent_projects
             if with_worker and database.has_jobs:
-                await held.enter_async_context(_running_workers(ready.conninfo, service, settings))
+                await held.enter_async_context(_running_workers(ready.conninfo, service, settings, breaker))
             yield service
 
 
@@ -161,6 +174,8 @@ def load_modules(settings: Settings) -> None:
     """Load what `running_service` needs under these settings, so that processes forked afterwards share it."""
     if settings.conversation_days is not None:
         import_module("memex.jobs.conversation_days")
+    if settings.journal_days:
+        import_module("memex.jobs.journal_days")
     import_module("memex.jobs.log_hours")
     import_module("memex.jobs.remember_queue")
     import_module("memex.jobs.worker")
@@ -172,12 +187,12 @@ def load_modules(settings: Settings) -> None:
 
 
 def _running_workers(
-    conninfo: str, service: Service, settings: Settings
+    conninfo: str, service: Service, settings: Settings, breaker: Breaker | None
 ) -> AbstractAsyncContextManager[None]:
     """Run the workers for queued calls and for sums of the log.
 
-    With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS, the one that deletes; with
-    MEMEX_WORK_MODEL, the one that has a model read sessions.
+    With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS and MEMEX_JOURNAL_DAYS, those
+    that delete; with MEMEX_WORK_MODEL, the one that has a model read sessions.
     """
     from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
@@ -191,6 +206,10 @@ def _running_workers(
         from memex.jobs.conversation_days import conversation_queue  # noqa: PLC0415  # needed only with a worker
 
         queues.append(conversation_queue(service, days=settings.conversation_days))
+    if settings.journal_days:
+        from memex.jobs.journal_days import journal_queue  # noqa: PLC0415  # needed only with a worker
+
+        queues.append(journal_queue(service, days=settings.journal_days))
     if service.planners.work is not None:
         from memex.jobs.work_queue import work_queue  # noqa: PLC0415  # needed only with a worker
 
@@ -205,13 +224,18 @@ def _running_workers(
                 service.embedder,
                 at_once=at_once,
                 conversations=settings.embed_conversations,
+                breaker=breaker,
             )
         )
     return running_workers(conninfo, *queues, pooler_setting=settings.pooler)
 
 
 def embedder_of(
-    settings: Settings, name: str | None = None, *, shared_model: SharedModel | None = None
+    settings: Settings,
+    name: str | None = None,
+    *,
+    shared_model: SharedModel | None = None,
+    breaker: Breaker | None = None,
 ) -> Embedder | None:
     """Return the embedder of this name, by default the one of MEMEX_EMBEDDER, or None if that means none.
 
@@ -219,6 +243,7 @@ def embedder_of(
         settings: the settings with the access to providers.
         name: of an embedder.
         shared_model: holds the local model; None loads it in this process when it is first used.
+        breaker: says whether an embedder on another machine is asked; None if it always is.
 
     Raises:
         ValidationFailed: no embedder has this name, or a package that it needs is not installed.
@@ -232,7 +257,16 @@ def embedder_of(
         api_key=key.get_secret_value() if key else None,
         base_url=settings.openai_base_url,
         shared_model=shared_model,
+        breaker=breaker,
     )
+
+
+def embedder_breaker(settings: Settings, on_change: OnBreaker) -> Breaker | None:
+    """Return the breaker of the embedder, if it is one over HTTP."""
+    embedder = embedder_of(settings)
+    if embedder is None or parse_name(embedder.name).get("provider") != "openai":
+        return None
+    return Breaker(embedder.name, EMBEDDING, on_change)
 
 
 def shared_model_name(settings: Settings) -> str | None:
@@ -314,19 +348,26 @@ async def model_planner(settings: Settings, model: str | None, prompt: str | Non
 
     try:
         yield ModelPlanner(
-            chat, BuiltinPlanner(Analyzer()), limits=_limits(settings), mode=settings.model_mode, load=load
+            chat,
+            BuiltinPlanner(Analyzer()),
+            limits=_limits(settings),
+            mode=settings.model_mode,
+            pick=settings.model_pick,
+            load=load,
         )
     finally:
         await chat.close()
 
 
 def _limits(settings: Settings) -> Limits:
+    context_seconds, seconds = parse_model_seconds(settings.model_seconds)
     return Limits(
         requests=settings.model_requests,
         tool_calls=settings.model_tool_calls,
         input_tokens=settings.model_input_tokens,
         output_tokens=settings.model_output_tokens,
-        seconds=settings.model_seconds,
+        seconds=seconds,
+        context_seconds=context_seconds,
         writes=settings.model_writes,
         usd=None if settings.model_usd is None else Decimal(str(settings.model_usd)),
     )
@@ -355,12 +396,25 @@ def planners_of(
     chats: tuple[ChatModel | None, ChatModel | None],
     *,
     capabilities: Sequence[Any] = (),
+    on_breaker: OnBreaker | None = None,
 ) -> Planners:
-    """Return the planners for the two tools, given the chat model of each and capabilities of their agents."""
+    """Return the planners for the two tools.
+
+    Args:
+        settings: the settings with the limits of the models.
+        chats: the chat model of each tool; None for the built-in planner.
+        capabilities: the capabilities of the models' agents.
+        on_breaker: told when a model is left alone, and when it is asked again; None always asks it.
+    """
     daily_usd = None if settings.daily_usd is None else Decimal(str(settings.daily_usd))
     if chats == (None, None):
         return builtin_planners(daily_usd)
-    from memex.subagent.model.planner import ModelPlanner  # noqa: PLC0415  # a second of loading
+    from memex.subagent.model.planner import USES, ModelPlanner  # noqa: PLC0415  # a second of loading
+
+    def breakers_of(chat: ChatModel) -> dict[str, Breaker]:
+        if on_breaker is None:
+            return {}
+        return {use: Breaker(chat.name, use, on_breaker) for use in USES}
 
     limits = _limits(settings)
     builtin = BuiltinPlanner(Analyzer())
@@ -372,8 +426,10 @@ def planners_of(
             builtin,
             limits=limits,
             mode=settings.model_mode,
+            pick=settings.model_pick,
             load=partial(prompts.load, directory=settings.prompts_dir),
             capabilities=capabilities,
+            breakers=breakers_of(chat),
         )
         for chat in chats
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows, rows_as
+from memex.store.entry_path import FOLDER, is_in_journal
 from memex.store.markdown import tag_key
 from memex.store.paths import Prefix, parse, parse_prefix
 from memex.store.search.find import is_within
@@ -136,6 +137,8 @@ async def list_filtered(
             "memory/file_browse",
             scope_id=scope.scope_id,
             prefix=within.relative,
+            # A folder a day stands for them above: those of a day, or of a month, are listed.
+            entries=is_in_journal(wanted.prefix) and len(within.relative) > len(f"{FOLDER}/"),
             after=last.relative if last is not None and scope.mount == last.mount_name else "",
             tag=None if wanted.tag is None else tag_key(wanted.tag),
             actor=wanted.actor,

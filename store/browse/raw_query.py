@@ -20,8 +20,10 @@ MAX_ROWS = 10_000
 LIMITS = TimeLimits(lock_s=5, statement_s=30)
 VIEWS = ("my_files", "my_revisions", "my_conversations", "my_messages", "my_documents", "my_calls")
 
-# What Postgres says of the statement, and not of its own state, although the driver calls it operational.
+# What Postgres says of the statement, and not of its own state, although elsewhere these errors mean the latter.
 _OF_THE_STATEMENT = (
+    psycopg.errors.FeatureNotSupported,
+    psycopg.errors.ReadOnlySqlTransaction,
     psycopg.errors.ObjectNotInPrerequisiteState,
     psycopg.errors.StatementTooComplex,
     psycopg.errors.ProgramLimitExceeded,

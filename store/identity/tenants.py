@@ -63,8 +63,10 @@ async def ensure_tenant(database: Database, name: str) -> int:
     """Return the id of the tenant of this name, made if need be."""
     check_id(name, "tenant")
     async with database.maintenance() as connection:
-        found = await row(connection, "identity/tenant_ensure", name=name) or await row(
-            connection, "identity/tenant_find", name=name
+        found = (
+            await row(connection, "identity/tenant_find", name=name)  # a standby has it, and cannot make it
+            or await row(connection, "identity/tenant_ensure", name=name)
+            or await row(connection, "identity/tenant_find", name=name)
         )
     assert found is not None  # noqa: S101  # it was there or was made
     tenant_id: int = found["tenant_id"]

@@ -125,6 +125,10 @@ class Call:
         """Return the call with these arguments in its request; both calls share the record."""
         return replace(self, request=replace(self.request, arguments=arguments))
 
+    def accepted_at(self, moment: datetime) -> "Call":
+        """Return the call with the clock of the moment at which it was accepted; both calls share the record."""
+        return replace(self, request=replace(self.request, now=moment))
+
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:

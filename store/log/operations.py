@@ -4,8 +4,9 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from memex.errors import OperationNotFound, ToolCallConflict, ToolCallInProgress, VersionNotFound
@@ -32,16 +33,19 @@ QUERY_CHARS = 200  # of an operation inside a call; the call itself has the whol
 MAX_LOGGED_ARGUMENTS = 50
 MAX_ATTEMPTS = 100
 MAX_INNER = 1_000
+DIGEST_BYTES = 32
 RETRY_AFTER_S = 2  # what a caller waits who asks again for a call that is not done yet
 NEWEST = 2**62  # above every operation id
 LARGE = 1e16  # from here on jsonb gives a whole number back without its point
 EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
+SAME_STATE = 0  # of an operation inside a call that saw the state of the one before it
 OMITTED = "omitted"  # in such a request, if the log does not keep the answer
 
-# The columns of the operations inside a call that has none.
-NO_INNER: Mapping[str, None] = dict.fromkeys(
+# The columns of the requests to models inside a call that has none.
+NO_REQUESTS: Mapping[str, None] = dict.fromkeys(
     (
+        "ordinals",
         "kinds",
         "statuses",
         "requests",
@@ -116,7 +120,8 @@ async def add(
             sql("log/prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
         )
     await connection.execute(
-        sql("log/operation_add"), {**parameters, **_inner_columns(call.record.inner[:MAX_INNER])}
+        sql("log/operation_add"),
+        {**parameters, **_inner_columns(call.record.inner[:MAX_INNER], call.request.now)},
     )
     call.record.outcomes.append(
         CallOutcome(status, error_code, answer.result.get("degraded") if answer else None)
@@ -180,30 +185,68 @@ def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]
     return [revision for revision in find_revisions(values) if revision not in writes]
 
 
-def _inner_columns(inner: Sequence[InnerOperation]) -> Mapping[str, Any]:
-    """Return the columns of the operations inside a call; a digest is made of the text that is stored."""
-    if not inner:
-        return NO_INNER
-    requests = [to_json(one.request) for one in inner]
-    responses = [None if one.response is None else to_json(one.response) for one in inner]
-    kinds = [to_json(one.kind) for one in inner]
+def _inner_columns(inner: Sequence[InnerOperation], now: datetime) -> dict[str, Any]:
+    """Return the columns of the operations inside a call: requests to models have rows of their own."""
+    numbered = list(enumerate(inner, start=1))
+    asked = [(at, one) for at, one in numbered if one.prompt_sha256 is not None]
     return {
-        "kinds": [one.kind for one in inner],
-        "statuses": ["failed" if one.error_code else "answered" for one in inner],
+        **_request_columns(asked),
+        **_inside_columns([(at, one) for at, one in numbered if one.prompt_sha256 is None], now),
+    }
+
+
+def _inside_columns(inner: Sequence[tuple[int, InnerOperation]], now: datetime) -> dict[str, Any]:
+    """Return operations as the row of their call keeps them; `_inside` reads them again.
+
+    Each is its ordinal, kind, request, response, state (0: that of the one before), error code, microseconds since
+    the clock of the call, and duration. A digest is made of kind, request and response as they are stored.
+    """
+    if not inner:
+        return {"inside": None, "inside_sha256": None}
+    texts: list[str] = []
+    digests: list[bytes] = []
+    last: dict[str, int] | None = None
+    for ordinal, one in inner:
+        told = f"{to_json(one.kind)},{to_json(one.request)},{to_json(one.response)}"
+        state = SAME_STATE if texts and one.state == last else one.state
+        began_us = (one.started_at - now) // timedelta(microseconds=1)
+        rest = to_json([state, one.error_code, began_us, round(one.duration_ms, 3)])
+        texts.append(f"[{ordinal},{told},{rest[1:]}")
+        digests.append(text_digest(f"[{told}]"))
+        last = one.state
+    return {"inside": f"[{','.join(texts)}]", "inside_sha256": b"".join(digests)}
+
+
+def _request_columns(inner: Sequence[tuple[int, InnerOperation]]) -> Mapping[str, Any]:
+    """Return the columns of requests to models; a digest is made of the text that is stored."""
+    if not inner:
+        return NO_REQUESTS
+    asked = [one for _, one in inner]
+    requests = [to_json(one.request) for one in asked]
+    responses = [None if one.response is None else to_json(one.response) for one in asked]
+    kinds = [to_json(one.kind) for one in asked]
+    return {
+        "ordinals": [ordinal for ordinal, _ in inner],
+        "kinds": [one.kind for one in asked],
+        "statuses": [_status_of(one.error_code) for one in asked],
         "requests": requests,
         "request_sha256s": [
             text_digest(f"[{kind},{request}]") for kind, request in zip(kinds, requests, strict=True)
         ],
         "responses": responses,
-        "states": [None if one.state is None else to_json(one.state) for one in inner],
-        "error_codes": [one.error_code for one in inner],
-        "starts": [one.started_at for one in inner],
-        "durations_ms": [one.duration_ms for one in inner],
-        "models": [one.model for one in inner],
-        "usages": [None if one.usage is None else to_json(one.usage) for one in inner],
-        "prompt_sha256s": [one.prompt_sha256 for one in inner],
+        "states": [None if one.state is None else to_json(one.state) for one in asked],
+        "error_codes": [one.error_code for one in asked],
+        "starts": [one.started_at for one in asked],
+        "durations_ms": [one.duration_ms for one in asked],
+        "models": [one.model for one in asked],
+        "usages": [None if one.usage is None else to_json(one.usage) for one in asked],
+        "prompt_sha256s": [one.prompt_sha256 for one in asked],
         "result_sha256s": [None if text is None else text_digest(text) for text in responses],
     }
+
+
+def _status_of(error_code: str | None) -> Status:
+    return "failed" if error_code else "answered"
 
 
 def committed_statement(access: Access, tool_call_id: str) -> Statement:
@@ -331,11 +374,8 @@ async def read_call(connection: Connection, access: Access, tool_call_id: str) -
         tool_call_id=tool_call_id,
         limit=MAX_ATTEMPTS,
     )
-    inner = await _inner(connection, access.visible_logs, [record["operation_id"] for record in found])
-    return [
-        Operation(**record | {"saw": tuple(record["saw"])}, inner=tuple(inner[record["operation_id"]]))
-        for record in found
-    ]
+    calls = await _with_inner(connection, access.visible_logs, found)
+    return [replace(call, saw=tuple(call.saw)) for call in calls]
 
 
 async def list_calls_that_saw(
@@ -371,18 +411,49 @@ async def list_calls_that_saw(
         limit=limit,
     )
     scope_ids = sorted({record.pop("scope_id") for record in records})
-    inner = await _inner(connection, scope_ids, [record["operation_id"] for record in records])
-    return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in records]
+    return await _with_inner(connection, scope_ids, records)
 
 
-async def _inner(
-    connection: Connection, scope_ids: Sequence[int], parent_ids: Sequence[int]
-) -> dict[int, list[Operation]]:
-    """Return the operations inside calls, at most 1,000 of each, in their order, by the call's operation id."""
-    inner: dict[int, list[Operation]] = {parent: [] for parent in parent_ids}
-    for record in await rows(connection, "log/operation_inner", scope_ids=scope_ids, parent_ids=parent_ids):
-        inner[record.pop("parent_id")].append(Operation(**record))
-    return inner
+async def _with_inner(connection: Connection, scope_ids: Sequence[int], records: Rows) -> list[Operation]:
+    """Return calls with the operations inside them, at most 1,000 of each in rows of their own, in their order."""
+    inner: dict[int, list[Operation]] = {record["operation_id"]: [] for record in records}
+    for one in await rows(connection, "log/operation_inner", scope_ids=scope_ids, parent_ids=list(inner)):
+        inner[one.pop("parent_id")].append(Operation(**one))
+    calls = []
+    for record in records:
+        inside, digests = record.pop("inside"), record.pop("inside_sha256")
+        call = Operation(**record)
+        held = [*_inside(call, inside or [], digests or b""), *inner[call.operation_id]]
+        calls.append(replace(call, inner=tuple(sorted(held, key=lambda one: one.ordinal))))
+    return calls
+
+
+def _inside(call: Operation, inside: Sequence[Sequence[Any]], digests: bytes) -> Iterator[Operation]:
+    """Yield the operations that stand in the row of a call; see `_inside_columns`."""
+    if call.now is None:
+        raise ValueError("the call was read without its clock")
+    last = None
+    for at, told in enumerate(inside):
+        ordinal, kind, request, response, state, error_code, began_us, duration_ms = told
+        last = last if state == SAME_STATE else state
+        yield replace(
+            call,
+            ordinal=ordinal,
+            kind=kind,
+            status=_status_of(error_code),
+            principal={},
+            request=request,
+            response=response,
+            state=last,
+            error_code=error_code,
+            started_at=call.now + timedelta(microseconds=began_us),
+            duration_ms=float(duration_ms),
+            config=None,
+            request_sha256=None,
+            result_sha256=None,
+            told_sha256=digests[at * DIGEST_BYTES :][:DIGEST_BYTES],
+            saw=(),
+        )
 
 
 def shorten(value: Any, *, max_chars: int = QUERY_CHARS) -> Any:

@@ -70,7 +70,8 @@ async def accept(
 ) -> dict[str, Any]:
     """Put a call into the queue with its job, all or nothing, and return its answer.
 
-    The same call again gets the same answer, or once it is done what it did. One that was given up is queued anew.
+    The same call again gets the same answer, or once it is done what it did. One that was given up is queued anew,
+    as of the moment at which it was accepted first.
     `limits` are those by which a new one is counted.
 
     Raises:
@@ -107,6 +108,8 @@ async def _accept(
             await operations.add(connection, access, call, status="repeated")
             return result
         await _check_room(connection, access)
+        if first is not None:  # it was given up, and is as old as it was
+            call = call.accepted_at(first["now"])
         await operations.end_queued_call(connection, found, "failed")
         await operations.add(connection, access, call, status="queued", answer=answer)
         await _defer(connection, access.log_scope_id, access.user_id or "", call.request.tool_call_id)
@@ -132,14 +135,21 @@ async def _check_room(connection: Connection, access: Access) -> None:
 
 
 async def retry(
-    connection: Connection, access: Access, tool_call_id: str, *, user_id: str | None
+    connection: Connection, access: Access, *, user_id: str | None, tool_call_id: str | None = None
 ) -> list[QueueEntry]:
-    """Put the calls of this id that were given up back into the queue, of a user or of all, and return them."""
+    """Put calls that were given up back into the queue, in the order of their acceptance, and return them.
+
+    Args:
+        connection: of the transaction.
+        access: of the admin whose tenant it is.
+        user_id: of whom the calls are; None for all users.
+        tool_call_id: the id of the calls; None for all.
+    """
     found = await rows(
         connection, "log/queue_retry", tenant_id=access.tenant_id, tool_call_id=tool_call_id, user_id=user_id
     )
     for record in found:
-        await _defer(connection, record["scope_id"], record["user_id"], record["tool_call_id"])
+        del record["deferred"]
     return [QueueEntry(**record) for record in found]
 
 
@@ -172,6 +182,13 @@ async def lease_left_s(connection: Connection, scope_id: int, operation_id: int)
 async def keep(connection: Connection, taken: LeasedCall, *, lease_s: float) -> bool:
     """Keep a call for some seconds more; tells whether it is still this worker's. For maintenance."""
     return await row(connection, "log/queue_keep", lease_s=lease_s, **_row_key(taken)) is not None
+
+
+async def is_done(connection: Connection, taken: LeasedCall) -> bool:
+    """Tell whether a call was carried out, by whichever worker. For maintenance."""
+    key = {"scope_id": taken.scope_id, "operation_id": taken.operation_id}
+    found = await row(connection, "log/queue_is_done", **key)
+    return found is not None and bool(found["is_done"])
 
 
 async def redact(database: Database, access: Access, call: Call) -> None:

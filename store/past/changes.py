@@ -30,6 +30,7 @@ class PastFile:
     name_key: str
     pinned: bool
     dated: date | None
+    about: str | None
     created_at: datetime
 
     @property

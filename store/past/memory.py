@@ -35,6 +35,7 @@ _PAST = {
     "memory/file_read": "past/file_read",
     "memory/file_load": "past/file_load",
     "memory/file_list": "past/file_list",
+    "memory/journal_count": "past/journal_count",
 }
 
 
@@ -139,8 +140,8 @@ class PastMemory(Memory):
             LimitExceeded: too much was changed since to be read anew.
         """
         within = parse_prefix(prefix) if prefix is not None else None
-        dated = self._dated(query, project)
-        access = self._access
+        dated, access = self._dated(query, project), self._access
+        about = project if project is not None else access.project
         # A scope without files, too, has its language, in which the query is read.
         languages = [scope.language for scope in self._mounted(project)]
         if within is None or within.project is None:
@@ -154,6 +155,7 @@ class PastMemory(Memory):
             past=self,
             vector=self._vectors.get(query),
             near=self.near,
+            about=about,
             dated=dated,
             languages=languages,
         )
@@ -177,6 +179,10 @@ class PastMemory(Memory):
             n=len(added) - len(removed),
             total_length=sum(chunk.length for chunk in added) - sum(chunk["length"] for chunk in removed),
         )
+
+    async def has_journal(self) -> bool:
+        """Return whether there were entries in the caller's journal."""
+        return bool(await self.journal_months())
 
     async def read_ahead(self, reads: Reads) -> None:  # as `Memory`
         """Do nothing: what a read of the past needs is known only when it is made."""
@@ -247,6 +253,10 @@ class PastMemory(Memory):
         """Return how many changes each scope had seen, by mount."""
         wanted = self._access.searched() if scopes is None else scopes
         return {scope.mount: self._state[scope.mount] for scope in wanted if scope.mount in self._state}
+
+    def _seen_revs(self) -> dict[str, list[int]]:
+        revs = {scope.scope_id: self._revs.get(scope, 0) for scope in self._access.scopes}
+        return {"scope_ids": list(revs), "revs": list(revs.values())}
 
     def _series_statement(self, names: Sequence[str], limit: int) -> Statement:
         name, parameters = series_statement(
@@ -320,6 +330,7 @@ def _added_chunks_of(
             tfs={lexeme: one.frequencies[lexeme] for lexeme in lexemes},
             tag_keys=file.tag_keys,
             dated=file.dated,
+            about=file.about,
             detail=ChunkDetail(
                 chunk_id=chunk_id,
                 heading_path=one.chunk.heading_path,

@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memex.store.entry_path import is_entry
 from memex.store.markdown import Description, MarkdownDocument, file_name, parse
 
-CHUNKER_VERSION = 2  # also of which words of a chunk are indexed, `words.data`
+CHUNKER_VERSION = 3  # also of which words of a chunk are indexed, `words.data`
 MAX_CHARS = 1200
 MAX_HEADING_CHARS = 120
 
@@ -40,8 +41,10 @@ def split(path: str, text: str, description: Description, document: MarkdownDocu
     """Return the chunks of a file in order: disjoint, at most `MAX_CHARS` long, holding all of its text.
 
     Front matter is in no chunk: the fields say what search needs of it. A file without text is one empty
-    chunk, so that it is found by its name.
+    chunk, so that it is found by its name. A journal entry is found by its words alone, whatever they look like.
     """
+    if is_entry(path):
+        return [Chunk(start, end, (), text[start:end]) for start, end in cut(text)] or [Chunk(0, 0, (), "")]
     name = file_name(path)
     cutter = _Cutter(text, document)
     chunks = []
@@ -87,6 +90,7 @@ def fields(name: str, description: Description, heading_path: tuple[str, ...]) -
         name,
         " ".join(description.tags),
         " ".join(description.aliases),
+        *description.summaries,
         description.date or "",
     ]
     return [field[:_MAX_FIELD_CHARS] for field in dict.fromkeys(said) if field]

@@ -4,11 +4,17 @@ The evidence of a file is its share: its score by words, of the most that the qu
 pieces were compared, twice its MaxSim is added. The score tells how often a question with so much evidence is one
 that the memory can answer, where every second question is. The points were fitted to the suite `foreign`, and
 checked by two-fold cross-fitting: docs/retrieval.md has the figures.
+
+The evidence of a context is that of its best line: its MaxSim, or its share where it was not compared (the share of
+its passage too, where search goes by words alone). Of more passages the best one fits better by chance, so a part
+goes off for each tenfold of them: one least evidence holds for memories of all sizes. `python -m
+memex.evals.nothing` prints the curve by which the points were chosen.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import log10
 
 from memex.settings import Band
 
@@ -21,6 +27,13 @@ DIGITS = 3
 Points = Sequence[tuple[float, float]]  # evidence and its score, both rising; straight lines between them
 BY_WORDS: Points = ((0.0, 0.0), (0.116, 0.1), (0.216, 0.5), (0.34, 0.9), (1.0, 1.0))
 BY_ALL: Points = ((0.0, 0.0), (0.865, 0.1), (1.095, 0.5), (1.27, 0.9), (3.0, 1.0))
+
+# Of the best line of a context, less what chance gives to the best of so many passages:
+BY_SIMILARITY: Points = ((0.0, 0.0), (0.21, 0.1), (0.29, 0.5), (0.36, 0.9), (1.0, 1.0))
+BY_SHARE: Points = ((-0.2, 0.0), (-0.05, 0.1), (0.1, 0.5), (0.22, 0.9), (1.0, 1.0))
+SIMILARITY_CHANCE = 0.05  # for ten times as many passages
+SHARE_CHANCE = 0.06
+CHANCE_PASSAGES = 500  # of a larger memory no more goes off
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +59,26 @@ def score_of(share: float, interaction: float | None) -> float:
     return _on_lines(BY_ALL, share + INTERACTION_WEIGHT * interaction)
 
 
-def best_confidence(found: Iterable[tuple[float, float | None]]) -> Confidence:
-    """Return the confidence of what has the most evidence, of shares with their MaxSims."""
-    by_words, by_all = 0.0, 0.0
-    for share, interaction in found:
-        if interaction is None:
-            by_words = max(by_words, share)
+def best_line(found: Iterable[tuple[float, float | None]], passages: int) -> Confidence:
+    """Return how sure it is that memory answers, by the line with the most evidence.
+
+    A line that was not compared, and shares no word with the question, is no evidence.
+
+    Args:
+        found: of each line its share, from 0 to 1, and its MaxSim, from -1 to 1; None where it was not compared.
+        passages: how many the memory holds that was searched.
+    """
+    by_share, by_similarity = 0.0, -1.0
+    for share, similarity in found:
+        if similarity is None:
+            by_share = max(by_share, share)
         else:
-            by_all = max(by_all, share + INTERACTION_WEIGHT * interaction)
-    score = max(_on_lines(BY_WORDS, by_words), _on_lines(BY_ALL, by_all))
+            by_similarity = max(by_similarity, similarity)
+    tens = log10(min(max(passages, 1), CHANCE_PASSAGES))
+    score = max(
+        _on_lines(BY_SHARE, by_share - SHARE_CHANCE * tens) if by_share else 0.0,
+        _on_lines(BY_SIMILARITY, by_similarity - SIMILARITY_CHANCE * tens),
+    )
     return Confidence(score, band_of(score))
 
 

@@ -10,13 +10,13 @@ from typing import Any, TypedDict, Unpack
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Statement, batch
+from memex.store.entry_path import FOLDER, is_entry_at
 from memex.store.markdown import tag_key
 from memex.store.paths import Prefix, parse
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
 from memex.store.search import lexical, neighbours, vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, named_tfs, score_counts, term_scores
-from memex.store.search.confidence import NO_CONFIDENCE, Confidence, best_confidence
 from memex.store.search.dates import DateRange
 from memex.store.search.hybrid import token_states
 from memex.store.search.hybrid.fusion import (
@@ -64,6 +64,8 @@ class SearchOptions(TypedDict, total=False):
     dated: DateRange | None
     languages: Sequence[str]
     least_similarity: float | None
+    entries: bool
+    about: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +73,18 @@ class SearchResult:
     """The hits of a search, best first, and the weighted query, with which other passages can be scored too.
 
     `near` holds the chunks of the vector search that were fused with those of BM25. The log keeps them, because
-    nobody can compute them again later. None when the search used words alone. `confidence` is that of the file
-    with the most evidence. `is_of_days` says that the search was narrowed to the days that the query names.
-    `ranking` is what the hits are the first of, if it does not depend on how many were asked for: with `near`.
+    nobody can compute them again later. None when the search used words alone. `is_of_days` says that the search
+    was narrowed to the days that the query names. `ranking` is what the hits are the first of, if it does not
+    depend on how many were asked for: with `near`. `entries` are the best entries of the journal, where they were
+    asked for beside the hits.
     """
 
     hits: tuple[Hit, ...]
     query: Query
     near: tuple[NearSpan, ...] | None = None
-    confidence: Confidence = NO_CONFIDENCE
     is_of_days: bool = False
     ranking: "Ranking | None" = None
+    entries: tuple[Hit, ...] = ()
 
 
 async def search(
@@ -92,6 +95,7 @@ async def search(
     limit: int,
     tags: Sequence[str] = (),
     passages: int = 0,
+    beside: int = 0,
     ranked: "Ranking | None" = None,
     **options: Unpack[SearchOptions],
 ) -> SearchResult:
@@ -106,6 +110,8 @@ async def search(
         prefix: only files below this path; the statistics stay those of the scopes.
         tags: only files that bear all of these tags, without case.
         passages: the highest number of passages of each file with their texts; a hit with passages has no snippet.
+        beside: so many entries of the journal are found too, by words and apart from the hits, which `entries` are
+            left out of.
         ranked: the whole ranking of this search in this snapshot, if one is known.
         past: search the scopes at this moment instead of now.
         vector: the vector of the text, to find the nearest files too; of the past only unchanged files.
@@ -113,18 +119,29 @@ async def search(
         dated: the days named in the query. If any file of these days matches, files of other days are left out.
         languages: the languages in which the words are stemmed, before those of the scopes.
         least_similarity: rank by vectors alone, and leave out what is less similar; a cosine, from -1 to 1.
+        entries: whether entries of the journal are looked at.
+        about: of the entries, those alone that were told about this project or about none.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
         ProjectNotFound: the user has no such project, as `project` or in the prefix.
     """
     shown = Shown(limit, max(passages, 1))
-    ranking = ranked or await rank(connection, access, text, limit=limit, tags=tags, shown=shown, **options)
-    hits = await read_hits(connection, ranking, text, ranking.files[:limit], passages)
-    confidence = best_confidence(file.evidence(ranking.query.most) for file in ranking.files)
+    ranking = ranked or await rank(
+        connection, access, text, limit=limit, tags=tags, shown=shown, beside=beside, **options
+    )
+    hits = await read_hits(connection, ranking, text, [*ranking.files[:limit], *ranking.entries], passages)
+    pages = len(hits) - len(ranking.entries)
     is_of_days = ranking.filters.dated is not None
     whole = None if ranking.near is None else ranking
-    return SearchResult(tuple(hits), ranking.query, ranking.near, confidence, is_of_days, whole)
+    return SearchResult(
+        tuple(hits[:pages]),
+        ranking.query,
+        ranking.near,
+        is_of_days,
+        whole,
+        tuple(hits[pages:]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +155,7 @@ class Ranking:
         filters: which files are looked at.
         files: of both lists, if vectors are used; else by words, at most as many as were asked for.
         near: see `SearchResult`.
+        entries: the best entries of the journal, by words, where they were asked for beside the files.
     """
 
     query: Query
@@ -146,6 +164,7 @@ class Ranking:
     filters: Filters
     files: Sequence[RankedFile]
     near: tuple[NearSpan, ...] | None
+    entries: Sequence[RankedFile] = ()
 
 
 async def rank(
@@ -164,6 +183,9 @@ async def rank(
     dated: DateRange | None = None,
     languages: Sequence[str] = (),
     least_similarity: float | None = None,
+    entries: bool = True,
+    about: str | None = None,
+    beside: int = 0,
     explained: Sequence[Filters] = (),
 ) -> Ranking:
     """Return the ranking of a search; arguments and errors as those of `search`.
@@ -181,7 +203,9 @@ async def rank(
             f"projects/{prefix.project}/ is not among the scopes of this search.",
             hint="Name it as project: a search without one covers the user's first 20 projects.",
         )
-    filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
+    filters = Filters(
+        prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))), entries=entries, about=about
+    )
     of_days = [replace(filters, dated=dated, undated=undated) for undated in (False, True)] if dated else []
     query, all_views = await lexical.open_views(
         connection, scopes, text, past, languages, filters=(filters, *of_days, *explained)
@@ -193,7 +217,7 @@ async def rank(
     is_fused = vector is not None or near is not None
     files: list[RankedFile] = []
     if least_similarity is None:
-        most = FUSED_FILES if is_fused else limit
+        most = max(FUSED_FILES, limit) if is_fused else limit
         by_words = await best_files(connection, views, query, most, filters, shown)
         files = [RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
     compared: Sequence[NearChunk] = ()
@@ -208,8 +232,11 @@ async def rank(
     if least_similarity is not None:
         files = by_similarity(compared, least_similarity)
     elif is_fused:
-        files = fuse(files, compared, query.most)
-    return Ranking(query, all_views, views, filters, files, None if near is None else tuple(near))
+        fused = fuse(files, compared, query.most)
+        known = {file.path for file in fused}
+        files = [*fused, *(file for file in files if file.path not in known)]
+    told = await _best_entries(connection, all_views, query, beside, about, shown) if beside else []
+    return Ranking(query, all_views, views, filters, files, None if near is None else tuple(near), told)
 
 
 def passages_statements(
@@ -291,6 +318,30 @@ async def best_files(
     return group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]
 
 
+async def _best_entries(
+    connection: Connection,
+    views: Sequence[ScopeView],
+    query: Query,
+    limit: int,
+    about: str | None,
+    shown: Shown,
+) -> list[RankedFile]:
+    """Return the entries of the caller's journal whose best chunks score highest, at most `limit`."""
+    users = [view for view in views if view.scope.mount == "user" and view.query.lexemes]
+    if not users:
+        return []
+    found = await lexical.best_chunks(
+        connection,
+        users,
+        query,
+        limit=limit,
+        filters=Filters(f"{FOLDER}/", about=about),
+        shown=replace(shown, files=limit),
+    )
+    groups = [group for group in group_by_file(found.candidates) if is_entry_at(group[0].path)]
+    return [RankedFile(group, bm25_rank=rank) for rank, group in enumerate(groups[:limit], start=1)]
+
+
 async def _is_any_found(
     connection: Connection, views: Sequence[ScopeView], query: Query, filters: Filters
 ) -> bool:
@@ -323,7 +374,7 @@ async def _nearest(
     )
     hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
     nearest = [one for one in nearest if key_of(one) not in hidden]
-    return _chunks_of_best_files(await _filter_by_day(connection, nearest, filters))
+    return _chunks_of_best_files(await _filter_by_file(connection, nearest, filters))
 
 
 def _chunks_of_best_files(near: Sequence[NearChunk]) -> list[NearChunk]:
@@ -332,9 +383,11 @@ def _chunks_of_best_files(near: Sequence[NearChunk]) -> list[NearChunk]:
     return [one for one in near if one.path in kept]
 
 
-async def _filter_by_day(connection: Connection, near: list[NearChunk], filters: Filters) -> list[NearChunk]:
-    """Return those of the nearest chunks whose files are of days that are looked at."""
-    if filters.dated is None:
+async def _filter_by_file(connection: Connection, near: list[NearChunk], filters: Filters) -> list[NearChunk]:
+    """Return those of the nearest chunks whose files are of days, and about projects, that are looked at."""
+    if not filters.entries:
+        near = [chunk for chunk in near if filters.allows_entry(chunk.relative_path, None)]
+    if filters.dated is None and filters.about is None:
         return near
     by_scope: dict[int, set[int]] = {}
     for chunk in near:
@@ -343,12 +396,17 @@ async def _filter_by_day(connection: Connection, near: list[NearChunk], filters:
         connection,
         *(("search/file_dated", {"scope_id": one, "file_ids": sorted(ids)}) for one, ids in by_scope.items()),
     )
-    days = {
-        (scope_id, record["file_id"]): record["dated"]
+    known = {
+        (scope_id, record["file_id"]): (record["dated"], record["about"])
         for scope_id, records in zip(by_scope, read, strict=True)
         for record in records
     }
-    return [chunk for chunk in near if filters.allows_day(days.get((chunk.scope.scope_id, chunk.file_id)))]
+    allowed = []
+    for chunk in near:
+        dated, about = known.get((chunk.scope.scope_id, chunk.file_id), (None, None))
+        if filters.allows_day(dated) and filters.allows_entry(chunk.relative_path, about):
+            allowed.append(chunk)
+    return allowed
 
 
 async def read_hits(

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from memex.store.access import Scope
 from memex.store.database import Connection, Statement, batch, tuples
+from memex.store.entry_path import is_entry
 from memex.store.records import Span
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, most_score, named_tfs, term_scores, weigh
@@ -27,12 +28,16 @@ class Filters:
         tag_keys: the file must bear all of these tags, in the form in which tags are compared; sorted.
         dated: the days, from the first to the last, one of which the file is of.
         undated: with `dated`, whether files of no day are looked at too.
+        entries: whether entries of the journal are looked at.
+        about: of the entries, those alone that were told about this project or about none.
     """
 
     prefix: str = ""
     tag_keys: tuple[str, ...] = ()
     dated: DateRange | None = None
     undated: bool = True
+    entries: bool = True
+    about: str | None = None
 
     def allows_day(self, day: date | None) -> bool:
         """Tell whether a file of a day, or of none, is looked at."""
@@ -48,7 +53,15 @@ class Filters:
             "dated_from": self.dated.first if self.dated else None,
             "dated_to": self.dated.last if self.dated else None,
             "undated": self.undated,
+            "entries": self.entries,
+            "about": self.about,
         }
+
+    def allows_entry(self, path: str, about: str | None) -> bool:
+        """Tell whether a file is looked at; all but entries are. `about` is the project of an entry, if any."""
+        if not is_entry(path):
+            return True
+        return self.entries and (about is None or self.about is None or about == self.about)
 
 
 NO_FILTERS = Filters()
@@ -91,6 +104,7 @@ class AddedChunk:
         tfs: how often each lexeme occurs, at least for those of the query.
         tag_keys: the tags of the file, as they are compared.
         dated: the day that the file is of, None when it says none.
+        about: the project that an entry of the journal was told about, if any.
         detail: what a hit shows, for a chunk that is not stored.
     """
 
@@ -102,6 +116,7 @@ class AddedChunk:
     tfs: Mapping[str, int]
     tag_keys: tuple[str, ...] = ()
     dated: date | None = None
+    about: str | None = None
     detail: ChunkDetail | None = None
 
 
@@ -426,7 +441,7 @@ def added_chunk(
 def is_allowed(filters: Filters, chunk: AddedChunk) -> bool:
     """Tell whether a chunk is of a file that is looked at."""
     is_named = chunk.path.startswith(filters.prefix) and set(filters.tag_keys) <= set(chunk.tag_keys)
-    return is_named and filters.allows_day(chunk.dated)
+    return is_named and filters.allows_day(chunk.dated) and filters.allows_entry(chunk.path, chunk.about)
 
 
 def _restrict(query: Query, lexemes: frozenset[str]) -> Query:

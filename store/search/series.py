@@ -7,6 +7,8 @@ asked. So it borrows: a word that it lacks counts in part when a neighbour has i
 import re
 from collections.abc import Iterable, Mapping
 
+from memex.store.entry_path import is_entry
+
 MAX_SHORT_LEXEMES = 60  # lexemes; a longer file speaks for itself
 SHARE_BY_DISTANCE = {1: 70, 2: 50}  # of what a word is worth in a neighbour, in hundredths, by its distance
 
@@ -16,10 +18,12 @@ _NUMBERED = re.compile(r"(?P<head>(?:.*[^0-9])?)(?P<number>[0-9]{1,9})(?P<tail>(
 def neighbours(path: str, reach: int) -> dict[int, str]:
     """Return the paths before and after one in its series, by distance; none when its name ends in no number.
 
+    The name of a journal entry ends in a handle, which counts nothing.
+
     `log/0007.md` stands between `log/0006.md` and `log/0008.md`. What stands at them is not known here.
     """
     match = _NUMBERED.fullmatch(path)
-    if match is None:
+    if match is None or is_entry(path):
         return {}
     number, width = int(match["number"]), len(match["number"])
     return {

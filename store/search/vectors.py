@@ -50,6 +50,16 @@ class NearChunk:
         """Nearest first; ties by path, then by place."""
         return math.inf if self.distance is None else self.distance, self.path, self.span[0]
 
+    @property
+    def relative_path(self) -> str:
+        """The path below its mount."""
+        return self.path.removeprefix(f"{self.scope.mount}/")
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is known how near it is; of a chunk that was compared, False if nothing was made of it yet."""
+        return self.distance is not None or self.interaction is not None
+
 
 @dataclass(frozen=True, slots=True)
 class UnembeddedFile:

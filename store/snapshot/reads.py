@@ -6,6 +6,7 @@ from typing import Any
 
 from memex.store.access import Access, Scope
 from memex.store.database import Statement
+from memex.store.entry_path import is_in_journal
 from memex.store.paths import parse
 from memex.store.search.bm25 import Query
 
@@ -81,6 +82,8 @@ def list_statements(access: Access, lists: Iterable[tuple[str, int]]) -> list[St
                 "prefix": prefix.relative,
                 "after": "",
                 "limit": limit,
+                "entries": is_in_journal(str(prefix)),
+                "about": None,
             },
         )
         for prefix, limit in parsed

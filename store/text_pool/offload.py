@@ -90,6 +90,11 @@ def on_behalf_of(tenant_id: int, user_id: str | None) -> Iterator[None]:
         _OWNER.reset(token)
 
 
+def current_owner() -> Owner:
+    """Return the tenant and the user for whom this task works; `NOBODY` if the service works for itself."""
+    return _OWNER.get()
+
+
 def keep_process(work: Callable[..., Any], *arguments: Any) -> None:
     """Start a process, and keep one from now on, so that no long text waits for a start.
 

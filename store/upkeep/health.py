@@ -1,10 +1,12 @@
 """The figures of a running service: of one tenant, and of the database that its tenants share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memex.store.database import Database, Rows, row, rows
+from memex.store.log.degraded import DegradedCount, count_degraded
 from memex.store.upkeep import checkup, reindex
 from memex.store.upkeep.checkup import DatabaseReport
 
@@ -24,6 +26,7 @@ class TenantFigures:
         unfinished_erasures: the users.
         database: what the server says of itself, for all tenants.
         table_sizes: `name`, `size_bytes`, for all tenants.
+        degraded: answers of each tool, and how many lacked the part of a model.
     """
 
     queue: dict[str, Any]
@@ -36,6 +39,7 @@ class TenantFigures:
     unfinished_erasures: list[str]
     database: DatabaseReport
     table_sizes: Rows
+    degraded: Sequence[DegradedCount]
 
 
 async def read_figures(database: Database, tenant_id: int, model: str | None) -> TenantFigures:
@@ -63,4 +67,5 @@ async def read_figures(database: Database, tenant_id: int, model: str | None) ->
             ],
             database=report,
             table_sizes=await rows(connection, "health/table_sizes"),
+            degraded=await count_degraded(connection, tenant_id),
         )

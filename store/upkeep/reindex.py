@@ -59,6 +59,7 @@ class _DerivedFile:
 
     file_id: int
     size_chars: int
+    is_entry: bool
     index: FileIndex
 
 
@@ -212,7 +213,10 @@ def _batches(files: Rows) -> Iterator[tuple[list[int], int]]:
 def _derive_files(files: Rows, analyzer: Analyzer) -> list[_DerivedFile]:
     return [
         _DerivedFile(
-            file["file_id"], len(file["content"]), index(file["path"], file["content"], [], analyzer)
+            file["file_id"],
+            len(file["content"]),
+            file["is_entry"],
+            index(file["path"], file["content"], [], analyzer),
         )
         for file in files
     ]
@@ -224,7 +228,7 @@ async def _add(connection: Connection, counter: Counters, files: Sequence[_Deriv
     derived = DerivedRows()
     for file in files:
         derived.add(file.index, counter, file.file_id, is_known=False)
-    counter.files += len(files)
+    counter.files += sum(not file.is_entry for file in files)
     await write_derived(connection, counter.tenant_id, derived, [counter])
 
 

@@ -7,7 +7,7 @@ was taken from did, at each of the moments that it was taken for.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from memex.errors import UnknownMount
 from memex.store.access import Access, Scope
@@ -17,6 +17,15 @@ from memex.store.search.index import FileIndex, deleted_file_index, describe_fil
 from memex.store.sql import sql
 from memex.store.text_pool import offload
 from memex.store.upkeep import reindex
+from memex.store.upkeep.restored_lines import (
+    StoredLine,
+    StoredRepeat,
+    StoredRival,
+    put_lines,
+    read_repeats,
+    read_rivals,
+    read_statements,
+)
 from memex.store.writes.commit import SEPARATOR
 
 BATCH_CHARS = 512 * 1024  # of texts that are stored together; a longer one comes alone
@@ -32,6 +41,7 @@ class StoredRevision:
     """One version of a file, without what is derived of its path and text. `path` is relative to its scope.
 
     `sha256` is the digest that was stored of its text, by which damage is known; None takes that of the text.
+    `origin`, `said_at` and `about` are known of journal entries alone.
     """
 
     file_id: int
@@ -49,6 +59,9 @@ class StoredRevision:
     tool_call_id: str
     created_at: datetime
     sha256: bytes | None = None
+    origin: str | None = None
+    said_at: datetime | None = None
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,9 @@ class StoredScope:
         rev: the number of its last change.
         revisions: each with the numbers that it had, in their order.
         members: the members of a project.
+        statements: what became of lines of its pages.
+        repeats: when texts of its journal were told again.
+        rivals: which statements contradict older ones.
     """
 
     mount: str
@@ -70,15 +86,27 @@ class StoredScope:
     rev: int
     revisions: tuple[StoredRevision, ...]
     members: tuple[str, ...] = ()
+    statements: tuple[StoredLine, ...] = ()
+    repeats: tuple[StoredRepeat, ...] = ()
+    rivals: tuple[StoredRival, ...] = ()
 
     def at(self, rev: int) -> "StoredScope":
         """Return the scope as it stood after an earlier change, one of those that it was taken for."""
-        then = tuple(
-            replace(one, rev_end=None) if one.rev_end is not None and one.rev_end > rev else one
-            for one in self.revisions
-            if one.rev <= rev
-        )
-        return replace(self, rev=min(rev, self.rev), revisions=then)
+        then, known = _at(self.revisions, rev), _at(self.statements, rev)
+        rivals = _at(self.rivals, rev)
+        return replace(self, rev=min(rev, self.rev), revisions=then, statements=known, rivals=rivals)
+
+
+Versioned = TypeVar("Versioned", StoredRevision, StoredLine, StoredRival)
+
+
+def _at(rows: Iterable[Versioned], rev: int) -> tuple[Versioned, ...]:
+    """Return the rows that there were after a change; what ended later is open."""
+    return tuple(
+        replace(one, rev_end=None) if one.rev_end is not None and one.rev_end > rev else one
+        for one in rows
+        if one.rev <= rev
+    )
 
 
 async def read_scopes(
@@ -131,6 +159,7 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
         UniqueViolation: a scope is there already.
         ValidationFailed: there is no such language.
     """
+    made: list[tuple[int, StoredScope]] = []
     for scope in scopes:
         reindex.check_language(scope.language)
         async with database.maintenance() as connection:
@@ -140,6 +169,10 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
                 place = {"scope_id": scope_id, "tenant_id": tenant_id}
                 await connection.execute(sql("upkeep/restore_revisions"), place | columns)
         await reindex.rebuild(database, scope_id)
+        made.append((scope_id, scope))
+    async with database.maintenance() as connection:
+        for scope_id, scope in made:
+            await put_lines(connection, tenant_id, scope_id, scope.statements, scope.repeats, scope.rivals)
 
 
 async def _read_scope(
@@ -160,13 +193,25 @@ async def _read_scope(
         versions=[version for _, version in also],
     )
     is_users = scope.mount == "user"
+    revisions = tuple(StoredRevision(**record) for record in found)
+    statements = await read_statements(
+        connection,
+        scope.scope_id,
+        sorted({one.file_id for one in revisions}),
+        last_rev=last,
+        user_id=access.user_id,
+    )
+    told = sorted({one.path for one in revisions if one.origin is not None})
     return StoredScope(
         mount=scope.mount,
         key=(access.user_id or "") if is_users else scope.mount.removeprefix("projects/") * scope.is_project,
         language=scope.language,
         rev=last,
-        revisions=tuple(StoredRevision(**record) for record in found),
+        revisions=revisions,
         members=(access.user_id,) if scope.is_project and access.user_id is not None else (),
+        statements=tuple(statements),
+        rivals=tuple(await read_rivals(connection, scope.scope_id, last_rev=last, user_id=access.user_id)),
+        repeats=tuple(await read_repeats(connection, scope.scope_id, told)) if told else (),
     )
 
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 
 import psycopg
 import structlog
+from psycopg_pool import PoolTimeout
 
 from memex.errors import (
     AccessChanged,
+    DiskLow,
     MemexError,
     Overloaded,
     ScopeBusy,
@@ -28,6 +30,10 @@ def _scope_busy() -> MemexError:
 
 def database_silent() -> MemexError:
     """Return what a caller is told when there is no database to be reached."""
+    return StoreUnavailable("The database did not answer.", reason="unreachable")
+
+
+def _connection_lost() -> MemexError:
     return StoreUnavailable("The database did not answer.")
 
 
@@ -52,6 +58,28 @@ def _user_erased(finished_at: str | None) -> MemexError:
     return UserErased("The user was erased while the call ran.", finished_at=finished_at)
 
 
+def _connection_ended() -> MemexError:
+    return StoreUnavailable(
+        "The database ended the connection, because its server stops or somebody asked it to.",
+        hint=AGAIN,
+        reason="connection_ended",
+    )
+
+
+def _starting() -> MemexError:
+    return StoreUnavailable(
+        "The server of the database is starting or stopping.", hint=AGAIN, reason="starting"
+    )
+
+
+READ_ONLY = "read_only"
+AGAIN = (
+    "Send the request again, a write under the same tool call id. Memex connects anew, also to another server that "
+    "has taken over."
+)
+AWAY = frozenset({READ_ONLY, "connection_ended", "starting", "unreachable"})  # reasons
+SERVER_GONE = frozenset({"57P01", "57P02", "57P03"})  # admin_shutdown, crash_shutdown, cannot_connect_now
+
 USER_ERASED = "MX004"  # raised by `refuse_erased` of schema.sql, with the time at which the erasure ended
 
 # By SQLSTATE: the first two are raised by `check_access` of schema.sql, the others by Postgres.
@@ -62,6 +90,9 @@ MEANINGS: Mapping[str, Callable[[], MemexError]] = {
     "40P01": _scope_busy,  # a deadlock, of which this was the victim
     "57014": _too_slow,  # statement_timeout
     "25P03": _too_idle,  # idle_in_transaction_session_timeout
+    "57P01": _connection_ended,  # admin_shutdown
+    "57P02": _connection_ended,  # crash_shutdown
+    "57P03": _starting,  # cannot_connect_now
 }
 # What `memex_refused_total` counts them as.
 REASONS: Mapping[str | None, str] = {
@@ -69,6 +100,9 @@ REASONS: Mapping[str | None, str] = {
     "40P01": "deadlock",
     "57014": "statement_timeout",
     "25P03": "idle_timeout",
+    "57P01": "unavailable",
+    "57P02": "unavailable",
+    "57P03": "unavailable",
 }
 OTHER_REASON = "unavailable"
 
@@ -80,6 +114,8 @@ def error_of_postgres(error: psycopg.DatabaseError) -> MemexError | None:
     meaning = MEANINGS.get(error.sqlstate or "")
     if meaning is None and not isinstance(error, psycopg.OperationalError):
         return None
+    if meaning is None and not isinstance(error, PoolTimeout):
+        meaning = _connection_lost
     made = meaning() if meaning else database_silent()
     if isinstance(made, StoreUnavailable):
         _log.warning("database_failed", sqlstate=error.sqlstate, error=first_line(error))
@@ -91,6 +127,19 @@ def error_of_wait(reason: Refusal) -> MemexError:
     if reason == "lane":
         return _scope_busy()
     return Overloaded("Too many requests are waiting for their turn.", retry_after_s=RETRY_AFTER_S)
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether a call failed because no server took its writes, and for nothing that it did itself.
+
+    A connection that broke in the middle says neither: the call may have crashed the server.
+    """
+    return isinstance(error, StoreUnavailable) and error.details.get("reason") in AWAY
+
+
+def takes_no_row(error: MemexError) -> bool:
+    """Whether an error says that the database takes no rows, while it may answer what only reads."""
+    return isinstance(error, DiskLow) or error.details.get("reason") == READ_ONLY
 
 
 def first_line(error: BaseException) -> str:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -28,10 +30,33 @@ class PoolLoad:
     waiting: int
 
 
+class _Connection(AsyncConnection[DictRow]):
+    """A connection to a server as the connection string asks for, or to a standby while there is no such one."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", **kwargs: Any) -> "_Connection":
+        """Connect; see `connect`."""
+        try:
+            return await super().connect(conninfo, **kwargs)
+        except OperationalError:
+            if conninfo_to_dict(conninfo).get("target_session_attrs") not in ("read-write", "primary"):
+                raise
+        return await super().connect(conninfo, **kwargs | {"target_session_attrs": "any"})
+
+
+async def connect(conninfo: str, **kwargs: Any) -> AsyncConnection[DictRow]:
+    """Connect; if the connection string asks for a primary and there is none, to a standby: reading goes on.
+
+    Raises psycopg.OperationalError if no server answers.
+    """
+    return await _Connection.connect(conninfo, **kwargs)
+
+
 def new_pool(conninfo: str, max_connections: int, pooler_setting: PoolerSetting) -> Pool:
     """Return a pool that is not open yet."""
     return AsyncConnectionPool(
         conninfo,
+        connection_class=_Connection,
         kwargs={
             "autocommit": True,
             "row_factory": dict_row,

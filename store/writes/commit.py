@@ -57,7 +57,7 @@ async def write_commit(
     derived = DerivedRows()
     for planned, file_index in written:
         head, counter = planned.file.head, counters[planned.file.scope.scope_id]
-        counter.files += planned.file.adds
+        counter.files += 0 if planned.is_entry else planned.file.adds
         file_id = head.file_id if head else counter.take_file_id()
         revisions.append(_revision(planned, file_index, file_id))
         derived.add(file_index, counter, file_id, is_known=head is not None)
@@ -74,6 +74,7 @@ async def write_commit(
             "standing_bytes": [used[counter.scope_id].bytes for counter in changed],
             "counts": [used[counter.scope_id].revisions for counter in changed],
             "stored_bytes": [used[counter.scope_id].stored_bytes for counter in changed],
+            "journal_bytes": [used[counter.scope_id].journal_bytes for counter in changed],
             "revisions": _encode(revisions),
         },
     )
@@ -236,4 +237,6 @@ def _revision(planned: PlannedRevision, derived: FileIndex, file_id: int) -> Row
         "name_key": derived.name_key,
         "pinned": derived.pinned,
         "dated": derived.dated.isoformat() if derived.dated else None,
+        "is_entry": planned.is_entry,
+        **(file.told.columns() if file.told else {}),
     }

@@ -14,14 +14,15 @@ All writes of files go through this module. Why no write loses another one that 
   applied to the present text.
 - Under the locks the rights of the caller are checked again (`Database.access_check`). A commit that waited while
   the key of its caller was revoked writes nothing.
-- Last, the unique indexes `revision_open` and `revision_head` and the primary key of `revision` refuse a second
-  revision in the same place. `Draft.commit` reports this as a `VersionConflict`.
+- Last, unique indexes refuse a second revision in the same place; `Draft.commit` reports a `VersionConflict`.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from datetime import date, datetime
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 import psycopg
@@ -34,21 +35,24 @@ from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
-from memex.store.records import FileChange, ScopeState, revision_of
+from memex.store.records import FileChange, ScopeState, Span, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import index_version
+from memex.store.search.index import index_version, text_digest
 from memex.store.sql import sql
 from memex.store.writes import growth, planning, quota, statistics
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
     Edit,
+    Hide,
     Move,
     Patch,
     Revise,
     Revised,
     ScopedPath,
+    Show,
+    Told,
     Undo,
     Write,
 )
@@ -62,31 +66,32 @@ from memex.store.writes.loaded import (
     working_tree,
 )
 from memex.store.writes.pending import counters_of
+from memex.store.writes.results import Commit, Preview, ToldEntry
+from memex.store.writes.rivals import reverted_rivals, rivals_of
+from memex.store.writes.statements import (
+    NO_LINES,
+    NO_RECORDS,
+    EndedWords,
+    LaterLines,
+    LineRecords,
+    later_lines,
+    later_statement,
+    overtaken_words,
+    restored_words,
+    statements_of,
+    uncounted_repeats,
+)
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
+SAID_LATER = "said_later"  # in the `config` of a logged call: lines that were said later than its text
 MAX_PLANS = 3  # that are made before the locks are taken
 MAX_BATCH_STORED_CHARS = 16 << 20  # of the files that a batch edits; it holds each of them twice
 
 # Makes of the changes of a commit what is written in the same transaction.
 StatementsOfChanges = Callable[[tuple[FileChange, ...]], Sequence[Statement]]
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """The result of a commit, its changes, and whether an earlier call with the same id had already made them."""
-
-    result: dict[str, Any]
-    changes: tuple[FileChange, ...] = ()
-    is_repeat: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The changes that a commit would make, and the current state of the mounts that the commit would change."""
-
-    changes: tuple[FileChange, ...]
-    state: dict[str, int]
+# Says of the changes of a commit which lines of pages were filed, and why others were taken out.
+LinesOfChanges = Callable[[tuple[FileChange, ...]], LineRecords]
 
 
 class Draft:
@@ -102,6 +107,7 @@ class Draft:
         access: Access,
         *,
         max_files: int = MAX_FILES_PER_SCOPE,
+        max_journal_bytes: int = 0,
         is_embedded: bool = False,
         limits: Sequence[WriteRate] = (),
     ) -> None:
@@ -111,18 +117,27 @@ class Draft:
             database: the database that holds the files.
             access: the access of the caller who writes.
             max_files: the highest number of files in a scope.
+            max_journal_bytes: the highest number of bytes in a journal; 0 for any.
             is_embedded: whether the commit leaves a job that makes vectors of the new chunks.
             limits: rates that the commit is counted by, for all replicas.
         """
         self._database = database
         self._access = access
-        self._max_files = max_files
+        self._most = (max_files, max_journal_bytes)
         self._is_embedded = is_embedded
         self._limits = limits
         self._edits: list[Edit] = []
         self._are_members = False
         self._has_merged = False
         self._beside: StatementsOfChanges | None = None
+        self._lines: LinesOfChanges | None = None
+        self._telling: Write | None = None
+        self._overtaken: Sequence[EndedWords] = ()
+        self._again: list[Statement] = []
+        self.entry: ToldEntry | None = None  # of the told text, once the draft is previewed or committed
+        self._said: tuple[date, datetime] | None = None
+        self._later = NO_LINES
+        self.given_up_at: datetime | None = None  # when the call was accepted that `first_result` found so
 
     def begin_batch(self) -> None:
         """Say that each edit is a member of a batch, which errors name by its index."""
@@ -139,6 +154,59 @@ class Draft:
     ) -> None:
         """Stage the whole text of a new file, of `base_version`'s successor, or with `overwrite` of any."""
         self._stage(Write(self._place(path), content, base_version, overwrite, reason=reason))
+
+    def tell(self, text: str, told: Told, path: str) -> None:
+        """Stage a told text as an entry of the journal; where an entry holds the same text, that one counts.
+
+        Args:
+            text: the whole text, as it was told.
+            told: what is known of it.
+            path: of the new entry, from `entry_path`, below the caller's `user/`.
+        """
+        self._telling = Write(self._place(f"user/{path}"), text, told=told)
+        self._stage(self._telling)
+
+    def overtake(self, words: Sequence[EndedWords]) -> None:
+        """Say which words of the journal statements of the told text take the place of.
+
+        A text that does so is kept as an entry of its own, also where another entry holds the same text.
+        """
+        self._overtaken = words
+
+    def hold_again(self, path: str, key: bytes) -> None:
+        """Stage that words of a journal entry hold again whose place a newer statement took.
+
+        Args:
+            path: of the entry.
+            key: of the words; see `statement_lines.line_key`.
+        """
+        place = self._place(path)
+        self._stage(Hide(place, ()))  # takes the lock of the journal, and finds whether the entry stands
+        given = {"scope_id": place.scope.scope_id, "path": place.path, "line_key": key}
+        self._again.append(("writes/statement_put_back", given))
+
+    def give_way(self, day: date, accepted_at: datetime, later: LaterLines | None = None) -> None:
+        """Leave lines of pages in their places that were said later than the text of the staged revisions.
+
+        Args:
+            day: on which the text was said.
+            accepted_at: when its call was accepted.
+            later: those lines, if they are known; else they are read under the lock.
+        """
+        self._said = None if later is not None else (day, accepted_at)
+        self._set_later(later or NO_LINES)
+
+    def enter(self, path: str, text: str, told: Told) -> None:
+        """Stage an entry of the journal at its virtual path; one that stands there has to have the same text."""
+        self._stage(Write(self._place(path), text, overwrite=True, told=told))
+
+    def hide(self, path: str, spans: Sequence[Span], *, reason: str | None = None) -> None:
+        """Stage that spans of a journal entry are blanked; its earlier version keeps them."""
+        self._stage(Hide(self._place(path), tuple(spans), reason))
+
+    def show(self, path: str, words: Sequence[tuple[int, str]], *, reason: str | None = None) -> None:
+        """Stage that words of a journal entry, each with where it begins, stand there again if they are blanked."""
+        self._stage(Show(self._place(path), tuple(words), reason))
 
     def patch(
         self,
@@ -201,11 +269,14 @@ class Draft:
             )
         self._stage(Write(place, stored.content, base_version, base_version is None, "restore", reason))
 
-    async def undo(self, references: Sequence[str], *, reason: str | None = None) -> None:
+    async def undo(
+        self, references: Sequence[str], *, call: str | None = None, reason: str | None = None
+    ) -> None:
         """Stage the inverse of the revisions that one call wrote.
 
         Args:
             references: `path@version`, as the log holds them.
+            call: the tool call id; a text that the call told again does not count as told again any more.
             reason: kept with the new revisions.
 
         Raises:
@@ -216,7 +287,7 @@ class Draft:
         revisions = [(self._place(path), int(version)) for path, _, version in named]
         async with self._database.transaction(self._access, snapshot=True) as connection:
             undone = await load_undone_revisions(connection, revisions)
-        self._stage(Undo(tuple(undone), reason))
+        self._stage(Undo(tuple(undone), reason, call))
 
     async def read(self, path: str) -> str | None:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
@@ -227,7 +298,10 @@ class Draft:
 
     async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
-        [found] = await self._database.read(self._access, self._load_statement())
+        found, *more = await self._database.read(
+            self._access, self._load_statement(), *self._told_statements(), *self._later_statements()
+        )
+        self._settle(more)
         stored = load_files(found)
         return Preview((await self._plan(stored)).changes, self._state(stored.scopes))
 
@@ -239,9 +313,12 @@ class Draft:
         """
         places = self._places()
         revs = [state.get(place.scope.mount, 0) for place in places]
-        [found] = await self._database.read(
-            self._access, ("past/head_load", lookup_columns(places) | {"revs": revs})
+        found, *told = await self._database.read(
+            self._access,
+            ("past/head_load", lookup_columns(places) | {"revs": revs}),
+            *self._told_statements(state.get("user", 0)),
         )
+        self._settle_entry(told)
         heads = [StoredHead(**record) for record in found]
         planned = await planning.apply(heads, self._edits, are_members=self._are_members)
         return Preview(tuple(one.change for one in planned), dict(state))
@@ -251,6 +328,7 @@ class Draft:
         call: Call,
         answer: Callable[[tuple[FileChange, ...]], CallAnswer],
         beside: StatementsOfChanges | None = None,
+        lines: LinesOfChanges | None = None,
     ) -> Commit:
         """Write every staged edit and log the call, in one transaction.
 
@@ -258,6 +336,7 @@ class Draft:
             call: what is logged; its id is spent by this commit.
             answer: makes the call's result from the changes.
             beside: makes of the changes what is written besides, in the same transaction.
+            lines: says of the changes which lines of pages were filed, and why others were taken out.
 
         Returns:
             The result; for a call that was committed before, its first result.
@@ -272,7 +351,7 @@ class Draft:
         try:
             if self._are_members:
                 await self._check_stored_size()
-            self._beside = beside
+            self._beside, self._lines = beside, lines
             done = await self._commit_short(call, answer)
             commit = done if isinstance(done, Commit) else await self._commit_long(call, answer, done)
         except psycopg.errors.UniqueViolation as violation:
@@ -307,6 +386,7 @@ class Draft:
         [found] = await self._database.read(self._access, self.committed_statement(call))
         if not found:
             return None
+        self.given_up_at = found[0]["now"] if found[0]["status"] == "quarantined" else None
         async with self._database.transaction(self._access, snapshot=True) as connection:
             return await operations.first_result(connection, self._access, call, found)
 
@@ -333,18 +413,20 @@ class Draft:
         """
         if planning.count_written_chars(self._edits) > planning.SHORT_CHARS:
             return None
-        statements = *self._lock_statements(call), self._load_statement()
+        more = *self._told_statements(), *self._later_statements()
+        statements = *self._lock_statements(call), self._load_statement(), *more
         async with self._database.writing(self._access, *statements, scope_ids=self._scope_ids()) as (
             connection,
             read,
         ):
-            locked, _, found, files = read
+            locked, _, found, files, *read_more = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
             if not planning.is_short(loaded, self._edits):
                 return loaded
+            self._settle(read_more)
             plan = self._plan_now(loaded)
             await operations.end_queued_call(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, loaded)
@@ -367,6 +449,8 @@ class Draft:
             if found and (first := await self.first_result(call)) is not None:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
+        more = *self._told_statements(), *self._later_statements()
+        self._settle(await self._database.read(self._access, *more))
         if not growth.can_shrink(self._edits):
             self._database.space.refuse_growth()
         for left in reversed(range(MAX_PLANS)):
@@ -382,8 +466,10 @@ class Draft:
                     return Commit(first, is_repeat=True)
                 now = load_files(files)
                 if plan.fingerprint != now.fingerprint:
-                    [files] = await batch(connection, self._load_statement())
+                    files, *later = await batch(connection, self._load_statement(), *self._later_statements())
                     loaded = load_files(files)
+                    for lines in later:
+                        self._set_later(later_lines(self._access, lines))
                     if left:
                         continue
                     plan = await asyncio.to_thread(self._plan_now, loaded)
@@ -401,15 +487,20 @@ class Draft:
         loaded: LoadedFiles,
     ) -> Commit:
         counters, scopes = counters_of(locked), loaded.scopes
+        if self._later:
+            call.record.config[SAID_LATER] = {
+                path: sorted(map(bytes.hex, keys)) for path, keys in self._later.items()
+            }
         written = [planned for planned, _ in plan.written]
         files = {scope_id: counter.files for scope_id, counter in counters.items()}
-        grown = growth.check(self._database.space, self._edits, written, files, loaded.usage, self._max_files)
+        grown = growth.check(self._database.space, self._edits, written, files, loaded.usage, *self._most)
         made = answer(plan.changes)
         analyzers = {scope.scope_id: index_version(analyzer_of(scope.language)) for scope in scopes}
         self._has_merged = await write_commit(
             connection, self._access, call, plan.written, counters, analyzers=analyzers, used=grown.used
         )
-        for name, parameters in self._beside(plan.changes) if self._beside else ():
+        beside = self._beside(plan.changes) if self._beside else ()
+        for name, parameters in (*self._told_again(call), *self._line_statements(plan, call), *beside):
             await connection.execute(sql(name), parameters)
         if grown.is_checked_by_tenant:
             await quota.check_tenant(connection, self._access.tenant_id, grown.added)
@@ -427,6 +518,77 @@ class Draft:
         )
         await write_rates.count(connection, self._limits)
         return Commit(made.result, plan.changes)
+
+    def _told_statements(self, rev: int = operations.NEWEST) -> list[Statement]:
+        """Return the statement that looks for the entry of a told text, if one is told."""
+        if self._telling is None or self._telling.told is None or self._overtaken:
+            return []
+        wanted = {
+            "scope_id": self._telling.place.scope.scope_id,
+            "sha256": text_digest(self._telling.content),
+            "about": self._telling.told.about,
+            "rev": rev,
+        }
+        return [("writes/entry_told", wanted)]
+
+    def _later_statements(self) -> list[Statement]:
+        """Return the statement that finds lines which were said later than the text, if they have to be read."""
+        pages = [edit.place for edit in self._edits if isinstance(edit, Revise)]
+        if self._said is None or not pages:
+            return []
+        scope_ids = sorted({place.scope.scope_id for place in pages})
+        return [later_statement(scope_ids, *self._said, paths=[place.path for place in pages])]
+
+    def _settle(self, found: Sequence[Rows]) -> None:
+        """Take in what was read beside the files: the entry of a told text, if one is told, and later lines."""
+        told = len(self._told_statements())
+        self._settle_entry(found[:told])
+        for later in found[told:]:
+            self._set_later(later_lines(self._access, later))
+
+    def _set_later(self, later: LaterLines) -> None:
+        self._later = later
+        self._edits = [
+            replace(edit, later=later.get(str(edit.place), frozenset())) if isinstance(edit, Revise) else edit
+            for edit in self._edits
+        ]
+
+    def _settle_entry(self, told: Sequence[Rows]) -> None:
+        """Take out the new entry where an entry was found that holds its text."""
+        if self._telling is None:
+            return
+        self._edits = [edit for edit in self._edits if edit is not self._telling]
+        place, text = self._telling.place, self._telling.content
+        for stored in chain.from_iterable(told):
+            path = place.scope.virtual(stored["path"])
+            self.entry = ToldEntry(f"{path}@{stored['version']}", text, is_repeat=True)
+            return
+        self._edits.append(self._telling)
+        self.entry = ToldEntry(f"{place}@1", text, is_repeat=False)
+
+    def _told_again(self, call: Call) -> list[Statement]:
+        if self.entry is None or not self.entry.is_repeat or not (self._telling and self._telling.told):
+            return uncounted_repeats(self._access, self._edits, call.request.tool_call_id)
+        scope = self._telling.place.scope
+        path = self.entry.reference.rpartition("@")[0].removeprefix(f"{scope.mount}/")
+        row = {"scope_id": scope.scope_id, "path": path, "said_at": self._telling.told.said_at}
+        return [("writes/told_again_add", row | {"tool_call_id": call.request.tool_call_id})]
+
+    def _line_statements(self, plan: CommitPlan, call: Call) -> list[Statement]:
+        records = self._lines(plan.changes) if self._lines else NO_RECORDS
+        entry = None
+        if self._telling is not None and self.entry is not None:
+            scope = self._telling.place.scope
+            entry = scope, self.entry.reference.rpartition("@")[0].removeprefix(f"{scope.mount}/")
+        request = call.request
+        call_id, access = request.tool_call_id, self._access
+        rows = statements_of(access, plan.changes, records, entry, call_id, request.now)
+        rows += overtaken_words(access, self._overtaken, call_id)
+        rows += [(name, given | {"tool_call_id": call_id}) for name, given in self._again]
+        rows += restored_words(access, self._edits, call_id)
+        locked = self._scope_ids()
+        rows += rivals_of(access, records.rivals, entry, locked, call_id)
+        return [*rows, *reverted_rivals(access, self._edits, locked, call_id)]
 
     def _state(self, scopes: Sequence[ScopeState]) -> dict[str, int]:
         return {self._access.by_id[scope.scope_id].mount: scope.rev for scope in scopes}
@@ -449,7 +611,8 @@ class Draft:
         return planning.plan_now(stored, self._edits, are_members=self._are_members)
 
     def _places(self) -> list[ScopedPath]:
-        places = {place.key: place for edit in self._edits for place in _places_of(edit)}
+        edits = [*self._edits, *([self._telling] if self._telling else [])]
+        places = {place.key: place for edit in edits for place in _places_of(edit)}
         return list(places.values())
 
     def _place(self, path: str, *, to_write: bool = True) -> ScopedPath:

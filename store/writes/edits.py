@@ -5,19 +5,33 @@ tree, `base_version` included, and then changes the tree. At the end each change
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
-from memex.errors import FileExists, FileNotFound, FileTooLarge, Refused, ValidationFailed, VersionConflict
+from memex.errors import (
+    EntryImmutable,
+    FileExists,
+    FileNotFound,
+    FileTooLarge,
+    Refused,
+    ValidationFailed,
+    VersionConflict,
+)
 from memex.store import diff
 from memex.store.access import Scope
+from memex.store.entry_path import is_entry_at
 from memex.store.records import FileChange, Span
 from memex.store.writes import patch
 
 MAX_FILE_BYTES = 1 << 20
 MAX_REASON_CHARS = 500
+
+Origin = Literal["user", "assistant", "tool", "web", "document", "import", "operator", "model"]
+_NOT_BLANK = re.compile(r"[^\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +62,57 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of a journal entry beside its text.
+
+    Attributes:
+        origin: whose words the text has.
+        said_at: when it was said.
+        about: the slug of the project that it was told about, if any.
+        actor: who told it, if not the caller who writes the entry.
+        tool_call_id: of the call that told it, if not that which writes the entry.
+    """
+
+    origin: Origin
+    said_at: datetime
+    about: str | None = None
+    actor: str | None = None
+    tool_call_id: str | None = None
+
+    def columns(self) -> dict[str, str | None]:
+        """Return the columns of the revision that say it."""
+        own = {"told_by": self.actor, "told_in": self.tool_call_id}
+        return {"origin": self.origin, "said_at": self.said_at.isoformat(), "about": self.about} | own
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
-    """Put the whole text of a file."""
+    """Put the whole text of a file; with `told`, the text of a new journal entry."""
 
     place: ScopedPath
     content: str
     base_version: int | None = None
     overwrite: bool = False
     operation: Literal["write", "restore"] = "write"
+    reason: str | None = None
+    told: Told | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """Blank spans of a journal entry, so that the rest of it stays where it is."""
+
+    place: ScopedPath
+    spans: tuple[Span, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Put words of a journal entry back where they are blanked; `words` are texts with where they begin."""
+
+    place: ScopedPath
+    words: tuple[tuple[int, str], ...]
     reason: str | None = None
 
 
@@ -87,12 +144,16 @@ class Revise:
     So of two concurrent calls that revise one file, the second one works on what the first one wrote. If the
     function returns the text unchanged, or None, the file stays as it is. If texts are long, a process calls the
     function, so that it has to be one of a module, or an object that can be pickled and called.
+
+    Where there are lines in `later`, which were said later than the text of the call, the function gets their keys
+    too.
     """
 
     place: ScopedPath
-    revise: Callable[[str | None], str | Revised | None]
+    revise: Callable[..., str | Revised | None]
     chars: int = 0  # that the function adds at most; decides with SHORT_CHARS when the edit is applied
     reason: str | None = None
+    later: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +200,10 @@ class Undo:
 
     revisions: tuple[UndoneRevision, ...]
     reason: str | None = None
+    call: str | None = None
 
 
-Edit = Write | Patch | Revise | Move | Delete | Undo
+Edit = Write | Hide | Show | Patch | Revise | Move | Delete | Undo
 
 
 @dataclass(slots=True, eq=False)
@@ -156,6 +218,7 @@ class EditedFile:
     reason: str | None = None
     counterpart: "EditedFile | None" = None
     span: Span | None = None
+    told: Told | None = None
     edits: list[int] = field(default_factory=list)
     outcomes: list[Any] = field(default_factory=list)
 
@@ -169,7 +232,9 @@ class EditedFile:
 
     @property
     def adds(self) -> int:
-        """The change of the number of files in the scope: 1, 0 or -1."""
+        """The change of the number of files in the scope: 1, 0 or -1; journal entries are not counted."""
+        if is_entry_at(self.scope.virtual(self.path)):
+            return 0
         return (self.content is not None) - (self.head is not None and not self.head.deleted)
 
 
@@ -179,6 +244,11 @@ class PlannedRevision:
 
     file: EditedFile
     change: FileChange
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it is an entry of a journal."""
+        return is_entry_at(self.file.scope.virtual(self.file.path))
 
 
 @dataclass(slots=True)
@@ -212,6 +282,10 @@ class WorkingTree:
         match edit:
             case Write():
                 self._write(edit)
+            case Hide():
+                self._hide(edit)
+            case Show():
+                self._show(edit)
             case Patch():
                 self._patch(edit)
             case Revise():
@@ -251,6 +325,7 @@ class WorkingTree:
 
     def _write(self, edit: Write) -> None:
         check_content(edit.content, edit.place)
+        self._refuse_rewriting(edit)
         if edit.base_version:
             file = self._existing(edit.place, edit.base_version)
         elif (standing := self._find(edit.place)) is not None:
@@ -262,10 +337,45 @@ class WorkingTree:
                 )
         else:
             file = self._create(edit.place)
-        file.content = edit.content
+        file.content, file.told = edit.content, edit.told
         self._touch(file, edit.operation, edit.reason, span=(0, len(edit.content)))
 
+    def _refuse_rewriting(self, edit: Write) -> None:
+        """Refuse a text for a journal entry, unless it makes the entry, or is one that the entry had or has."""
+        if edit.operation == "restore" or not is_entry_at(str(edit.place)):
+            return
+        standing = self._find(edit.place)
+        if edit.content != standing.content if standing else edit.told is None:
+            raise entry_immutable(str(edit.place))
+
+    def _hide(self, edit: Hide) -> None:
+        """Blank words of an entry; one that is deleted has none to hide."""
+        file = self._find(edit.place)
+        if file is None or file.content is None:
+            return
+        content = file.content
+        for start, end in edit.spans:
+            content = content[:start] + _NOT_BLANK.sub(" ", content[start:end]) + content[end:]
+        file.content = content
+        self._touch(file, "patch", edit.reason)
+
+    def _show(self, edit: Show) -> None:
+        """Put words back that are blanked still; an entry that is deleted, or shows them already, stays so."""
+        file = self._find(edit.place)
+        if file is None or file.content is None:
+            return
+        content = file.content
+        for start, words in edit.words:
+            shown = content[start : start + len(words)]
+            put = "".join(word if there == " " else there for there, word in zip(shown, words, strict=False))
+            content = content[:start] + put + content[start + len(put) :]
+        if content != file.content:
+            file.content = content
+            self._touch(file, "patch", edit.reason)
+
     def _patch(self, edit: Patch) -> None:
+        if is_entry_at(str(edit.place)):
+            raise entry_immutable(str(edit.place))
         file = self._existing(edit.place, edit.base_version)
         patched = patch.apply(
             file.content or "", edit.operation, edit.text, heading=edit.heading, match=edit.match
@@ -275,8 +385,10 @@ class WorkingTree:
         self._touch(file, "patch", edit.reason, span=(patched.start, patched.end))
 
     def _revise(self, edit: Revise) -> None:
+        if is_entry_at(str(edit.place)):
+            raise entry_immutable(str(edit.place))
         file = self._find(edit.place)
-        made = edit.revise(file.content if file else None)
+        made = edit.revise(file.content if file else None, *([edit.later] if edit.later else []))
         content, outcome = (made.content, made.outcome) if isinstance(made, Revised) else (made, None)
         if content is None:
             return
@@ -287,6 +399,9 @@ class WorkingTree:
         self._touch(file, "patch", edit.reason)
 
     def _move(self, edit: Move) -> None:
+        for place in (edit.place, edit.to):
+            if is_entry_at(str(place)):
+                raise entry_immutable(str(place))
         file = self._existing(edit.place, edit.base_version)
         if edit.to.key == edit.place.key:
             raise ValidationFailed(f"{edit.place}: the file already stands there.")
@@ -395,6 +510,11 @@ def naming_member(index: int | None) -> Iterator[None]:
             error.args = (error.message,)
             error.details["member"] = index
         raise
+
+
+def entry_immutable(path: str) -> EntryImmutable:
+    """Return the error for a change to a journal entry, at its virtual path."""
+    return EntryImmutable(f"{path} is an entry of the journal, which keeps what was told.", path=path)
 
 
 def check_content(content: str, place: ScopedPath) -> None:

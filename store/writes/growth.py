@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from memex.errors import LimitExceeded
 from memex.store.embedded.space import Space
 from memex.store.writes import quota
-from memex.store.writes.edits import Delete, Edit, PlannedRevision, Revise, Undo
+from memex.store.writes.edits import Delete, Edit, Hide, PlannedRevision, Revise, Undo
 from memex.store.writes.quota import ScopeUsage, StoredAmounts
 
 SHRINKING_EDITS = (
     Delete,
+    Hide,
     Revise,
     Undo,
 )  # those that can take text away and are bounded by what was stored before
@@ -46,6 +47,7 @@ def check(
     files: Mapping[int, int],
     usage: Mapping[int, ScopeUsage],
     max_files: int,
+    max_journal_bytes: int,
 ) -> Growth:
     """Return what a commit changes, if it may; the locks of its scopes are held.
 
@@ -56,6 +58,7 @@ def check(
         files: the number of files that each scope holds.
         usage: what else it holds, and its quotas.
         max_files: the highest number of files in a scope.
+        max_journal_bytes: the highest number of bytes in a journal; 0 for any.
 
     Raises:
         DiskLow: memory would grow, and the database has no space for that.
@@ -79,6 +82,7 @@ def check(
             )
         if not shrinking:
             quota.check(mounts[scope_id], before, added, usage[scope_id].limits)
+            quota.check_journal(before, added, max_journal_bytes)
         used[scope_id] = before.plus(added)
         tenant_limits = usage[scope_id].tenant_limits
     return Growth(used, quota.total(grown.values()), tenant_limits, shrinking)
@@ -99,5 +103,13 @@ def is_shrinking(edits: Sequence[Edit], written: Sequence[PlannedRevision]) -> b
     if not can_shrink(edits):
         return False
     files = sum(planned.file.adds for planned in written)
-    chars = sum(len(planned.change.new_content) - len(planned.change.old_content) for planned in written)
+    chars = sum(
+        _count_chars(planned.change.new_content) - _count_chars(planned.change.old_content)
+        for planned in written
+    )
     return files <= 0 and (chars < 0 or all(planned.change.deleted for planned in written))
+
+
+def _count_chars(text: str) -> int:
+    """Return how many characters of a text are no spaces, which stand for words of the journal that are hidden."""
+    return len(text) - text.count(" ")

@@ -2,6 +2,8 @@
 
 Four things are counted of each scope: the files that stand and their bytes, and all stored revisions and their
 bytes, history included. Bytes are those of the texts in UTF-8; what is derived of texts, and the log, do not count.
+Entries of the journal count in the history alone: the bytes of those that stand have a limit of their own, which is
+the same for each user.
 The counters stand in `scope`, and `counted_rev` says for which change they are right. If another version of Memex
 has written since, or nobody has counted yet, `writes/file_load` counts anew, and the next commit stores that.
 """
@@ -29,6 +31,10 @@ NAMES = {
     "stored_bytes": "bytes of text in all stored versions",
 }
 HINT = "Delete what is no longer needed, or ask an administrator for more (`memex quota set`)."
+JOURNAL_HINT = (
+    "Nothing of the text was stored. Delete old entries, or raise MEMEX_JOURNAL_BYTES; MEMEX_JOURNAL_DAYS removes "
+    "entries by their age."
+)
 HISTORY_HINT = (
     "Ask an administrator for more (`memex quota set`): versions are kept. Deletions still go through."
 )
@@ -42,13 +48,15 @@ class StoredAmounts:
     bytes: int = 0
     revisions: int = 0
     stored_bytes: int = 0
+    journal_bytes: int = 0
 
     def plus(self, other: "StoredAmounts") -> "StoredAmounts":
         """Return the sum."""
-        return StoredAmounts(**{name: getattr(self, name) + getattr(other, name) for name in MEASURES})
+        names = [field.name for field in fields(self)]
+        return StoredAmounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-MEASURES = tuple(field.name for field in fields(StoredAmounts))
+MEASURES = ("files", "bytes", "revisions", "stored_bytes")  # that a quota may limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +92,7 @@ class ScopeUsage:
 
 def usage_of(used: Sequence[int], quotas: Sequence[Mapping[str, Any]] | None) -> ScopeUsage:
     """Return the usage of a scope from a row of `writes/file_load`."""
-    standing, revisions, stored = used
-    return ScopeUsage(
-        StoredAmounts(0, standing, revisions, stored), [quota_of(quota) for quota in quotas or ()]
-    )
+    return ScopeUsage(StoredAmounts(0, *used), [quota_of(quota) for quota in quotas or ()])
 
 
 def quota_of(record: Mapping[str, Any]) -> Quota:
@@ -101,7 +106,11 @@ def growth_by_scope(written: Iterable[PlannedRevision]) -> dict[int, StoredAmoun
     grown: dict[int, StoredAmounts] = {}
     for planned in written:
         stored = size_bytes(planned.change.new_content)
-        added = StoredAmounts(planned.file.adds, stored - size_bytes(planned.change.old_content), 1, stored)
+        more = stored - size_bytes(planned.change.old_content)
+        standing = (
+            {"journal_bytes": more} if planned.is_entry else {"files": planned.file.adds, "bytes": more}
+        )
+        added = StoredAmounts(**standing, revisions=1, stored_bytes=stored)
         scope_id = planned.file.scope.scope_id
         grown[scope_id] = grown.get(scope_id, StoredAmounts()).plus(added)
     return grown
@@ -118,6 +127,19 @@ def check(mount: str, used: StoredAmounts, grown: StoredAmounts, limits: Mapping
         added, before = getattr(grown, measure), getattr(used, measure)
         if added > 0 and before + added > limit:
             raise _exceeded(f"{mount}/", mount.partition("/")[0], measure, before, limit, added)
+
+
+def check_journal(used: StoredAmounts, grown: StoredAmounts, limit: int) -> None:
+    """Raise QuotaExceeded if a commit lets a journal grow over its limit in bytes; 0 stands for none."""
+    if limit and grown.journal_bytes > 0 and used.journal_bytes + grown.journal_bytes > limit:
+        raise QuotaExceeded(
+            f"The journal may hold {limit:,} bytes of text; it holds {used.journal_bytes:,}, and this would add "
+            f"{grown.journal_bytes:,}.",
+            hint=JOURNAL_HINT,
+            quota="user.journal_bytes",
+            used=used.journal_bytes,
+            limit=limit,
+        )
 
 
 def total(grown: Iterable[StoredAmounts]) -> StoredAmounts:

@@ -5,36 +5,36 @@ a link leads to it or when it stands in a file that matches well.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isqrt
 from typing import NamedTuple
 
+from memex.store.entry_path import is_entry_at
 from memex.store.memory import Memory
-from memex.store.records import FilePassages, NearLink, Passage, Reference, Span
+from memex.store.records import FilePassages, Hit, NearLink, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
-from memex.store.search.confidence import NO_CONFIDENCE, Confidence
-from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
-from memex.subagent.context.candidates.themed import themed_files
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
 from memex.subagent.planner import ContextRequest, RecallReason
+from memex.subagent.statements.places import is_statement_file
 
-SEEDS = 16  # files that a query finds at least
-SEED_CHARS = 600  # of a budget: for so many characters each one file, up to as many as a search gives
-FILL_FACTOR = 2  # what was found holds so many times the budget, or more is looked for
+POOL_FILES = 300  # that a query finds at most: a told message is a file of its own
+ENTRIES = 60  # of the journal, the best, beside which others are looked at
+SEEDS = 16  # files, the best, whose neighbours are looked at and that are read ahead
 SEED_PASSAGES = 4  # of each, those that score highest
 SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
 TARGETS = 16  # files that links of one hop lead to
 BACK_SOURCES = 4  # files whose backlinks are followed
 SHORT_CHARS = 600  # a file that is no longer is read with those beside it in its series
 WHOLE_CHARS = 2_600  # a file that is no longer is one passage
+FRONT_CHARS = 2_000  # front matter that is no longer is looked at: a summary in it is a line
 AHEAD_CHARS = 32_000  # a file that is no longer is read whole before its best passages are known
 
 # In hundredths of a value that is handed on:
-NEAR_SHARE = 50  # by a passage to the files that its links lead to
+NEAR_SHARE = 75  # by a passage to the files that its links lead to
 FAR_SHARE = 20  # by a file to those that its other links lead to
 BACK_SHARE = 30  # by a file to those that link to it
 SERIES_SHARE = {1: 50, 2: 25}  # by a short file to those beside it in a numbered series, by distance
@@ -79,14 +79,15 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
-    `confidence` and `is_of_days` are those of `SearchResult`; `is_compared` tells whether it compared meaning.
+    `is_of_days` is that of `SearchResult`; `is_compared` tells whether it compared meaning. `similarity` is the
+    highest MaxSim of files whose lines are not embedded by themselves; None if there are none.
     """
 
     query: Query
     files: dict[str, FilePassages] = field(default_factory=dict)
     targets: dict[str, ReachedFile] = field(default_factory=dict)
     matched: set[str] = field(default_factory=set)
-    confidence: Confidence = NO_CONFIDENCE
+    similarity: float | None = None
     is_of_days: bool = False
     is_compared: bool = False
 
@@ -118,10 +119,14 @@ class Evidence:
         version, passages = file.version, file.passages
         top = self.value(path)
         if file.size_chars - file.body_start <= whole_chars:
-            if top and file.body_start < file.size_chars:
-                reference = Reference(file.path, version, (file.body_start, file.size_chars))
+            start = 0 if file.body_start <= FRONT_CHARS else file.body_start
+            if top and start < file.size_chars:
+                reference = Reference(file.path, version, (start, file.size_chars))
                 found.append(ScoredPassage(reference, (), top, reason, source))
             return
+        if top and 0 < file.body_start <= FRONT_CHARS:
+            front = Reference(file.path, version, (0, file.body_start))
+            found.append(ScoredPassage(front, (), top, reason, source))
         best = passages.index(_linked_passage(file, target.heading if target else None))
         near, far = top * NEIGHBOUR_SHARE // 100, top * FILE_SHARE // 100
         for at, (span, heading, score, _) in enumerate(passages):
@@ -137,10 +142,10 @@ class Evidence:
 
 async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:
     """Return what memory holds about a query, following links from what matches, as far as the request says."""
-    evidence = await _find_matches(request.query, request.budget, tools)
+    evidence = await _find_matches(request, tools)
     frontier = list(evidence.files)[:SOURCES]
     if tools.held is not None:
-        await tools.read_ahead(await _reads_of_matches(request.query, evidence, frontier, tools.held))
+        await tools.read_ahead(await _reads_of_matches(evidence, frontier, tools.held))
     await _add_passages(frontier, evidence, tools)
     await _add_neighbours(evidence, tools)
     left: set[str] = set()
@@ -162,31 +167,23 @@ async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Eviden
     return evidence
 
 
-async def _reads_of_matches(
-    question: str, evidence: Evidence, frontier: Sequence[str], memory: Memory
-) -> Reads:
+async def _reads_of_matches(evidence: Evidence, frontier: Sequence[str], memory: Memory) -> Reads:
     """Return what is read of files that match, of those beside them, and of those that every context looks at."""
     beside = [path for path in _find_neighbours(evidence) if path not in evidence.files]
     pinned = await memory.pinned(limit=MAX_PINNED)
-    themed = {file.path: file.span[1] for file in await themed_files(question, memory)}
     whole = dict.fromkeys((*list(evidence.files)[:SEEDS], *pinned), AHEAD_CHARS)
     return Reads(
         passages=[(evidence.query, paths) for paths in (frontier, beside, pinned) if paths],
-        texts=dict.fromkeys(beside, SHORT_CHARS) | whole | themed,
+        texts=dict.fromkeys(beside, SHORT_CHARS) | whole,
     )
 
 
-async def _find_matches(query: str, budget: int, tools: MemoryTools) -> Evidence:
-    """Return what matches: as many files as may fill the budget, also when they are short."""
-    seeds = min(max(SEEDS, budget // SEED_CHARS), MAX_HITS)
-    found = await tools.find(query, limit=seeds, passages=SEED_PASSAGES)
-    chars = sum(_chars(hit.file) for hit in found.hits if hit.file is not None)
-    if len(found.hits) == seeds < MAX_HITS and chars < budget * FILL_FACTOR:
-        more = min(MAX_HITS, seeds * budget * FILL_FACTOR // max(chars, 1) + 1)
-        found = await tools.find(query, limit=more, passages=SEED_PASSAGES)
+async def _find_matches(request: ContextRequest, tools: MemoryTools) -> Evidence:
+    """Return what matches: as many files as a search gives, since the lines of all are compared."""
+    found = await tools.find(request.query, limit=POOL_FILES, passages=SEED_PASSAGES)
     evidence = Evidence(
         found.query,
-        confidence=found.confidence,
+        similarity=max(_of_passages(found.hits), default=None),
         is_of_days=found.is_of_days,
         is_compared=found.near is not None,
     )
@@ -197,15 +194,16 @@ async def _find_matches(query: str, budget: int, tools: MemoryTools) -> Evidence
     return evidence
 
 
+def _of_passages(hits: Iterable[Hit]) -> Iterator[float]:
+    """Yield the MaxSim of files that were compared by their passages alone."""
+    for hit in hits:
+        is_by_line = is_entry_at(hit.path) or is_statement_file(hit.path)
+        if hit.match.interaction is not None and not is_by_line:
+            yield hit.match.interaction
+
+
 def _is_short(file: FilePassages | None) -> bool:
     return file is not None and file.size_chars - file.body_start <= SHORT_CHARS
-
-
-def _chars(file: FilePassages) -> int:
-    whole = file.size_chars - file.body_start
-    if whole <= WHOLE_CHARS:
-        return whole
-    return sum([passage.span[1] - passage.span[0] for passage in file.passages])
 
 
 def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
@@ -220,9 +218,19 @@ def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
     return found
 
 
+async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, ReachedFile]:
+    """Return the entries that were told right before and after those that match best."""
+    entries = [path for path in list(evidence.files)[:ENTRIES] if is_entry_at(path)]
+    found: dict[str, ReachedFile] = {}
+    for path, beside in await tools.entries_beside(entries) if entries else ():
+        bonus = evidence.value(path) * SERIES_SHARE[1] // 100
+        found[beside] = _stronger(found.get(beside), ReachedFile(beside, bonus, path, reason="neighbour"))
+    return found
+
+
 async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
-    """Add the files beside short ones in a numbered series, those that are short too."""
-    found = _find_neighbours(evidence)
+    """Add the files beside short ones, those that are short too: in a numbered series, and in the journal."""
+    found = _find_neighbours(evidence) | await _entries_beside(evidence, tools)
     await _add_passages([path for path in found if path not in evidence.files], evidence, tools)
     _record_reached_files(
         {path: one for path, one in found.items() if _is_short(evidence.files.get(path))}, evidence

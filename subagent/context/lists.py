@@ -1,18 +1,19 @@
 """The statements of a list that a question asks for: by their kind, by the day on which they are due, or by age."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 
-from memex.store.records import FileSummary, Reference
+from memex.store.entry_path import FOLDER, entry_day, is_entry_at
+from memex.store.records import EntryStatement, FileSummary, Reference
 from memex.store.search.analyzer import Analyzer
-from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange
 from memex.store.search.words.due import due_query
 from memex.store.snapshot.reads import Reads
 from memex.subagent.context.intents import Intent
+from memex.subagent.context.pool import entries_of, lines_of
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.context.statements import StatementUnit, split_passages
+from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
 from memex.subagent.statements.bullets import parse_bullet
@@ -37,23 +38,22 @@ _TASKS: frozenset[StatementKind] = frozenset({"pending", "blocker"})
 
 
 async def listed_statements(
-    intent: Intent, request: ContextRequest, query: Query, tools: MemoryTools
+    intent: Intent, request: ContextRequest, tools: MemoryTools
 ) -> list[StatementUnit]:
     """Return the statements of the list that a question asks for, in its order.
 
     Args:
         intent: what is asked for.
         request: the question.
-        query: weighs the words of a statement.
         tools: reads memory.
     """
     if intent.by == "new":
-        return await _new_statements(request, query, tools)
+        return await _new_statements(request, tools)
     days = asked_days(request.query, request.today)
     if intent.by != "kind" or (days is not None and "pending" in intent.kinds):
-        return await _DueList(intent, days, request.today, query, tools).statements()
+        return await _DueList(intent, days, request.today, tools).statements()
     kinds = (*intent.kinds, "note") if intent.is_open else tuple(intent.kinds)
-    units = await statements_of_kinds(kinds, query, tools)
+    units = await statements_of_kinds(kinds, tools)
     found = [unit for unit in units if _answers(unit, intent, tools.analyzer)]
     return sorted(found, key=lambda unit: unit.order, reverse=True)
 
@@ -66,14 +66,12 @@ class _DueList:
         intent: what is asked for; of a list of tasks, also those that have no day.
         days: the days; None for all from today on.
         today: the day of the question.
-        query: weighs the words of a statement.
         tools: reads memory.
     """
 
     intent: Intent
     days: DateRange | None
     today: date
-    query: Query
     tools: MemoryTools
 
     @property
@@ -83,14 +81,14 @@ class _DueList:
 
     async def statements(self) -> list[StatementUnit]:
         """Return the statements, by their days; the undated ones last, the newest first."""
-        tasks = await statements_of_kinds(self.intent.kinds, self.query, self.tools)
+        tasks = await statements_of_kinds(self.intent.kinds, self.tools)
         units = {unit.reference: unit for unit in (*await self._found(), *tasks)}.values()
         days = {unit.reference: self._day(unit) for unit in units}
         dated = [unit for unit in units if days[unit.reference] is not None]
         dated.sort(key=lambda unit: (days[unit.reference] or self.today, *unit.order))
         undated = [unit for unit in units if self._is_undated(unit)]
         undated.sort(key=lambda unit: unit.order, reverse=True)
-        return _in_places([*dated, *undated])
+        return [*dated, *undated]
 
     async def _found(self) -> list[StatementUnit]:
         """Return the statements that search finds by their days."""
@@ -103,7 +101,10 @@ class _DueList:
         if self.intent.by == "days" and (last - first).days < MAX_DATES:
             named = (first + timedelta(days=count) for count in range((last - first).days + 1))
             texts.append(" ".join(f"{day.isoformat()} {day:%A}s" for day in named))
-        return [unit for text in texts for unit in await self._search(text)]
+        found = [unit for text in texts for unit in await self._search(text)]
+        if self.intent.by == "days":  # which the journal may call tomorrow
+            found += await _told_on(DateRange(self.today - timedelta(days=NEW_DAYS), self.today), self.tools)
+        return found
 
     async def _search(self, text: str) -> list[StatementUnit]:
         found = await self.tools.find(text, limit=DUE_FILES, passages=DUE_PASSAGES)
@@ -116,11 +117,12 @@ class _DueList:
                 heading=passage.heading,
             )
             for hit in found.hits
-            if hit.file is not None and is_statement_file(hit.path)
+            if hit.file is not None and (is_statement_file(hit.path) or is_entry_at(hit.path))
             for passage in hit.file.passages
             if passage.text
         ]
-        return split_passages(passages, self.query, self.tools.analyzer)[0]
+        entries = entries_of(passages)
+        return _statements(passages, await self.tools.entry_statements(entries) if entries else ())
 
     def _day(self, unit: StatementUnit) -> date | None:
         """Return the day by which a statement stands in the list; None if it does not."""
@@ -158,23 +160,38 @@ def _due(unit: StatementUnit) -> date | None:
     return unit.due or due_day(parse_bullet(unit.candidate.text), unit.kind, unit.day)
 
 
-async def _new_statements(request: ContextRequest, query: Query, tools: MemoryTools) -> list[StatementUnit]:
+async def _new_statements(request: ContextRequest, tools: MemoryTools) -> list[StatementUnit]:
     """Return what was said on the days that a question names, or lately, the newest first."""
     since = DateRange(request.today - timedelta(days=NEW_DAYS), request.today)
     days = days_before(request.query, request.today) or since
     files = await tools.list_series(_names(STATEMENT_KINDS), limit=MAX_LISTED)
     recent = [file for file in _statement_files(files) if file.updated_at.date() >= days.first]
-    units = await _statements_in([file.path for file in recent[:MAX_FILES]], query, tools)
+    units = await _statements_in([file.path for file in recent[:MAX_FILES]], tools)
+    units += await _told_on(days, tools)
     found = [unit for unit in units if days.first <= unit.day <= days.last]
-    return _in_places(sorted(found, key=lambda unit: unit.order, reverse=True))
+    return sorted(found, key=lambda unit: unit.order, reverse=True)
 
 
-async def statements_of_kinds(
-    kinds: Iterable[StatementKind], query: Query, tools: MemoryTools
-) -> list[StatementUnit]:
+async def _told_on(days: DateRange, tools: MemoryTools) -> list[StatementUnit]:
+    """Return the lines of the journal of days, of the last `MAX_DATES` of them."""
+    files: list[FileSummary] = []
+    for count in range(min(MAX_DATES, (days.last - days.first).days + 1)):
+        prefix = f"user/{FOLDER}/{days.last - timedelta(days=count)}/"
+        files += await tools.list_files(prefix, limit=MAX_LISTED, of_project=True)
+    references = [Reference(file.path, file.version, (0, file.size_chars)) for file in files[:MAX_LISTED]]
+    texts = await tools.read(references) if references else []
+    passages = [
+        CandidatePassage(reference, text, 0, "match")
+        for reference, text in zip(references, texts, strict=True)
+    ]
+    entries = entries_of(passages)
+    return _statements(passages, await tools.entry_statements(entries) if entries else ())
+
+
+async def statements_of_kinds(kinds: Iterable[StatementKind], tools: MemoryTools) -> list[StatementUnit]:
     """Return the statements in the files of kinds, of those files that changed last."""
     listed = await tools.list_series(_names(kinds), limit=MAX_LISTED)
-    return await _statements_in([file.path for file in _statement_files(listed)][:MAX_FILES], query, tools)
+    return await _statements_in([file.path for file in _statement_files(listed)][:MAX_FILES], tools)
 
 
 def _names(kinds: Iterable[StatementKind]) -> list[str]:
@@ -187,18 +204,28 @@ def _statement_files(listed: Iterable[FileSummary]) -> list[FileSummary]:
     return [file for file in listed if is_statement_file(file.path)]
 
 
-async def _statements_in(paths: Sequence[str], query: Query, tools: MemoryTools) -> list[StatementUnit]:
+async def _statements_in(paths: Sequence[str], tools: MemoryTools) -> list[StatementUnit]:
     passages = []
     await tools.read_ahead(Reads(files=paths))
     for path in paths:
         revision = await tools.read_file(path)
         reference = Reference(path, revision.version, (0, len(revision.content)))
         passages.append(CandidatePassage(reference, revision.content, 0, "match"))
-    return split_passages(passages, query, tools.analyzer)[0]
+    return _statements(passages)
 
 
-def _in_places(units: Sequence[StatementUnit]) -> list[StatementUnit]:
-    return [replace(unit, place=place) for place, unit in enumerate(units, start=1)]
+def _statements(
+    passages: Iterable[CandidatePassage], stated: Iterable[EntryStatement] = ()
+) -> list[StatementUnit]:
+    """Return the statements of pages, and the lines of entries, which were said on the day of their entry."""
+    found = []
+    for line in lines_of(passages, stated):
+        path = line.reference.path
+        if line.unit is not None:
+            found.append(line.unit)
+        elif is_entry_at(path):
+            found.append(StatementUnit(line.candidate, entry_day(path.removeprefix("user/"))))
+    return found
 
 
 def _answers(unit: StatementUnit, intent: Intent, analyzer: Analyzer) -> bool:

@@ -2,15 +2,15 @@
 
     You have a long-term memory. …
 
-    <memory-6f1c2d3e4f5a6b7c>
+    <memory-3fa9>
     Pinned notes, and the list of files.
 
-    [3fa9c1d2e4b5] shared/guide.md@3:21-160
+    [3fa9] shared/guide.md@3:21-160
     …
 
-    [3fa9c1d2e4b5] files
+    [3fa9] files
     - user/profile.md — Profile (71 chars, 2026-11-22)
-    </memory-6f1c2d3e4f5a6b7c>
+    </memory-3fa9>
 
 The wrapper is that of a context: stored text can neither close it nor pass for one of its lines. The same state
 gives the same bytes, so that a provider's prompt cache holds them.
@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memex.store import catalogue
-from memex.store.records import FileSummary, Reference
+from memex.store.records import FileSummary, JournalCount, Reference
 from memex.subagent.context.assembly import Section, enclose, wrapper_chars
 from memex.subagent.context.rendering import RENDERING, Rendering
 
-FORMAT = "memex-prompt-block-2"
+FORMAT = "memex-prompt-block-3"
 SENTENCE = "Pinned notes, and the list of files."
 FILES = "files"
 LEFT_OUT = "pinned notes that do not fit: {count}"
@@ -91,6 +91,7 @@ def render(
     *,
     budget: int,
     search: str = SEARCH,
+    journal: Sequence[JournalCount] = (),
 ) -> PromptBlock:
     """Return the block for a budget of characters.
 
@@ -103,16 +104,17 @@ def render(
         files: by path.
         budget: that the whole block keeps to.
         search: the tool that recalls the notes that do not fit.
+        journal: the months of the journal, which the list of files ends with.
     """
     if len(guide) > budget:
         guide = guide[: max(guide.rfind("\n", 0, budget + 1), 0)].rstrip()
     room = budget - len(guide) - len("\n\n") - wrapper_chars(SENTENCE)
-    listed, _ = _file_section(files, room // FILES_SHARE)
+    listed, _ = _file_section(files, journal, room // FILES_SHARE)
     notes, left_out = _fit_notes(pinned, room - _total_chars(listed), search)
     sections = [note.section for note in notes]
     if left_out and (told := _left_out_section(left_out, search)).chars <= room - _total_chars(sections):
         sections.append(told)
-    listed, named = _file_section(files, room - _total_chars(sections))
+    listed, named = _file_section(files, journal, room - _total_chars(sections))
     sections += listed
     text = guide
     if sections:
@@ -144,10 +146,12 @@ def _fit_notes(
     return kept, list(pinned[len(kept) :])
 
 
-def _file_section(files: Sequence[FileSummary], max_chars: int) -> tuple[list[Section], int]:
+def _file_section(
+    files: Sequence[FileSummary], journal: Sequence[JournalCount], max_chars: int
+) -> tuple[list[Section], int]:
     """Return the list of files, if there is room for one, and how many it names."""
     left = max_chars - Section(FILES, "").chars
-    text, named = catalogue.choose(files, max_chars=max(left, catalogue.MIN_CHARS))
+    text, named = catalogue.choose(files, max_chars=max(left, catalogue.MIN_CHARS), journal=journal)
     text = text.rstrip("\n")
     return ([Section(FILES, text)], len(named)) if text and len(text) <= left else ([], 0)
 

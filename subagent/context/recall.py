@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from memex.errors import ValidationFailed
 from memex.store.search.confidence import is_below
@@ -12,14 +12,16 @@ from memex.subagent.context.assembly import (
     PINNED_SENTENCE,
     SENTENCE,
     WEAK_SENTENCE,
+    WRAPPER_CHARS,
     Note,
     Section,
     assemble,
+    header_name,
     in_line,
+    title_line,
     wrapper_chars,
 )
 from memex.subagent.context.rendering import Rendering
-from memex.subagent.context.statement_selection import note_of
 from memex.subagent.included import FoundPassage, FoundSection
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools
@@ -79,20 +81,22 @@ async def recall(
         request: the question.
         tools: read memory.
         rendering: how stored text is shown.
-        included: what was found beside memory; it gets the room that memory leaves.
+        included: what was found beside memory; half of the room is kept for it, as far as it fills that, and it
+            gets what memory leaves.
 
     Raises:
         ValidationFailed: the plan holds spans that overlap, or do not lie in their text.
         VersionNotFound: it names a version that is not there.
     """
-    plan = await planner.plan_context(request, tools)
+    beside_chars = min(_chars_beside(included, rendering), (request.budget - WRAPPER_CHARS) // 2)
+    plan = await planner.plan_context(replace(request, budget=request.budget - beside_chars), tools)
     _check(plan)
     judgement = plan.judgement if request.min_confidence is not None else None
     nothing_fits = judgement is not None and is_below(judgement.band, request.min_confidence or "none")
     if nothing_fits:
         plan = _pinned_alone(plan)
     texts = await tools.read([choice.reference for choice in plan.choices])
-    groups = [(rendering.render_note(note), spans) for note, spans in group_choices(plan.choices, texts)]
+    groups = group_choices(plan.choices, texts, rendering)
     sentence = WEAK_SENTENCE if judgement is not None and judgement.band == "weak" else SENTENCE
     room = request.budget - wrapper_chars(sentence)
     fitting = groups[: _count_fitting([note for note, _ in groups], room)]
@@ -119,20 +123,27 @@ async def recall(
     )
 
 
-def group_choices(choices: Sequence[Choice], texts: Sequence[str]) -> list[tuple[Note, int]]:
+def group_choices(
+    choices: Sequence[Choice], texts: Sequence[str], rendering: Rendering
+) -> list[tuple[Note, int]]:
     """Return the notes of chosen spans, each with the number of spans that it holds.
 
-    Statements of one heading that follow each other share a note; any other span has a note of its own.
+    Spans of one day or one page that follow each other share a note.
     """
-    groups: list[list[int]] = []
-    for place, choice in enumerate(choices):
-        if groups and choice.group is not None and choices[groups[-1][0]].group == choice.group:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return [
-        (note_of([choices[at] for at in group], [texts[at] for at in group]), len(group)) for group in groups
-    ]
+    chosen = zip(choices, texts, strict=True)
+    groups = [list(group) for _, group in groupby(chosen, key=lambda one: one[0].group)]
+    return [(note_of(group, rendering), len(group)) for group in groups]
+
+
+def note_of(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> Note:
+    """Return the note of spans that share a header, with the titles above them where these change."""
+    text, above = "", ""
+    for choice, stored in chosen:
+        title = title_line(choice.reference.path, tuple(map(rendering.render, choice.heading)))
+        text += f"{'' if title == above else title}{rendering.render(stored)}\n"
+        above = title
+    first = chosen[0][0]
+    return Note(first.reference.path, text.removesuffix("\n"), first.is_outdated)
 
 
 def include(
@@ -171,7 +182,7 @@ def include(
                 made.omitted.append(Omitted(passage.reference, "budget"))
                 continue
             made.sections += [section] if is_open else [opening, section]
-            made.choices.append(Choice(passage.reference, kind.reason))
+            made.choices.append(Choice(passage.reference, kind.reason, why=kind.reason))
             made.texts.append(passage.text)
             known.append(passage.text)
             room, is_open = room - added, True
@@ -206,8 +217,15 @@ def _count_fitting(notes: Sequence[Note], room: int) -> int:
     return len(notes)
 
 
+def _chars_beside(found: Sequence[FoundSection], rendering: Rendering) -> int:
+    """Return how many characters all that was found beside memory adds to a context."""
+    return sum(
+        Section(kind.sentence, None).chars + sum(_section(one, rendering).chars for one in kind.passages)
+        for kind in found
+        if kind.passages
+    )
+
+
 def _section(passage: FoundPassage, rendering: Rendering) -> Section:
-    start, end = passage.reference.span
-    parts = [in_line(rendering.render(part))[:MAX_PART_CHARS] for part in passage.about]
-    named = f"{in_line(rendering.render(passage.reference.path))}:{start}-{end}"
-    return Section(" · ".join([named, *filter(None, parts)]), rendering.render(passage.text))
+    parts = [in_line(rendering.render(part))[:MAX_PART_CHARS] for part in passage.about if part]
+    return Section(" · ".join(parts or [header_name(passage.reference.path)]), rendering.render(passage.text))

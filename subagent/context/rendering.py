@@ -5,11 +5,11 @@ Rendering changes what a context shows, and nothing else: spans and digests are 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from memex.store.writes.hidden_characters import reveal_hidden
-from memex.subagent.context.assembly import FORMAT, VERBATIM_FORMAT, Note
+from memex.subagent.context.assembly import FORMAT, VERBATIM_FORMAT
 from memex.subagent.context.images import without_remote_images
 
 ImageSetting = Literal["alt", "keep"]
@@ -35,15 +35,6 @@ class Rendering:
     def config(self) -> dict[str, Any]:
         """What the log of a call keeps of the rendering, beside the format."""
         return {} if self.images == "alt" else {IMAGES: self.images}
-
-    def render_note(self, note: Note) -> Note:
-        """Return a note with its text and its titles as a context shows them."""
-        text, heading = self.render(note.text), tuple(map(self.render, note.heading))
-        return (
-            note
-            if (text, heading) == (note.text, note.heading)
-            else replace(note, text=text, heading=heading)
-        )
 
     def render(self, text: str) -> str:
         """Return a stored text as a context shows it."""

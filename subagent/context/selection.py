@@ -1,19 +1,17 @@
-"""Which passages go into a context: the most valuable that fit its budget. Pure.
+"""Which passages of pinned files go into a context, as far as they fit. Pure.
 
-Values are integers, ties break by path and place, so the same candidates give the same choice everywhere.
+All else is lines, which `line_selection` selects.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isqrt
 from typing import NamedTuple
 
 from memex.store.records import Reference, Span
-from memex.subagent.context.assembly import SECTION_CHARS, about
+from memex.subagent.context.assembly import Note, title_line
 from memex.subagent.planner import Choice, ContextPlan, OmissionReason, Omitted, RecallReason
 
-FLOOR = 5  # what is worth less than a fifth of the best is not recalled to fill up
-CUT_FROM = 2  # what is worth at least half of the best is cut rather than left out
 MIN_CUT_CHARS = 120
 MIN_FIRST_CHARS = (
     40  # where nothing but the pinned is chosen yet: better a little than as if there were nothing
@@ -51,50 +49,6 @@ def rank(value: int, reference: Reference) -> tuple[int, str, int]:
     return -(value * 1_000 // isqrt(chars + LENGTH_OFFSET)), reference.path, reference.span[0]
 
 
-def select(
-    pinned: Sequence[CandidatePassage],
-    ranked: Iterable[CandidatePassage],
-    *,
-    available: int,
-    cut: Cut,
-    unread: Iterable[tuple[Reference, int]] = (),
-) -> ContextPlan:
-    """Return what to recall within `available` characters: the pinned, of half of them, then the best.
-
-    Args:
-        pinned: in the order in which they shall stand.
-        ranked: in any order.
-        available: characters for notes, the wrapper not counted.
-        cut: gives the span of a text that is best kept when only so many characters of it can be.
-        unread: passages that rank below all those, with their values; they are left out.
-    """
-    selection = PassageSelection(cut=cut)
-    for candidate in pinned:
-        selection.offer(candidate, available // 2, may_cut=True)
-    ordered = sorted(ranked, key=lambda candidate: rank(candidate.value, candidate.reference))
-    top = max((candidate.value for candidate in ordered), default=0)
-    for candidate in ordered:
-        if candidate.value * FLOOR < top:
-            selection.omit(candidate.reference, "relevance")
-        else:
-            selection.offer(candidate, available, may_cut=candidate.value * CUT_FROM >= top)
-    for reference, value in unread:
-        selection.omit(reference, "relevance" if value * FLOOR < top else "budget")
-    return selection.plan()
-
-
-def take(
-    pinned: Sequence[CandidatePassage], chosen: Iterable[CandidatePassage], *, available: int, cut: Cut
-) -> ContextPlan:
-    """Return the pinned as `select` does, and then what was chosen, in that order, as far as it fits."""
-    selection = PassageSelection(cut=cut)
-    for candidate in pinned:
-        selection.offer(candidate, available // 2, may_cut=True)
-    for candidate in chosen:
-        selection.offer(candidate, available, may_cut=True)
-    return selection.plan()
-
-
 @dataclass(slots=True)
 class PassageSelection:
     """What has been chosen: by file, in the order in which the files were first chosen."""
@@ -106,20 +60,24 @@ class PassageSelection:
     used: int = 0
     answers: int = 0  # chosen, but for the pinned
 
-    def offer(self, candidate: CandidatePassage, available: int, *, may_cut: bool) -> None:
-        """Choose a passage if it fits, cut it if it may be, or note why it was left out."""
+    def offer(self, candidate: CandidatePassage, available: int) -> None:
+        """Choose a passage if it fits, cut it if a part does, or note why it was left out."""
         if self.holds(candidate.reference):
             return
         if candidate.text in self.texts:
             self.omit(candidate.reference, "duplicate")
             return
         choice = Choice(
-            candidate.reference, candidate.reason, candidate.linked_from, heading=candidate.heading
+            candidate.reference,
+            candidate.reason,
+            candidate.linked_from,
+            heading=candidate.heading,
+            why="pinned",
         )
         if self.used + self._added(choice) > available:
-            room = available - self.used - _line_chars(choice)
+            room = available - self.used - _header_chars(choice)
             least = MIN_CUT_CHARS if self.answers else MIN_FIRST_CHARS
-            start, end = self.cut(candidate.text, room) if may_cut and room >= least else (0, 0)
+            start, end = self.cut(candidate.text, room) if room >= least else (0, 0)
             if start == end:  # of a single long character nothing is kept either
                 self.omit(candidate.reference, "budget")
                 return
@@ -180,7 +138,7 @@ def _merge_neighbours(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def _chars(choices: Sequence[Choice]) -> int:
-    return sum([_line_chars_of(choice.reference, choice) + _length(choice.reference) for choice in choices])
+    return sum([_header_chars(choice) + _length(choice.reference) for choice in choices])
 
 
 def _length(reference: Reference) -> int:
@@ -188,15 +146,10 @@ def _length(reference: Reference) -> int:
     return end - start
 
 
-def _line_chars_of(reference: Reference, choice: Choice) -> int:
-    """Return what the line of a choice adds to a context, if the choice were that of another span."""
-    return SECTION_CHARS + len(about(reference, choice.linked_from, choice.heading))
-
-
-def _line_chars(choice: Choice) -> int:
-    """Return what a part of a choice adds at most beside its text: it may stand apart, and begin further on."""
-    end = choice.reference.span[1]
-    return _line_chars_of(choice.reference._replace(span=(end, end)), choice)
+def _header_chars(choice: Choice) -> int:
+    """Return what a choice adds to a context at most beside its text."""
+    path = choice.reference.path
+    return Note(path, "", choice.is_outdated).chars + len(title_line(path, choice.heading))
 
 
 def _truncate(choice: Choice, kept: Span) -> Choice:
@@ -217,11 +170,3 @@ def _is_any_in(file: Sequence[Choice], span: Span) -> bool:
         if first < end and start < last:
             return True
     return False
-
-
-def overlap(one: Reference, other: Reference) -> bool:
-    """Return whether two spans of one version of a file have a part in common."""
-    if one.path != other.path or one.version != other.version:
-        return False
-    (start, end), (first, last) = one.span, other.span
-    return start < last and first < end

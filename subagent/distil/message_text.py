@@ -15,10 +15,11 @@ from memex.errors import LimitExceeded
 from memex.store import markdown
 from memex.store.citations.syntax import without_any_citation
 from memex.store.records import Span
-from memex.subagent.distil.pasted import find_pasted
+from memex.subagent.remember.recalled import recalled_spans
 from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, SkipReason, Statement
 from memex.subagent.statements.forgetting import ForgetRequest, find_forget_request
+from memex.subagent.statements.pasted import find_pasted
 from memex.subagent.statements.storable import extract_storable
 
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # as `str.splitlines`
@@ -59,10 +60,12 @@ def read_text(text: str, day: date) -> TextReading:
         return too_long(text)
     kept, skipped = [], list(reading.skipped)
     lines, fences = [0, *(found.end() for found in _LINE_END.finditer(text))], _fences(text)
-    pasted = find_pasted(text)
+    pasted, recalled = find_pasted(text), recalled_spans(text)
     for one in reading.statements:
         line = lines[bisect_right(lines, one.start) - 1]
-        if reason := _no_statement(one, text, line, fences) or _not_said(one, pasted):
+        if any(start < one.end and one.start < end for start, end in recalled):
+            skipped.append(SkippedSpan(one.start, one.end, "recalled"))
+        elif reason := _no_statement(one, text, line, fences) or _not_said(one, pasted):
             skipped.append(SkippedSpan(one.start, one.end, reason))
         else:
             kept.append(replace(one, text=one.text.strip()))

@@ -1,7 +1,7 @@
 """Messages of conversations, read: what each states, and on which day it was written."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 from memex.errors import LimitExceeded
@@ -11,6 +11,7 @@ from memex.store.text_pool import offload
 from memex.subagent.distil.message_text import TextReading, read_texts, too_long
 from memex.subagent.planner import SaidMessage
 from memex.subagent.remember.forgetting import ForgetPlan, stated_beside
+from memex.subagent.remember.recalled import recalled_spans
 from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.extraction import SkippedSpan, Statement
 
@@ -78,6 +79,18 @@ async def read_messages(
             said = SaidMessage(message.place, message.day(now))
             found.append(MessageReading(message, said, statements, (*extraction.skipped, *over)))
     return found
+
+
+def without_lines(message: MessageReading, lines: Collection[str]) -> MessageReading:
+    """Return a message without the statements that are lines of pages; see `recalled.repeated_lines`."""
+    spans = recalled_spans(message.message.text, lines)
+    kept = tuple(
+        one
+        for one in message.statements
+        if not any(start < one.end and one.start < end for start, end in spans)
+    )
+    gone = [SkippedSpan(one.start, one.end, "recalled") for one in message.statements if one not in kept]
+    return replace(message, statements=kept, skipped=(*message.skipped, *gone))
 
 
 def _batches(messages: Sequence[HumanMessage]) -> Iterator[list[HumanMessage]]:

@@ -5,14 +5,10 @@ from datetime import datetime
 
 from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.remember.file_series import nth_file
+from memex.subagent.remember.recalled import pages_of
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.days.dating import without_dates
-from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form
-
-MAX_FILES = 50  # of each series that are looked at
 
 RemovedStatements = Mapping[tuple[str, ...], datetime]  # when each went, by its form
 
@@ -24,9 +20,7 @@ async def find_removed(project: str | None, tools: MemoryTools) -> RemovedStatem
         project: beside the user's own files, those of this project count.
         tools: reads memory.
     """
-    first = {destination(kind, one).path for kind in STATEMENT_KINDS for one in (project, None)}
-    paths = [nth_file(path, number) for path in sorted(first) for number in range(1, MAX_FILES + 1)]
-    lines = await tools.removed_lines(paths)
+    lines = await tools.removed_lines(pages_of(project))
     if not any(removed_at for _, removed_at in lines):
         return {}
     return await offload.run(sum(len(line) for line, _ in lines), removed_forms, lines)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memex.distribution import install_command
 from memex.errors import ValidationFailed
+from memex.subagent.breaker import Breaker
 from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType, TokenEmbedder
 from memex.subagent.embedders.names import (
     AUTO,
@@ -98,6 +99,7 @@ def choose_embedder(
     api_key: str | None = None,
     base_url: str | None = None,
     shared_model: SharedModel | None = None,
+    breaker: Breaker | None = None,
 ) -> Embedder:
     """Return the embedder of a name: one of `EMBEDDERS`, or the name by which its vectors are stored.
 
@@ -107,6 +109,7 @@ def choose_embedder(
         base_url: of a server that speaks as OpenAI's.
         shared_model: holds a local model in a process of its own; None loads it in this process. A place for
             another model is not used.
+        breaker: says whether an embedder of a provider is asked; None if it always is.
 
     Raises:
         ValidationFailed: no embedder has this name, or the packages that it needs are not installed.
@@ -123,7 +126,7 @@ def choose_embedder(
         case "openai", str(model):
             revision = given.get("revision", "")
             embedder = LazyEmbedder(
-                name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url)
+                name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url, breaker)
             )
         case "local", _:
             embedder = LazyTokenEmbedder(LOCAL, LOCAL_DIMENSIONS, lambda: _local(shared_model))
@@ -155,11 +158,23 @@ def _check_packages(provider: str) -> None:
 
 # The imports below take up to a second, and need an extra.
 def _openai(
-    model: str, dimensions: int | None, revision: str, api_key: str | None, base_url: str | None
+    model: str,
+    dimensions: int | None,
+    revision: str,
+    api_key: str | None,
+    base_url: str | None,
+    breaker: Breaker | None,
 ) -> Embedder:
     from memex.subagent.embedders.remote import OpenAIEmbedder  # noqa: PLC0415
 
-    return OpenAIEmbedder(model, dimensions=dimensions, revision=revision, api_key=api_key, base_url=base_url)
+    return OpenAIEmbedder(
+        model,
+        dimensions=dimensions,
+        revision=revision,
+        api_key=api_key,
+        base_url=base_url,
+        breaker=breaker,
+    )
 
 
 def _local(shared_model: SharedModel | None) -> Embedder:

@@ -17,6 +17,7 @@ from tenacity import (
 )
 
 from memex.errors import ModelUnavailable
+from memex.subagent.breaker import EMBEDDING, MAX_FAILURES, Breaker
 from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
 from memex.subagent.retrying import is_transient, retry_after_s
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 BATCH_TEXTS = 128
 BATCH_CHARS = 200_000
 ATTEMPTS = 6
-DEADLINES_S: dict[InputType, float] = {"query": 5.0, "document": 60.0}  # of one request with its repeats
+DEADLINES_S: dict[InputType, float] = {"query": 2.0, "document": 60.0}  # of one request with its repeats
 QUOTA_SPENT = "insufficient_quota"  # a 429 that waiting does not mend
 
 
@@ -43,6 +44,7 @@ class OpenAIEmbedder:
         api_key: str | None = None,
         base_url: str | None = None,
         backoff_s: float = 0.5,
+        breaker: Breaker | None = None,
     ) -> None:
         """Make one; nothing is asked of the server yet.
 
@@ -53,12 +55,14 @@ class OpenAIEmbedder:
             api_key: a server on this machine may need none.
             base_url: of the server; None for OpenAI's.
             backoff_s: the first wait after a failure, at most; each next one may be twice as long.
+            breaker: says whether the server is asked; by default one of its own.
         """
         size = f"@{dimensions}" if dimensions else ""
         self.name = f"openai:{model}{size}{f'#{revision}' if revision else ''}"
         self.dimensions = dimensions
         self._requested_dimensions = dimensions
         self._model = model
+        self._breaker = breaker or Breaker(self.name, EMBEDDING)
         self._wait = wait_random_exponential(multiplier=backoff_s, max=20)
         self._client = openai.AsyncOpenAI(
             api_key=api_key or "none", base_url=base_url, max_retries=0, timeout=max(DEADLINES_S.values())
@@ -76,7 +80,10 @@ class OpenAIEmbedder:
         await self._client.close()
 
     async def _embed_batch(self, batch: list[str], kind: InputType) -> "NDArray[float32]":
-        """Return the vectors of one batch, asked for again while that may help and the deadline allows."""
+        """Return the vectors of one batch, asked for again while that may help and the deadline allows.
+
+        A question is so short that a server which does not answer it answers no other one either.
+        """
         deadline_s = DEADLINES_S[kind]
         retrying = AsyncRetrying(
             retry=retry_if_exception(_is_transient),
@@ -84,15 +91,32 @@ class OpenAIEmbedder:
             wait=self._pause,
             reraise=True,
         )
-        try:
-            async with asyncio.timeout(deadline_s):
-                return await retrying(self._request, batch)
-        except TimeoutError as error:
-            raise self._unavailable("timeout") from error
-        except openai.APIError as error:
-            raise self._unavailable(_error_name(error)) from error
-        except ValueError as error:  # what is no JSON comes through the client as it is
-            raise self._unavailable("an answer that is no JSON") from error
+        has_answered = False
+
+        async def request() -> "NDArray[float32]":
+            nonlocal has_answered
+            try:
+                return await self._request(batch)
+            except openai.APIStatusError:
+                has_answered = True
+                raise
+
+        with self._breaker.attempt() as attempt:
+            try:
+                async with asyncio.timeout(deadline_s):
+                    vectors: NDArray[float32] = await retrying(request)
+            except (TimeoutError, openai.APIConnectionError) as error:
+                attempt.fail(MAX_FAILURES if kind == "query" and not has_answered else 1)
+                reason = _error_name(error) if isinstance(error, openai.APIError) else "timeout"
+                raise self._unavailable(reason) from error
+            except openai.APIError as error:
+                attempt.fail() if _is_transient(error) else attempt.answer()
+                raise self._unavailable(_error_name(error)) from error
+            except ValueError as error:  # what is no JSON comes through the client as it is
+                attempt.answer()
+                raise self._unavailable("an answer that is no JSON") from error
+            attempt.answer()
+            return vectors
 
     async def _request(self, batch: list[str]) -> "NDArray[float32]":
         answer = await self._client.embeddings.create(

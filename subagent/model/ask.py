@@ -34,18 +34,19 @@ from memex.errors import ModelUnavailable, Refused
 from memex.store.log.call import InnerOperation
 from memex.store.log.operations import MODEL_REQUEST, OMITTED
 from memex.store.log.spend import ModelUsage
+from memex.subagent.breaker import Breaker
 from memex.subagent.limits import Limits, Meter, ModelFailure, model_unavailable
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model import chat as chat_models
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.prompts import Prompt
+from memex.subagent.retrying import is_transient
 
 pydantic_ai.BANNER_ENABLED = False  # else the first question prints an advertisement on a terminal
 
 Output = TypeVar("Output", bound=BaseModel)
 ModelTool = Callable[..., Awaitable[str]]
 
-OUTPUT_TRIES = 2  # after an answer that has not the wanted form
 TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
 UNSUPPORTED_STATUSES = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer
 MAX_TOKENS = 10**9  # that a server is believed to have used for one request
@@ -87,12 +88,18 @@ class ModelQuestion(Generic[Output]):
 
 @dataclass(frozen=True, slots=True)
 class ModelSession:
-    """The session of a model during one call: the model, its limits, and the memory that it reads."""
+    """The session of a model during one call: the model, its limits, and the memory that it reads.
+
+    `breaker` says whether the model is asked at all; None if it always is. `repairs` says how often the model may
+    mend an answer that has not the wanted form, or cannot be carried out.
+    """
 
     chat: ChatModel
     meter: Meter
     tools: MemoryTools
     capabilities: Sequence[Any] = ()
+    breaker: Breaker | None = None
+    repairs: int = 1
 
     @property
     def limits(self) -> Limits:
@@ -107,8 +114,28 @@ async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
     answer that is still wrong is returned all the same, and the caller must handle it.
 
     Raises:
-        ModelUnavailable: the model gave no answer, or none in the wanted form, or a limit is used up.
+        ModelUnavailable: the model gave no answer, or none in the wanted form, a limit is used up, or the model is
+            left alone because it did not answer lately.
     """
+    if session.breaker is None:
+        return await _ask(question, session)
+    with session.breaker.attempt() as attempt:
+        given_s, started_s = session.meter.seconds_left, time.monotonic()
+        try:
+            answer = await _ask(question, session)
+        except ModelUnavailable as error:
+            if error.details.get("is_outage") is not None:
+                attempt.fail() if error.details["is_outage"] else attempt.answer()
+            raise
+        except CancelledError:  # whoever asked had enough of waiting
+            if not session.chat.is_cancelled and time.monotonic() - started_s > given_s / 2:
+                attempt.fail()
+            raise
+        attempt.answer()
+        return answer
+
+
+async def _ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
     try:
         model = _LoggedModel(await session.chat.model(), question, session)
     except Exception as error:  # of a provider's own library, which wants a key or a setting
@@ -117,7 +144,7 @@ async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
 
     def validate(output: Output) -> Output:
         nonlocal is_corrected
-        if not is_corrected and (problems := question.check(output)):
+        if session.repairs and not is_corrected and (problems := question.check(output)):
             is_corrected = True
             raise ModelRetry("\n".join(["This cannot be carried out:", *(f"- {one}" for one in problems)]))
         return output
@@ -128,7 +155,7 @@ async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
         instructions=question.prompt.instructions,
         output_type=_output_mode(question, model),
         tools=[_tool(function, session) for function in question.tools],
-        retries={"tools": TOOL_TRIES, "output": OUTPUT_TRIES},
+        retries={"tools": TOOL_TRIES, "output": session.repairs},
         end_strategy="early",
         model_settings=_settings(model),
         capabilities=list(session.capabilities),
@@ -141,9 +168,11 @@ async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
             return run.output
     except TimeoutError as error:
         session.chat.check()
-        raise model_unavailable(ModelFailure.TIMEOUT) from error
+        raise model_unavailable(ModelFailure.TIMEOUT, is_outage=True) from error
     except (AgentRunError, UserError) as error:
-        raise model_unavailable(_reason(error), is_misuse=_is_misuse(error)) from error
+        raise model_unavailable(
+            _reason(error), is_misuse=_is_misuse(error), is_outage=_is_outage(error)
+        ) from error
     finally:
         chat_models.deadline.reset(token)
 
@@ -357,6 +386,15 @@ def _is_misuse(error: Exception) -> bool:
     if isinstance(error, UnexpectedModelBehavior):
         return not isinstance(error, ContentFilterError)
     return isinstance(error, ModelHTTPError) and error.status_code in UNSUPPORTED_STATUSES
+
+
+def _is_outage(error: Exception) -> bool | None:
+    """Tell whether the server is to blame, and not the request; None if nothing was sent."""
+    if isinstance(error, ModelHTTPError):
+        return is_transient(error.status_code)
+    if isinstance(error, UserError):
+        return None
+    return isinstance(error, ModelConnectionError | ModelTimeoutError)
 
 
 def error_of_reason(reason: str, model: str) -> Exception:

@@ -14,8 +14,8 @@ from memex.subagent.distil.choices import CONTEXT_CHARS, StatementChoices, windo
 from memex.subagent.distil.reading import MessageReading
 from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ask
+from memex.subagent.model.data_blocks import guard_digits, wrap_data
 from memex.subagent.model.edits import MAX_PROBLEMS, require_all_keys
-from memex.subagent.model.numbered_spans import guard_digits, wrap_data
 from memex.subagent.prompts import Prompt
 from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.extraction import Statement

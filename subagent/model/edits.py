@@ -26,7 +26,7 @@ from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.mounts import is_writable, link_target, may_link
 from memex.subagent.remember.related import MAX_LINKS
 from memex.subagent.statements.extraction import SkippedSpan, SkipReason, Statement, find_attacks
-from memex.subagent.statements.forgetting import sounds_like_request
+from memex.subagent.statements.forgetting import all_sentences, sounds_like_request
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import PERSONAL, destination, kind_under, mount_of
 from memex.subagent.statements.secrets.detection import holds_secret
@@ -207,6 +207,28 @@ class EditChecker:
         if edit.action == "remove" and target is not None:
             return self._check_removal(edit, target, evidence)
         return self._check_addition(edit, target, evidence)
+
+    def check_sentence(self, edit: Edit) -> AcceptedEdit | None:
+        """Return an edit that adds the sentences of its evidence as they were told; None if it cannot be one.
+
+        What the model made of them may be wrong, and what was said is right.
+        """
+        evidence = self.quotes.find(edit.evidence, self.window)
+        if evidence is None or edit.action == "remove":
+            return None
+        first, last = self.window
+        around = [
+            (first + start, first + end)
+            for start, end in all_sentences(self.quotes.text[first:last])
+            if first + start < evidence[1] and evidence[0] < first + end
+        ]
+        start, end = (around[0][0], around[-1][1]) if around else evidence
+        said = self.quotes.text[start:end]
+        told = edit.model_copy(
+            update={"action": "add", "target": None, "path": None, "statement": said, "evidence": said}
+        )
+        checked = self.check(told)
+        return checked if isinstance(checked, AcceptedEdit) else None
 
     def span_of(self, skip: Skip) -> Span | None:
         """Return where a part that is not stored stands in the text."""

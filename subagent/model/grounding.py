@@ -5,12 +5,14 @@ comes from nowhere is invented.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 
 from memex.store.search.analyzer import LANGUAGES, Analyzer, load_language
+from memex.subagent.model.said_numbers import join_grouped_digits, plain_numbers, said_numbers, scaled_in_full
+from memex.subagent.statements.days.mentions import find_days, names_weekday
 
 WORDS_FRACTION = 0.6  # of the words of a statement that are not names, the text must hold this fraction
 MAX_DAYS = 400  # from the clock, of a date that a word such as `tomorrow` stands for
@@ -20,18 +22,11 @@ MAX_ENDING_CHARS = 3
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d+")
-_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:[,.'’ ]\d{3})+(?!\d)")
 _ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _SENTENCE_END = frozenset(".!?:;。！？\n-*+")
 _OPENING = frozenset("\"'“”„‘’«»([*_`")  # may stand between the end of a sentence and the next word
 _POSSESSIVE = re.compile(r"['’]s$")
 _ALWAYS_GROUNDED = frozenset({"user", "users", "user's", "i", "i'm", "i've", "i'd", "i'll"})
-_FIGURES = {
-    name: str(place)
-    for place, name in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
-    )
-}
 _DAYS = frozenset(
     {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
     | {"montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonnabend", "sonntag"}
@@ -73,7 +68,7 @@ class Grounding:
         return cls(
             words=frozenset(words | {_POSSESSIVE.sub("", word) for word in words}),
             lexemes=frozenset(analyzer.lexemes(text)),
-            numbers=frozenset(_numbers(text)) | {_FIGURES[word] for word in words & _FIGURES.keys()},
+            numbers=frozenset(said_numbers(text)),
         )
 
     def __or__(self, other: "Grounding") -> "Grounding":
@@ -90,13 +85,9 @@ class Grounding:
             nearby_text: the text around its evidence; where that tells a time from today, dates near it are free.
         """
         free = set(_date_numbers(statement, today, is_relative=_RELATIVE.search(nearby_text) is not None))
+        free |= _numbers_of_days(statement, nearby_text, today)
         names = (name for name in _names(statement) if not self._has_name(name))
-        numbers = (
-            n
-            for n in _plain_numbers(_join_grouped_digits(statement))
-            if n not in self.numbers and n not in free
-        )
-        named = [*numbers, *names]
+        named = [*self._missing_numbers(statement, free), *names]
         if named:
             return list(dict.fromkeys(named))[:MAX_NAMED]
         words = ((token.lexeme, statement[token.start : token.end]) for token in analyzer.tokens(statement))
@@ -108,6 +99,15 @@ class Grounding:
         ]
         known = len(lexemes) - len(strange)
         return strange[:MAX_NAMED] if lexemes and known < WORDS_FRACTION * len(lexemes) else []
+
+    def _missing_numbers(self, statement: str, free: Collection[str]) -> list[str]:
+        """Return the numbers that are not said, in the reading of the statement that has fewest of them."""
+        readings = (statement, scaled_in_full(statement))
+        missing = [
+            [n for n in plain_numbers(join_grouped_digits(one)) if n not in self.numbers and n not in free]
+            for one in readings
+        ]
+        return min(missing, key=len)
 
     def _has_name(self, name: str) -> bool:
         word = _POSSESSIVE.sub("", name.casefold())
@@ -139,7 +139,7 @@ def _date_numbers(statement: str, today: date, *, is_relative: bool) -> Iterator
             yield from (str(found.year), str(found.month), str(found.day))
     for place in months:
         yield from (
-            number for token in tokens[max(0, place - 1) : place + 2] for number in _plain_numbers(token)
+            number for token in tokens[max(0, place - 1) : place + 2] for number in plain_numbers(token)
         )
 
 
@@ -162,17 +162,13 @@ def _begins_sentence(text: str, place: int) -> bool:
     return True
 
 
-def _numbers(text: str) -> set[str]:
-    return {*_plain_numbers(text), *_plain_numbers(_join_grouped_digits(text))}
-
-
-def _join_grouped_digits(text: str) -> str:
-    """Return a text with `1,000` as `1000`."""
-    return _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
-
-
-def _plain_numbers(text: str) -> Iterator[str]:
-    yield from (number.lstrip("0") or "0" for number in _NUMBER.findall(text))
+def _numbers_of_days(statement: str, nearby_text: str, today: date) -> set[str]:
+    """Return the numbers of the days of a statement that the text near its evidence names in another way."""
+    named = {one.days.first for one in find_days(nearby_text, today) if one.days.first == one.days.last}
+    near = (today + timedelta(days=days) for days in range(-7, 8))
+    named |= {day for day in near if names_weekday(nearby_text, day, day.weekday())}
+    said = {one.days.first for one in find_days(statement, today)} & named
+    return {str(number) for day in said for number in (day.year, day.month, day.day)}
 
 
 def _date(year: str, month: str, day: str) -> date | None:

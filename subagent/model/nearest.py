@@ -147,7 +147,7 @@ class NearestStatements:
 
     async def search(self, query: str) -> list[StoredStatement]:
         """Return the statements of the passages that a search finds in the files that may be written."""
-        hits = (await self.tools.find(query, limit=HITS, passages=PASSAGES)).hits
+        hits = (await self.tools.find(query, limit=HITS, passages=PASSAGES, entries=False)).hits
         files = [hit.file for hit in hits if hit.file is not None and is_writable(hit.path, self.project)]
         return [one for file in files for one in _statements_in_passages(file)]
 

@@ -20,7 +20,7 @@ from memex.subagent.limits import Limits, model_unavailable
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.ask import error_of_reason
 from memex.subagent.model.chat import ChatModel
-from memex.subagent.model.planner import ModelPlanner
+from memex.subagent.model.planner import PICK, ModelPlanner
 from memex.subagent.model.remember import WINDOW_CHARS
 from memex.subagent.model.windows import split_windows
 from memex.subagent.planner import RememberPlan, RememberRequest
@@ -217,6 +217,7 @@ def recorded_planner(recorded: Recording, builtin: BuiltinPlanner) -> tuple[Mode
         builtin,
         limits=_recorded_limits(config.get("limits", {})),
         mode=mode,
+        pick=float(config.get("pick", PICK)),
         load=load,
         is_auto=is_auto,
     )
@@ -229,4 +230,4 @@ def _recorded_limits(logged: Mapping[str, Any]) -> Limits:
     limits = {name: value for name, value in logged.items() if name in known}
     if limits.get("usd") is not None:
         limits["usd"] = Decimal(str(limits["usd"]))
-    return Limits(**limits | {"seconds": REPLAY_TIMEOUT_S})
+    return Limits(**limits | {"seconds": REPLAY_TIMEOUT_S, "context_seconds": REPLAY_TIMEOUT_S})

@@ -14,6 +14,7 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.memory_tools import FileCatalogue
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ModelTool, ask
+from memex.subagent.model.data_blocks import wrap_data
 from memex.subagent.model.edits import (
     MAX_CHECKED,
     MAX_PROBLEMS,
@@ -26,7 +27,6 @@ from memex.subagent.model.edits import (
 from memex.subagent.model.grounding import Grounding
 from memex.subagent.model.nearest import NearestStatements, NumberedStatements, StoredStatement
 from memex.subagent.model.non_statements import NonStatements
-from memex.subagent.model.numbered_spans import wrap_data
 from memex.subagent.model.quotes import QuoteFinder
 from memex.subagent.model.rivals import (
     EditsAndVerdicts,
@@ -330,6 +330,8 @@ class _Reader:
         looked_at = checker.checked_edits(answer)
         for edit in looked_at:
             outcome = checker.check(edit)
+            if isinstance(outcome, RejectedEdit) and outcome.skipped.reason == "invalid":
+                outcome = checker.check_sentence(edit) or outcome
             if isinstance(outcome, RejectedEdit):
                 self.skipped.append(outcome.skipped)
             else:

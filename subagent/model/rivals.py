@@ -247,7 +247,7 @@ class JudgedChanges:
         if about is not None and not own:
             found = find_contradiction(add, about, self.analyzer, self.day, self.gone)
             if found is not None:
-                self._name(add.statement, found.older)
+                self._name(add.statement, found.older, found.likelihood)
         return add
 
     def _settle(self, add: Addition, one: JudgedRival) -> Addition:
@@ -255,16 +255,17 @@ class JudgedChanges:
         is_change = one.fate in ("replaced", "closed") and one.rival.contradiction.may_give_way
         if not is_change or mount_of(older.path) != mount_of(add.path):
             if one.fate != "both_hold":
-                self._name(add.statement, older)
+                self._name(add.statement, older, 1.0 if is_change else one.rival.contradiction.likelihood)
             return add
         self.gone.add(one.rival.key)
+        rest = one.rival.contradiction.rest
         if older.path == add.path and add.replaces is None:
-            return replace(add, replaces=older.text)
-        self.removals.append(Removal(older.path, add.statement, older.text))
+            return replace(add, replaces=older.text, keeps=rest)
+        self.removals.append(Removal(older.path, add.statement, older.text, rest))
         return add
 
-    def _name(self, newer: Statement, older: FiledStatement) -> None:
-        self.rivals.setdefault((older.path, older.text), Rivalry(newer, older))
+    def _name(self, newer: Statement, older: FiledStatement, likelihood: float) -> None:
+        self.rivals.setdefault((older.path, older.text), Rivalry(newer, older, likelihood=likelihood))
 
 
 def _newer(

@@ -4,10 +4,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from memex.store.entry_path import is_entry_at
 from memex.store.search.analyzer import Analyzer
-from memex.subagent.planner import Addition, FiledStatement, Removal, Rivalry
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import Addition, FiledStatement, Overtaking, Removal, Rivalry
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import RelatedFiles
+from memex.subagent.remember.told_sentences import is_stated
 from memex.subagent.statements.comparison.completions import is_completion
 from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.relations import (
@@ -22,6 +25,8 @@ from memex.subagent.statements.comparison.relations import (
 from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
+MAX_READ = 4  # entries of the journal that are read for one statement, to see what they state
+
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
@@ -30,13 +35,17 @@ class Contradiction:
     Attributes:
         older: the stored statement.
         outcome: what becomes of it by the rules.
-        may_give_way: it may be replaced or closed at all: it is of the same scope, it says one thing, and it is
-            not of a later day.
+        may_give_way: it may be replaced or closed at all: it is of the same scope, it says one thing or the rest of
+            it stays, and it is not of a later day.
+        rest: what else it says, which stays.
+        likelihood: from 0 to 1, that the new one contradicts it; 1 where the rules say so.
     """
 
     older: FiledStatement
     outcome: RelationOutcome
     may_give_way: bool
+    rest: str = ""
+    likelihood: float = 1.0
 
 
 @dataclass(slots=True)
@@ -44,22 +53,33 @@ class Changes:
     """The changes of one call so far; `day` is the one on which its text was said, `project` the one that it names.
 
     A statement that is replaced in the file to which the new one goes gives its place to it. One in another file
-    is taken out there. A rival stays where it is.
+    is taken out there, and a sentence of the journal stays where it is, as one that is `overtaken`. A rival stays
+    as it is.
     """
 
     day: date
     project: str | None = None
     removals: list[Removal] = field(default_factory=list)
     rivals: list[Rivalry] = field(default_factory=list)
+    overtaken: list[Overtaking] = field(default_factory=list)
     gone: set[tuple[str, str]] = field(default_factory=set)  # the paths and texts of what the call takes out
 
-    def take(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition:
+    async def take(self, add: Addition, about: RelatedFiles, tools: MemoryTools) -> Addition:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
-        if (done := self._corrected(add, about, analyzer)) is not None:
+        if (done := self._corrected(add, about, tools.analyzer)) is not None:
             return done
         if (task := self._finished_task(add, about)) is not None:
             return self._finish(add, task)
-        return self.carry_out(add, about, find_contradiction(add, about, analyzer, self.day, self.gone))
+        for _ in range(MAX_READ):
+            found = find_contradiction(add, about, tools.analyzer, self.day, self.gone)
+            if found is None or not is_entry_at(found.older.path):
+                break
+            if await is_stated(found.older, add.path, tools):
+                break
+            about = replace(about, stored=tuple(one for one in about.stored if one != found.older))
+        else:
+            found = None
+        return self.carry_out(add, about, found)
 
     def carry_out(self, add: Addition, about: RelatedFiles, found: "Contradiction | None") -> Addition:
         """Note what becomes of the statement that a new one contradicts, and return the addition of the new one."""
@@ -68,12 +88,15 @@ class Changes:
         self._say_again(add, about)
         older = found.older
         if found.outcome == "rival" or not found.may_give_way:
-            self.rivals.append(Rivalry(add.statement, older))
+            self.rivals.append(Rivalry(add.statement, older, self._elsewhere(about, older), found.likelihood))
+            return add
+        self._overtake(add, about, older)
+        if is_entry_at(older.path):
             return add
         self.gone.add((older.path, older.text))
         if older.path == add.path:
-            return replace(add, replaces=older.text)
-        self.removals.append(Removal(older.path, add.statement, older.text))
+            return replace(add, replaces=older.text, keeps=found.rest)
+        self.removals.append(Removal(older.path, add.statement, older.text, found.rest))
         return add
 
     def _corrected(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition | None:
@@ -102,11 +125,12 @@ class Changes:
         return found[0] if len(found) == 1 else None
 
     def _older(self, about: RelatedFiles) -> list[FiledStatement]:
-        """Return the stored statements that stand where the call may write, and were not said after its text."""
+        """Return the statements of pages where the call may write, that were not said after its text."""
         return [
             one
             for one in dict.fromkeys(about.stored)
             if one.day <= self.day
+            and not is_entry_at(one.path)
             and (one.path, one.text) not in self.gone
             and is_writable(one.path, self.project)
         ]
@@ -123,9 +147,24 @@ class Changes:
             add, path=task.path, title=place.title, heading=place.heading, statement=done, replaces=task.text
         )
 
+    def _overtake(self, add: Addition, about: RelatedFiles, older: FiledStatement) -> None:
+        """Note the sentences of the journal that say what a new statement takes the place of."""
+        form = normal_form(older.text)
+        for one in about.stored:
+            is_told = is_entry_at(one.path) and one.day <= self.day and (one.path, one.text) not in self.gone
+            if is_told and normal_form(one.text) == form:
+                self.overtaken.append(Overtaking(add.statement, one))
+                self.gone.add((one.path, one.text))
+
+    def _elsewhere(self, about: RelatedFiles, older: FiledStatement) -> tuple[FiledStatement, ...]:
+        """Return the other places in which memory says the same as a stored statement."""
+        form = normal_form(older.text)
+        stored = (one for one in about.stored if one != older and (one.path, one.text) not in self.gone)
+        return tuple(one for one in stored if normal_form(one.text) == form)
+
     def _say_again(self, add: Addition, about: RelatedFiles) -> None:
         """Take out what is stored of a statement that is said again, so that it is stored as the newest."""
-        same = _said_before(add, about, self.gone)
+        same = [one for one in _said_before(add, about, self.gone) if not is_entry_at(one.path)]
         self.removals += [Removal(one.path, None, one.text) for one in same]
         self.gone.update((one.path, one.text) for one in same)
 
@@ -155,8 +194,11 @@ def find_contradiction(
         return None
     relation, older = found
     is_same_scope = mount_of(older.path) == mount_of(add.path)
-    may = may_give_way(relation.older, is_same_scope=is_same_scope) and older.day <= day
-    return Contradiction(older, relation.outcome, may)
+    is_settled = relation.outcome != "rival" or may_give_way(relation.older, is_same_scope=is_same_scope)
+    if is_entry_at(older.path):  # whose words are not rewritten, so that what else they say would go
+        is_settled = is_settled and not relation.rest
+    likelihood = relation.likelihood if relation.outcome == "rival" else 1.0
+    return Contradiction(older, relation.outcome, is_settled and older.day <= day, relation.rest, likelihood)
 
 
 def newer_contradiction(

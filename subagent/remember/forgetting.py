@@ -1,15 +1,18 @@
-"""Forgetting: which stored statements a request means, and whether that is beyond doubt."""
+"""Forgetting: which statements of pages, and which sentences of the journal, a request means beyond doubt."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
+from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
+from memex.store.statement_lines import line_key
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
+from memex.subagent.remember.told_sentences import find_told
 from memex.subagent.statements.comparison.asides import are_asides, rest_of
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import Value, values_of
@@ -39,23 +42,40 @@ _NEGATION = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """The statements to take out, or those that may be meant if that is not beyond doubt."""
+    """The statements to take out, or those that may be meant if that is not beyond doubt.
+
+    Attributes:
+        removals: statements of pages.
+        words: sentences of journal entries of which no page has a statement.
+        candidates: statements and sentences that may be meant.
+    """
 
     removals: tuple[Removal, ...] = ()
+    words: tuple[FiledStatement, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """What is taken out."""
+        return [*(one.removes for one in self.removals), *(one.text for one in self.words)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    stored: FiledStatement
+    stored: FiledStatement  # of a page; else the first sentence of the journal that says it
     shared: float
     words: frozenset[str]
     shares_name: bool
     is_other_value: bool  # the request names a number, date or the like, and the statement another one
+    is_past: bool = False  # a page said it, and does not any more
+    told: tuple[FiledStatement, ...] = ()  # the sentences of the journal that say it
+
+    def is_writable(self, project: str | None) -> bool:
+        return is_writable(self.stored.path, project)
 
 
 async def plan_forgetting(
-    request: ForgetRequest, project: str | None, day: date, tools: MemoryTools
+    request: ForgetRequest, project: str | None, day: date, tools: MemoryTools, *, has_journal: bool
 ) -> ForgetPlan:
     """Return what a request to forget takes out of memory.
 
@@ -64,37 +84,74 @@ async def plan_forgetting(
         project: the project that the call may write into, beside the user's own files.
         day: the day on which it was said: what was said later is not meant.
         tools: searches memory.
+        has_journal: sentences of the journal are looked for too.
     """
     if request.is_everything:
         return ForgetPlan()
     meant: list[_Match] = []
     matches: list[_Match] = []
     if request.stated:
-        stated = await _find_matches(request.stated, tools)
-        named = [one for one in stated if _lefts(one.stored.text, request.stated)]
-        is_meant = (
-            len(named) == 1 and named[0].stored.day <= day and _says(named[0].stored.text, request.stated)
-        )
-        if is_meant and request.is_sure and is_writable(named[0].stored.path, project):
-            return _taking_out(request, named)
+        for stated in _pools(await _find_matches(request.stated, day, tools, has_journal=has_journal)):
+            named = [one for one in stated if _lefts(one.stored.text, request.stated)]
+            is_meant = len(named) == 1 and _says(named[0].stored.text, request.stated)
+            if is_meant and request.is_sure and named[0].is_writable(project):
+                return _taking_out(request, named)
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
-        matches = [match for match in await _find_matches(topic, tools) if match.stored.day <= day]
-        meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
-        if request.stated:
-            meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
+        for matches in _pools(await _find_matches(topic, day, tools, has_journal=has_journal)):
+            meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
+            if request.stated:
+                meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
+            if meant:
+                break
         if meant or not request.beside:
             break
-    if not (request.is_sure and meant) or not all(is_writable(match.stored.path, project) for match in meant):
+    if not (request.is_sure and meant) or not all(match.is_writable(project) for match in meant):
         return ForgetPlan(
             candidates=tuple(match.stored for match in matches[:MAX_CANDIDATES] if match.shared)
         )
     return _taking_out(request, meant)
 
 
+def _pools(matches: Sequence[_Match]) -> list[list[_Match]]:
+    """Return the matches among which the meant ones are looked for, one list after the other.
+
+    What a page said before, and does not any more, counts only where nothing else is meant.
+    """
+    standing = [match for match in matches if not match.is_past]
+    return [standing] if len(standing) == len(matches) else [standing, list(matches)]
+
+
+async def forgotten_words(
+    removals: Sequence[Removal], told: Sequence[FiledStatement], tools: MemoryTools
+) -> dict[str, list[Span]]:
+    """Return the words of the caller's journal that are forgotten, by entry.
+
+    Args:
+        removals: those that are forgotten take the words with them from which they were made.
+        told: sentences of entries that are forgotten themselves.
+        tools: reads memory.
+    """
+    forgotten = [(one.path, line_key(one.removes)) for one in removals if one.is_forgotten]
+    found: dict[str, list[Span]] = {}
+    for one in await tools.statement_sources(forgotten) if forgotten else ():
+        found.setdefault(one.path, []).append((one.start_char, one.end_char))
+    for sentence in told:
+        if sentence.reference is not None:
+            found.setdefault(sentence.path, []).append(sentence.reference.span)
+    return found
+
+
 def _taking_out(request: ForgetRequest, meant: Sequence[_Match]) -> ForgetPlan:
     statement = Statement("note", request.text, request.start, request.end)
-    return ForgetPlan(tuple(Removal(match.stored.path, statement, match.stored.text) for match in meant))
+    return ForgetPlan(
+        tuple(
+            Removal(one.stored.path, statement, one.stored.text, is_forgotten=True)
+            for one in meant
+            if one.stored not in one.told
+        ),
+        tuple(told for one in meant for told in one.told),
+    )
 
 
 def stated_beside(
@@ -103,19 +160,23 @@ def stated_beside(
     """Return what a text states beside a request to forget.
 
     A statement that shares a word with the request, or with what the request means, repeats what shall be
-    forgotten, and is skipped.
+    forgotten, and is skipped. If the request says itself what it means, or stands before the statement, a statement
+    is kept that says more: one of a sure kind, or a note with a name or number of its own.
     """
-    forgotten = [removal.removes for removal in plan.removals] or [one.text for one in plan.candidates[:1]]
-    named = set(analyzer.lexemes(" ".join([request.text, *forgotten])))
+    forgotten = " ".join([request.text, *(plan.texts or [one.text for one in plan.candidates[:1]])])
+    named, values = set(analyzer.lexemes(forgotten)), {value.form for value in values_of(forgotten)}
 
     def is_beside(start: int, end: int) -> bool:
         return end <= request.start or start >= request.end
 
-    kept = [
-        one
-        for one in reading.statements
-        if is_beside(one.start, one.end) and named.isdisjoint(analyzer.lexemes(one.text))
-    ]
+    def repeats(one: Statement) -> bool:
+        said = set(analyzer.lexemes(one.text))
+        says_more = one.kind != "note" or any(value.form not in values for value in values_of(one.text))
+        if says_more and (request.stated or one.start >= request.end):
+            return len(said - named) <= MISSING_SHARE * len(said)
+        return not named.isdisjoint(said)
+
+    kept = [one for one in reading.statements if is_beside(one.start, one.end) and not repeats(one)]
     dropped = [
         SkippedSpan(one.start, one.end, "forget")
         for one in reading.statements
@@ -126,21 +187,40 @@ def stated_beside(
     return Extraction(tuple(kept), tuple(sorted([*skipped, *dropped, asked], key=lambda one: one.start)))
 
 
-async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
-    """Return the stored statements that share words with a topic, the best first."""
+async def _find_matches(topic: str, day: date, tools: MemoryTools, *, has_journal: bool) -> list[_Match]:
+    """Return what was stored until a day and shares words with a topic, the best first.
+
+    Sentences of the journal that say the same as a statement of a page, or as each other, are one with it.
+    """
+    topic = topic[:MAX_TOPIC_CHARS]
     if not topic.strip():
         return []
-    found = await tools.find(topic[:MAX_TOPIC_CHARS], limit=HITS, passages=PASSAGES)
+    found = await tools.find(topic, limit=HITS, passages=PASSAGES, entries=False)
     weights = statement_weights(found.query)
-    matches = []
-    for stored in dict.fromkeys(stored_statements(found.hits)):
-        words = frozenset(tools.analyzer.lexemes(stored.text)) & weights.keys()
-        names = " ".join(value.form for value in values_of(stored.text) if value.sort in ("name", "code"))
-        is_other_value = _differs(values_of(topic), values_of(stored.text))
-        shares_name = not words.isdisjoint(tools.analyzer.lexemes(names))
-        shared = math.fsum(weights[word] for word in words)
-        matches.append(_Match(stored, shared, words, shares_name, is_other_value))
-    return sorted(matches, key=lambda match: -match.shared)
+    matches = [
+        _match(topic, stored, weights, tools.analyzer)
+        for stored in dict.fromkeys(stored_statements(found.hits))
+    ]
+    by_form = {_form(match.stored.text): at for at, match in reversed(list(enumerate(matches)))}
+    for told in await find_told(topic, tools) if has_journal else ():
+        one = told.sentence
+        if one.day > day:
+            continue
+        at = by_form.setdefault(_form(one.text), len(matches))
+        if at == len(matches):
+            matches.append(replace(_match(topic, one, weights, tools.analyzer), is_past=told.is_past))
+        known = matches[at]
+        matches[at] = replace(known, told=(*known.told, one), is_past=known.is_past and told.is_past)
+    return sorted((one for one in matches if one.stored.day <= day), key=lambda match: -match.shared)
+
+
+def _match(topic: str, stored: FiledStatement, weights: Mapping[str, float], analyzer: Analyzer) -> _Match:
+    words = frozenset(analyzer.lexemes(stored.text)) & weights.keys()
+    names = " ".join(value.form for value in values_of(stored.text) if value.sort in ("name", "code"))
+    is_other_value = _differs(values_of(topic), values_of(stored.text))
+    shares_name = not words.isdisjoint(analyzer.lexemes(names))
+    shared = math.fsum(weights[word] for word in words)
+    return _Match(stored, shared, words, shares_name, is_other_value)
 
 
 def _says(stored: str, clause: str) -> bool:

@@ -5,20 +5,23 @@ from collections.abc import Sequence
 from memex.subagent.planner import RememberPlan, Rivalry
 from memex.subagent.remember.stage import FileOutcome
 from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.days.dating import without_dates
+from memex.subagent.statements.paraphrase import paraphrase_form
 
 RIVALS = (
-    "A stored statement probably contradicts a new one; both stay, and a context shows the newer one first. "
-    "If the older one no longer holds, call memory_remember with its handle in `outdated`; "
+    "A stored statement probably contradicts a new one; both stay, and contexts mark the older one if that is "
+    "likely. If the older one no longer holds, call memory_remember with its handle in `outdated`; "
     "if both hold, nothing has to be done."
 )
 CANDIDATES = (
     "Nothing {was} taken out, because it is not clear which statement is meant. "
-    "Call memory_remember with the handles of those of the `candidates` that are meant in `outdated`."
+    "Call memory_remember with the handles of those that are meant in `outdated`."
 )
 _UNKNOWN = (
     "Nothing {was} taken out, because the request names no statement that is stored. "
     "Ask again in the words of the statement; a request to forget everything is never carried out."
 )
+RECALLED = "What memory itself said before is not kept again."
 _FORGOTTEN = (
     "{count} {was} taken out of memory, as the request asks. "
     "Earlier versions in the history still hold what was said, and `revert` of this call brings it back."
@@ -28,7 +31,7 @@ _FORGOTTEN = (
 def describe(
     plan: RememberPlan, done: Sequence[FileOutcome], rivals: Sequence[Rivalry], *, is_dry_run: bool
 ) -> str | None:
-    """Return the note; None where nothing was asked to be forgotten and nothing contradicts.
+    """Return the note; None where nothing was asked to be forgotten, contradicts or was said by memory itself.
 
     Args:
         plan: the plan that was carried out.
@@ -36,9 +39,12 @@ def describe(
         rivals: those of the plan that still stand beside the new statement.
         is_dry_run: nothing was written.
     """
-    if any(skip.reason == "forget" for skip in plan.skipped):
+    reasons = {skip.reason for skip in plan.skipped}
+    if "forget" in reasons:
         return _forgetting(plan, done, is_dry_run=is_dry_run)
-    return RIVALS if rivals else None
+    if rivals:
+        return RIVALS
+    return RECALLED if "recalled" in reasons else None
 
 
 def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Rivalry]:
@@ -52,7 +58,14 @@ def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Riv
 
 
 def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: bool) -> str:
-    count = sum(outcome.action == "removed" for file in done for outcome in file.removed)
+    removed = [
+        removal.removes
+        for file in done
+        for removal, outcome in zip(file.removals, file.removed, strict=True)
+        if outcome.action == "removed"
+    ]
+    told = {paraphrase_form(without_dates(one.text)) for one in plan.forgotten}
+    count = len(removed) + len(told - {paraphrase_form(without_dates(text)) for text in removed})
     one = "would be" if is_dry_run else "was"
     if count:
         return _FORGOTTEN.format(

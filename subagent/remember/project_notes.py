@@ -54,7 +54,7 @@ async def plan_note(text: str, project: str, day: date, tools: MemoryTools) -> N
     path, folder = note_path(text, project), notes_folder(project)
     reading = await read_text(RememberRequest(text, project, day))
     statements = reading.statements[:MAX_STATEMENTS] or (Statement("note", text.strip(), 0, len(text)),)
-    found = await tools.find(text.strip()[:MAX_QUERY_CHARS], limit=HITS, passages=PASSAGES)
+    found = await tools.find(text.strip()[:MAX_QUERY_CHARS], limit=HITS, passages=PASSAGES, entries=False)
     notes = [one for hit in found.hits if hit.path.startswith(folder) for one in await _note(hit, tools)]
     filed = [*stored_statements(found.hits)][:MAX_STORED]
     own = [one for one in filed if one.path.startswith(f"projects/{project}/") and one.kind not in TASKS]

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
+from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberRequest
 from memex.subagent.remember.file_series import MAX_LISTED, series_name
-from memex.subagent.remember.own_names import PROFILE
-from memex.subagent.statements.extraction import Extraction
+from memex.subagent.remember.own_names import PROFILE, find_own_names
+from memex.subagent.statements.extraction import Extraction, Statement
+from memex.subagent.statements.others_words import without_others_words
+from memex.subagent.statements.pasted import find_pasted
 from memex.subagent.statements.places import destination
 from memex.subagent.statements.storable import extract_storable
 
@@ -17,6 +20,25 @@ async def read_text(request: RememberRequest) -> Extraction:
     if request.reading is not None:
         return request.reading
     return await offload.run_on(request.text, extract_storable, request.text, request.day)
+
+
+async def own_statements(text: str, reading: Extraction, tools: MemoryTools) -> Extraction:
+    """Return what a text holds with those statements alone that its teller makes; the journal keeps the others."""
+    if not reading.statements:
+        return reading
+    names = await find_own_names(tools) if find_pasted(text) else frozenset[str]()
+    return await offload.run_on(text, without_others_words, text, reading, names)
+
+
+def is_sure(statement: Statement, project: str | None) -> bool:
+    """Return whether a rule says what a statement is, so that a page holds it; the journal keeps the others.
+
+    In a project a note is filed all the same, unless the teller speaks of himself: the journal is the teller's
+    alone, and members would not read it.
+    """
+    return statement.kind != "note" or not destination("note", project, statement.text).path.startswith(
+        "user/"
+    )
 
 
 async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, Reads]:

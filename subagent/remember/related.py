@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from itertools import islice
 
 from memex.store.markdown import file_name
@@ -12,6 +13,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, FiledStatement, KnownStatement
 from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.mounts import link_target, may_link
+from memex.subagent.remember.told_sentences import standing_sentences
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.extraction import Statement
@@ -19,6 +21,7 @@ from memex.subagent.statements.places import is_statement_file, kind_of_item, mo
 from memex.subagent.statements.subjects import normal_form, subject_of
 
 HITS = 8
+ENTRIES = 8  # of the journal
 PASSAGES = 4
 MAX_STORED = 200  # stored statements that a new one is compared with
 MAX_LINKS = 3
@@ -37,7 +40,7 @@ class RelatedFiles:
         home: the file of its series that says it, or says something else of the same thing; None when none does.
         known: another file that says it.
         links: targets for the files that it names.
-        stored: the stored statements that share words with it.
+        stored: the stored statements that share words with it, and the sentences that the journal alone has.
         weights: the idf of its words among stored statements.
     """
 
@@ -48,16 +51,31 @@ class RelatedFiles:
     weights: Mapping[str, float] = field(default_factory=dict)
 
 
-async def find_related(add: Addition, own_paths: frozenset[str], tools: MemoryTools) -> RelatedFiles:
+@dataclass(frozen=True, slots=True)
+class SaidTime:
+    """When a text was said: the day, and the moment in its zone; None if the day alone is known."""
+
+    day: date
+    moment: datetime | None = None
+
+
+async def find_related(
+    add: Addition, own_paths: frozenset[str], tools: MemoryTools, said: SaidTime | None = None
+) -> RelatedFiles:
     """Return what memory holds about a statement.
 
     Args:
         add: the statement and where it shall go. A duplicate there is found when it is written.
         own_paths: the files that statements are put into: they are no subject of one, nor are their successors.
         tools: to search with.
+        said: when it was said; None if sentences of the journal are not looked for.
     """
     query = add.statement.text[:MAX_QUERY_CHARS]
-    found = await tools.find(query, limit=HITS, passages=PASSAGES)
+    beside = ENTRIES if said else 0
+    found = await tools.find(query, limit=HITS, passages=PASSAGES, entries=False, beside=beside)
+    told: tuple[FiledStatement, ...] = ()
+    if said and found.entries:
+        told = tuple(await standing_sentences(found.entries, said.day, said.moment, tools))
     mount = mount_of(add.path)
     own = [hit for hit in found.hits if first_file(hit.path) == first_file(add.path)]
     others = [hit for hit in found.hits if first_file(hit.path) not in own_paths]
@@ -77,7 +95,7 @@ async def find_related(add: Addition, own_paths: frozenset[str], tools: MemoryTo
         home,
         known,
         tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS],
-        tuple(islice(stored_statements(found.hits), MAX_STORED)),
+        (*islice(stored_statements(found.hits), MAX_STORED), *told[:MAX_STORED]),
         statement_weights(found.query),
     )
 

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memex.store.entry_path import is_entry_at
 from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import Removal
+from memex.subagent.planner import FiledStatement, Removal
 from memex.subagent.remember.filing.handles import text_of
+from memex.subagent.remember.told_sentences import sentence_of
 from memex.subagent.statements.places import is_statement_file
 
 MAX_HANDLES = 10  # that one call may settle
@@ -36,10 +38,15 @@ class UnresolvedHandle:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The statements that handles take out or confirm, each with its handle, and the handles that name none."""
+    """The statements that handles take out or confirm, each with its handle, and the handles that name none.
+
+    `forgotten` are the sentences of the journal that they take out, and `held` those that they confirm.
+    """
 
     removals: tuple[tuple[str, Removal], ...] = ()
     confirmed: tuple[tuple[str, Removal], ...] = ()
+    forgotten: tuple[FiledStatement, ...] = ()
+    held: tuple[FiledStatement, ...] = ()
     unresolved: tuple[UnresolvedHandle, ...] = ()
 
 
@@ -59,6 +66,8 @@ async def settle(
     mounts = ["user"] if project is None else ["user", f"projects/{project}"]
     removals: list[tuple[str, Removal]] = []
     confirmed: list[tuple[str, Removal]] = []
+    forgotten: list[FiledStatement] = []
+    held: list[FiledStatement] = []
     unresolved = []
     contents: dict[str, str] = {}
     for handle in wanted[:MAX_HANDLES]:
@@ -66,20 +75,22 @@ async def settle(
             unresolved.append(UnresolvedHandle(handle, "conflict"))
             continue
         found = await _find_statement(handle, mounts, contents, tools)
-        if found is None:
+        told = await _find_sentence(handle, tools) if found is None else None
+        if told is not None:
+            (forgotten if handle in outdated else held).append(told)
+        elif found is None:
             unresolved.append(UnresolvedHandle(handle, "unknown"))
         else:
             (removals if handle in outdated else confirmed).append((handle, found))
     unresolved += [UnresolvedHandle(handle, "limit") for handle in wanted[MAX_HANDLES:]]
-    return Settlement(tuple(removals), tuple(confirmed), tuple(unresolved))
+    return Settlement(tuple(removals), tuple(confirmed), tuple(forgotten), tuple(held), tuple(unresolved))
 
 
 async def _find_statement(
     handle: str, mounts: Sequence[str], contents: dict[str, str], tools: MemoryTools
 ) -> Removal | None:
     """Return the statement that a handle names, as one to take out. Files that were read are kept in `contents`."""
-    handle = _WRITTEN_BEFORE.sub("", handle, count=1).rstrip(" `'\".,")
-    named = _HANDLE.fullmatch(handle)
+    handle, named = _parse(handle)
     for mount in mounts if named else ():
         path = f"{mount}/{named['name']}.md"  # type: ignore[index]  # it matched
         if not is_statement_file(path):
@@ -90,6 +101,22 @@ async def _find_statement(
         if text is not None:
             return Removal(path, None, text)
     return None
+
+
+async def _find_sentence(handle: str, tools: MemoryTools) -> FiledStatement | None:
+    """Return the sentence of the caller's journal that a handle names."""
+    handle, named = _parse(handle)
+    path = f"user/{named['name']}.md" if named else ""
+    if not is_entry_at(path) or not any(one.path == path for one in await tools.list_files(path, limit=1)):
+        return None
+    entry = await tools.read_file(path)
+    return await sentence_of(handle, path, entry.content, entry.version)
+
+
+def _parse(handle: str) -> tuple[str, re.Match[str] | None]:
+    """Return a handle as answers write it, and its parts; None if it is none."""
+    handle = _WRITTEN_BEFORE.sub("", handle, count=1).rstrip(" `'\".,")
+    return handle, _HANDLE.fullmatch(handle)
 
 
 async def _read(path: str, tools: MemoryTools) -> str:

@@ -5,15 +5,19 @@ secret with the value that follows (`statements/secrets`). Lines that hold none 
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memex.store.records import Span
 from memex.subagent.secrets.forms import find_forms
 from memex.subagent.secrets.found import FoundSecret
-from memex.subagent.statements.secrets.detection import find_values
+from memex.subagent.statements.extraction import extract_statements
+from memex.subagent.statements.secrets.detection import find_secrets as find_secrets_in_statement
+from memex.subagent.statements.secrets.detection import find_values, holds_secret
 from memex.subagent.statements.secrets.marks import Marks, parse_marks, to_small
 
+MAX_PASSES = 4  # over a text that holds secrets
 MAX_JUDGED_CHARS = 500  # of a value: what it is shows at its beginning, and a word may be as long as the text
 SHORT_LINE_CHARS = 60  # a value may stand in the line behind one that is no longer
 KINDS = {
@@ -97,6 +101,36 @@ def find_secrets(text: str) -> list[FoundSecret]:
     ]
 
 
+def find_told_secrets(text: str) -> list[FoundSecret]:
+    """Return the secrets of a text that is told: also those that only the statements of the text show.
+
+    Such is a value that stands alone behind the sentence or heading that names it. A rule may find one of several
+    values of a sentence, so the text is read again without those that were found.
+    """
+    found = _find_told(text)
+    for _ in range(MAX_PASSES if found else 0):
+        more = _find_told(_blanked(text, found))
+        if not more:
+            break
+        found = _merged([*found, *more])
+    return found
+
+
+def _find_told(text: str) -> list[FoundSecret]:
+    found = find_secrets(text)
+    if not (_WORDS.find(to_small(text)) or holds_secret(text)):
+        return found
+    reading = extract_statements(text)
+    shown = [FoundSecret(one.start, one.end, "password") for one in reading.skipped if one.reason == "secret"]
+    for one in reading.statements:
+        shown += [
+            FoundSecret(one.start + start, one.start + end, "password")
+            for start, end in find_secrets_in_statement(text[one.start : one.end])
+        ]
+    known = sorted([(one.start, one.end) for one in found] + [m.span() for m in PLACEHOLDER.finditer(text)])
+    return _merged([*found, *(one for one in shown if not _overlaps(one, known))])
+
+
 def redact(text: str, found: Sequence[FoundSecret]) -> str:
     """Return a text with `[secret: kind]` in the place of each secret."""
     parts, end = [], 0
@@ -115,6 +149,20 @@ def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:
         SecretPlace(line, one.start - starts[line - 1] + 1, one.kind)
         for line, one in zip(lines, found, strict=True)
     ]
+
+
+def _blanked(text: str, found: Sequence[FoundSecret]) -> str:
+    parts, end = [], 0
+    for one in found:
+        parts += [text[end : one.start], " " * (one.end - one.start)]
+        end = one.end
+    return "".join([*parts, text[end:]])
+
+
+def _overlaps(one: FoundSecret, spans: Sequence[Span]) -> bool:
+    """Whether a secret overlaps one of some spans, which are in order and disjoint."""
+    place = bisect_left(spans, one.end, key=lambda span: span[0])
+    return place > 0 and one.start < spans[place - 1][1]
 
 
 def _named(text: str, small: str) -> Iterator[FoundSecret]:

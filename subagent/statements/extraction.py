@@ -43,7 +43,8 @@ from memex.subagent.statements.subjects import (
 # small_talk: manners alone; question: asks; instruction: an order to whoever reads; assistant: a turn of the
 # assistant; heading: names what follows and states nothing; empty: no letter and no digit. Where a model read the
 # text also: duplicate and superseded within it; unsure; secret; other; limit: one edit too many; invalid: an edit
-# that cannot be carried out.
+# that cannot be carried out. recalled: what Memex itself has said before; unfiled: the kind is not sure, so that
+# the journal keeps it and no page.
 SkipReason = Literal[
     "small_talk",
     "question",
@@ -62,6 +63,8 @@ SkipReason = Literal[
     "quoted",
     "code",
     "pasted",
+    "recalled",
+    "unfiled",
 ]
 
 _WORK_KINDS = frozenset(
@@ -373,6 +376,21 @@ def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None,
 def rule_verdict(sentence: str) -> str:
     """Return what the rules take one sentence for, without what stands around it."""
     return _judge(sentence, None, is_firm=False, tables=language.load("en")).verdict
+
+
+def order_about_text(head: str) -> bool:
+    """Whether the words before a colon are an order to the assistant that is about the text behind it."""
+    tables = language.load("en")
+    plain = head[:JUDGED_CHARS].translate(APOSTROPHES)
+    if _label(plain + ": x", tables) or _match_request(plain + ": x", tables):
+        return False
+    return rule_verdict(plain) == "instruction" and not tables.order_with_fact.match(plain + ": x")
+
+
+def fact_after_order(sentence: str) -> int | None:
+    """Return where in an order a fact begins that stands behind it, `Forget my old address, I live in Linz`."""
+    fact = _fact_after_order(sentence[:JUDGED_CHARS].translate(APOSTROPHES), language.load("en"))
+    return fact[1] if fact else None
 
 
 def _judge(sentence: str, hint: StatementKind | None, *, is_firm: bool, tables: LanguageTables) -> _Judgement:

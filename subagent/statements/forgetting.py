@@ -18,9 +18,11 @@ from memex.subagent.statements.classifier.classifier import (
     ASKS_FROM,
     forget_likelihood,
 )
-from memex.subagent.statements.extraction import rule_verdict
+from memex.subagent.statements.extraction import fact_after_order, rule_verdict
 from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.text_cache import cached_for_texts
 
+MAX_KEPT_CHARS = 2_000_000  # of texts whose sentences are kept
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
@@ -107,15 +109,30 @@ def sounds_like_request(text: str) -> bool:
 
 def own_sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences stand that may ask memory for something: no quotation, code, or turn of a talk."""
-    tables = language.load("en")
-    for piece in segments.split_segments(text, tables):
+    for piece in segments.split_segments(text, language.load("en")):
         if piece.role not in ("prose", "item"):
             continue
-        places = piece.places()
         if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
             continue  # a quotation
-        for start, end in sentences.split_sentences(piece.text, tables):
-            yield places.of(start), places.end_of(end)
+        yield from _sentences(piece)
+
+
+def all_sentences(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text stand, whoever says them."""
+    pieces = segments.split_segments(text, language.load("en"))
+    return [sentence for piece in pieces for sentence in _sentences(piece)]
+
+
+@cached_for_texts(max_chars=MAX_KEPT_CHARS)
+def known_sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Return what `all_sentences` does, kept for texts that are read again and again."""
+    return tuple(all_sentences(text))
+
+
+def _sentences(piece: segments.Segment) -> Iterator[tuple[int, int]]:
+    places = piece.places()
+    for start, end in sentences.split_sentences(piece.text, language.load("en")):
+        yield places.of(start), places.end_of(end)
 
 
 def _certainty(sentence: str, tables: _Tables) -> Certainty | None:
@@ -147,6 +164,9 @@ def _request(
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
     stated = _STATED.search(" ".join(sentence.translate(APOSTROPHES).split()))
+    fact = fact_after_order(sentence)
+    if fact is not None and sentence[:fact].rstrip().endswith(",") and (not stated or stated.end() <= fact):
+        sentence, end = sentence[:fact].rstrip(" ,"), start + fact
     return ForgetRequest(
         text=sentence,
         start=start,

@@ -108,6 +108,8 @@ class LanguageTables:
     personal: re.Pattern[str]
     work: re.Pattern[str]
     private: re.Pattern[str]
+    oneself: re.Pattern[str]
+    allergy: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
     spellings: Mapping[str, str]
@@ -214,6 +216,8 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         personal=compiled(tables["personal"]),
         work=compiled(tables["work"]),
         private=compiled(tables["private"]),
+        oneself=compiled(tables["oneself"]),
+        allergy=compiled(tables["allergy"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
         spellings=tables["spellings"],

@@ -4,15 +4,15 @@ A heading says what its statements are about, but for the headings of this table
 kind of a file stands under any other heading too.
 
 Work goes to the project that it belongs to, when there is one. What is personal does not: preferences and
-profile facts stay under `user/` even then, and so does what somebody says of himself, for the members of a
-project read all of its files.
+profile facts stay under `user/` even then, and so do what somebody says of himself, and allergies, for the members
+of a project read all of its files.
 """
 
 import re
 from dataclasses import dataclass
 
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
-from memex.subagent.statements.subjects import is_personal
+from memex.subagent.statements.subjects import is_of_allergy, is_personal
 
 PERSONAL: frozenset[StatementKind] = frozenset({"preference", "profile"})
 _PERSONAL_IN_FIRST_PERSON: frozenset[StatementKind] = frozenset({"note", "objective", "pending", "done"})
@@ -28,6 +28,7 @@ _PLACES: dict[StatementKind, tuple[str, str, str]] = {
     "blocker": ("tasks.md", "Tasks", "Blocked"),
     "note": ("notes.md", "Notes", "Notes"),
 }
+DONE_HEADING = _PLACES["done"][2]
 STATEMENT_FILE_NAMES = tuple(dict.fromkeys(path.removesuffix(".md") for path, _, _ in _PLACES.values()))
 _NAMES = "|".join(sorted(STATEMENT_FILE_NAMES))
 _STATEMENT_FILE = re.compile(rf"(?:user|projects/[^/]+)/({_NAMES})(?:-\d+)?\.md")
@@ -57,7 +58,9 @@ def destination(kind: StatementKind, project: str | None, text: str = "") -> Des
         text: the statement; without it, where those of its kind go that are not about the user himself.
     """
     name, title, heading = _PLACES[kind]
-    is_own = kind in PERSONAL or (kind in _PERSONAL_IN_FIRST_PERSON and is_personal(text))
+    is_own = (
+        kind in PERSONAL or (kind in _PERSONAL_IN_FIRST_PERSON and is_personal(text)) or is_of_allergy(text)
+    )
     folder = "user" if project is None or is_own else f"projects/{project}"
     return Destination(f"{folder}/{name}", title, heading)
 

@@ -59,12 +59,19 @@ def is_replaceable(text: str) -> bool:
 
 
 def is_personal(text: str) -> bool:
-    """Whether a statement's subject is the user himself, or what is his; what he says of work is not."""
+    """Whether a statement is about the user himself, or what is his, or an allergy; what he says of work is not."""
     tables = language.load("en")
     head = strip_opening(tables.filler, plain_form(text[:JUDGED_CHARS]))
+    if is_of_allergy(text) or (tables.private.search(head) and tables.oneself.search(head)):
+        return True
     if tables.personal.match(strip_opening(tables.lead_in, head)) is None:
         return False
     return tables.work.search(head) is None or tables.private.search(head) is not None
+
+
+def is_of_allergy(text: str) -> bool:
+    """Whether a statement names an allergy, whoever has it."""
+    return language.load("en").allergy.search(plain_form(text[:JUDGED_CHARS])) is not None
 
 
 def claim_of(form: tuple[str, ...]) -> tuple[str, bool]:

@@ -73,6 +73,12 @@ async def stored(service: Service, caller: Caller) -> dict[str, list[Any]]:
     access = await service.identities.open_conversations(caller)
     assert access.conversations is not None
     async with service.database.maintenance() as connection:
+        for table in (
+            "chunk",
+            "message",
+            "conversation",
+        ):  # without statistics, Postgres joins them in minutes
+            await connection.execute(f"analyze {table}")
         cursor = connection.cursor(row_factory=tuple_row)
         found = {}
         for name, statement in ROWS.items():

@@ -32,6 +32,7 @@ from memex.hook.events import RUNTIMES, UnknownEvent
 from memex.hook.main import run
 from memex.hook.packs import INTRODUCTION
 from memex.hook.state import CaptureState
+from memex.projects.trust import TrustedFolders
 from memex.service.conversations import reading
 from memex.service.service import Service
 from memex.settings import Settings
@@ -86,12 +87,13 @@ class Workplace:
         (state / "settings.json").write_text('{"deliver": ["/bin/true"]}')
 
     def client(self, name: str, session: str, at: datetime, repository: str) -> ScriptedClient:
-        """Return a client in a repository."""
+        """Return a client in a repository, whose remote the developer has confirmed."""
         folder = self.folder / "code" / repository
         (folder / ".git").mkdir(parents=True, exist_ok=True)
         (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         remote = f'[remote "origin"]\n\turl = https://example.test/acme/{repository}.git\n'
         (folder / ".git" / "config").write_text(remote)
+        TrustedFolders().add(folder.resolve(), f"remote:example.test/acme/{repository}", "")
         return ScriptedClient(name, self.folder / name, folder, session, at)
 
     async def play(self, client: ScriptedClient, turns: Sequence[Mapping[str, Any]]) -> None:

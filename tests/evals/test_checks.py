@@ -77,10 +77,16 @@ def test_shares_of_facts_are_counted() -> None:
 
 
 def test_an_answer_that_should_be_empty() -> None:
-    """Nothing recalled is right, a refusal is not."""
+    """Nothing recalled is right, also when the context says so in a sentence; a refusal is not."""
     expected = ContextExpected(empty=True)
 
-    assert judge_context(expected, Recalled("", ()), budget=200).measures["abstention"] == 1
+    for nothing in (Recalled("", ()), Recalled("Nothing is remembered about this.", ()), Recalled("")):
+        judged = judge_context(expected, nothing, budget=200)
+        assert judged.problems == ()
+        assert judged.measures["abstention"] == 1
+    without_sources = judge_context(expected, Recalled("I drink oolong tea."), budget=200)
+    assert without_sources.problems == ("Something is recalled: “I drink oolong tea.”.",)
+    assert without_sources.measures["abstention"] == 0
     refused = judge_context(expected, Recalled(error="VALIDATION_ERROR"), budget=200)
     assert refused.problems == ("The call is refused with VALIDATION_ERROR.",)
     assert refused.measures["abstention"] == 0

@@ -37,7 +37,7 @@ cases:
   expected_output: {error: PROJECT_NOT_FOUND}
 - name: known-to-fail
   inputs: {state: small, query: "May I have a Snickers?", budget: 400}
-  expected_output: {facts: ["I am allergic to peanuts."]}
+  expected_output: {facts: ["I am allergic to peanuts."], max_chars: 20}
   metadata: {known_failure: builtin}
 - name: known-and-mended
   inputs: {state: small, query: "Where do I live?", user: bob}

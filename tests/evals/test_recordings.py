@@ -69,11 +69,7 @@ class Model:
             text = "Pixel is my greyhound."
             edit = {"action": "add", "kind": "note", "statement": text, "evidence": text}
             is_remember = "edits" in tool.parameters_json_schema["properties"]
-            given: dict[str, Any] = (
-                {"edits": [edit], "skipped": []}
-                if is_remember
-                else {"spans": [{"span": "S1", "reason": "It says so."}]}
-            )
+            given: dict[str, Any] = {"edits": [edit], "skipped": []} if is_remember else {"lines": [1]}
             return ModelResponse(parts=[ToolCallPart(tool.name, given)])
 
         profile = ModelProfile(supports_json_schema_output=False)

@@ -26,6 +26,14 @@ async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -
     assert run.of_status("skipped") == []
 
 
+async def test_every_case_of_a_context_passes_or_is_known_to_fail(service: Service) -> None:
+    """All of them in each run: they take seconds, and `memex eval run context` ends with 1 if one fails."""
+    run = await run_cases("context", load_suite("context"), MemexAdapter(service), EvaluationOptions())
+
+    assert {case.id: tables.problems_line(case) for case in run.of_status("failed")} == {}
+    assert [case.id for case in run.of_status("fixed")] == []
+
+
 @pytest.mark.slow
 async def test_every_recorded_case_passes_or_is_known_to_fail(database: Database) -> None:
     """Of each model of which there are recordings; none of them is of another request than today's."""

@@ -173,6 +173,7 @@ def test_a_migration_says_for_whom_it_waits(server_folder: Path) -> None:
     """Behind a lock that somebody holds, `memex migrate` names the session, and gives up when it is told to."""
     with new_server(server_folder / "migration") as server, psycopg.connect(server.url()) as holder:
         first = _migrate(server)
+        server.execute("revoke select on scope from memex_agent", dbname=DATABASE)  # something to be done
         holder.execute("set application_name = 'left alone'")
         holder.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
         pid = holder.info.backend_pid

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from memex.hook.packs import pack_file
+from memex.projects.trust import TrustedFolders
+
+LABEL = "remote:example.test/acme/shop"  # what the repository calls itself
 PROGRAM = "import sys; from memex.hook.main import main; main()"
 
 
@@ -38,6 +42,17 @@ class Hook:
         self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
         given = {"deliver": ["/bin/true"]} | settings
         (self.state / "settings.json").write_text(json.dumps(given))
+
+    def trust(self) -> None:
+        """Confirm what the repository calls itself, as a person does."""
+        TrustedFolders(self.folder / "state" / "memex" / "trusted-folders.json").add(
+            self.repository, LABEL, ""
+        )
+
+    def keep_pack(self, text: str, label: str = LABEL) -> None:
+        """Put a pack of the repository on disk, as a delivery does."""
+        kept = {"cwd": str(self.repository.resolve()), "label": label, "text": text, "made_at": 0}
+        (self.state / pack_file(str(self.repository))).write_text(json.dumps(kept))
 
     def start(
         self, client: str, given: bytes | Mapping[str, Any], *arguments: str, **options: Any
@@ -67,4 +82,5 @@ def hook(tmp_path: Path) -> Hook:
     made = Hook(tmp_path, repository)
     made.environment = {"XDG_STATE_HOME": str(tmp_path / "state"), "MEMEX_PROJECT": ""}
     made.turn_on()
+    made.trust()
     return made

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from tests.hook import events
-from tests.hook.conftest import Hook
+from tests.hook.conftest import LABEL, Hook
 
 from memex.hook.delivery_start import start_delivery
 from memex.hook.events import WITH_PLUGIN, event_of, says_off
-from memex.hook.packs import MAX_BYTES, pack_file
-from memex.hook.state import DELIVERY_LOCK, CaptureState
+from memex.hook.packs import MAX_BYTES
+from memex.hook.state import DELIVERY_LOCK, EARLIER_LINKS, CaptureState
 
 MEBIBYTE = 1 << 20
 
@@ -267,12 +267,7 @@ def test_a_user_without_a_home_has_no_state(hook: Hook) -> None:
 def test_a_session_starts_without_its_service(hook: Hook, service: str) -> None:
     """The last pack on disk stands in, marked with its age; the output is the one field, of at most 9,000 bytes."""
     start = events.codex(str(hook.repository), None)["start startup"]
-    kept = {
-        "cwd": str(hook.repository.resolve()),
-        "text": "<work>é Freeze the clock</work>" * 1_000,
-        "made_at": 0,
-    }
-    (hook.state / pack_file(str(hook.repository))).write_text(json.dumps(kept))
+    hook.keep_pack("<work>é Freeze the clock</work>" * 1_000)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         hook.turn_on(url=f"http://127.0.0.1:{listener.getsockname()[1]}", key="mx_key")
         if service == "absent":
@@ -312,8 +307,8 @@ def test_a_session_is_given_the_pack_of_its_service(hook: Hook) -> None:
     assert text.splitlines()[1:] == ["Freeze the clock."]
     assert "service was not asked" not in text
     [request] = asked
-    assert request.startswith(f"GET /v1/work/pack?cwd={hook.repository}&".encode())
-    assert b"&branch=clock " in request
+    asked_for = f"GET /v1/work/pack?cwd={hook.repository}&label=remote%3Aexample.test/acme/shop&"
+    assert request.startswith(f"{asked_for}repository={hook.repository}&branch=clock ".encode())
     assert b"\r\nAuthorization: Bearer mx_key\r\n" in request
 
 
@@ -335,12 +330,9 @@ def test_a_prompt_is_given_a_pack_that_changed(hook: Hook) -> None:
     """Only if asked for, and only if the session was given another one before."""
     hook.turn_on(prompts=True)
     prompt = events.claude_code(str(hook.repository), "")["prompt"]
-    place = hook.state / pack_file(str(hook.repository))
-    kept = {"cwd": str(hook.repository.resolve()), "made_at": 0}
-
     said = []
     for text in ("one", "one", "two"):
-        place.write_text(json.dumps(kept | {"text": text}))
+        hook.keep_pack(text)
         said.append(hook.start("claude-code", prompt).stdout)
 
     assert [bool(one) for one in said] == [True, False, True]
@@ -398,3 +390,44 @@ def test_a_delivery_that_dies_is_not_started_at_each_turn(hook: Hook) -> None:
         os.utime(hook.state / DELIVERY_LOCK, (at, at))
         assert [is_started("stop"), is_started("stop")] == [True, False]
     opened.close()
+
+
+def test_a_folder_that_calls_itself_something_is_told_once(hook: Hook) -> None:
+    """Without a yes the session gets no pack of that name, and the person is told the command; once for a name."""
+    (hook.folder / "state" / "memex" / "trusted-folders.json").unlink()
+    (hook.state / EARLIER_LINKS).write_text("{}")
+    start = events.claude_code(str(hook.repository), "")["start startup"]
+    hook.keep_pack("Freeze the clock.")  # of a time when the folder was confirmed
+    config = hook.repository / ".git" / "config"
+
+    said = [json.loads(hook.start("claude-code", start).stdout or b"{}") for _ in range(2)]
+    config.write_text('[remote "origin"]\n\turl = https://example.test/acme/other.git\n')
+    said.append(json.loads(hook.start("claude-code", start).stdout or b"{}"))
+    hook.trust()
+    config.write_text('[remote "origin"]\n\turl = https://example.test/acme/shop.git\n')
+    after = json.loads(hook.start("claude-code", start).stdout)
+
+    assert [sorted(one) for one in said] == [["systemMessage"], [], ["systemMessage"]]
+    assert f"{LABEL}, which nobody has confirmed" in said[0]["systemMessage"]
+    assert said[0]["systemMessage"].endswith(f"memex work trust {hook.repository}")
+    assert "remote:example.test/acme/other" in said[2]["systemMessage"]
+    assert list(after) == ["hookSpecificOutput"]
+    assert "Freeze the clock." in after["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_variable_names_the_project_and_no_folder_does(hook: Hook) -> None:
+    """MEMEX_PROJECT is a person's; a folder with odd letters in its name puts none of them on the terminal."""
+    odd = hook.folder / "a\n\x1b[31mb"
+    (hook.state / EARLIER_LINKS).write_text("{}")
+    (odd / ".git").mkdir(parents=True)
+    (odd / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (odd / ".memex.toml").write_text('project = "payroll"\n')
+    start = events.claude_code(str(odd), "")["start startup"]
+
+    unnamed = json.loads(hook.start("claude-code", start).stdout)
+    hook.environment["MEMEX_PROJECT"] = "clock"
+    (hook.state / "told.json").unlink()
+    named = hook.start("claude-code", start).stdout
+
+    assert unnamed["systemMessage"].isprintable()
+    assert named == b""

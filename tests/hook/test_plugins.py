@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from tests.hook.conftest import PROGRAM, Hook
 
-from memex.hook.packs import pack_file
 from memex.setup.plugin_clients import PLUGINS
 from memex.setup.plugins.hermes import MemexProvider
 
@@ -38,12 +37,6 @@ def program_of(hook: Hook) -> Path:
     program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{PROGRAM}' \"$@\"\n")
     program.chmod(0o755)
     return program
-
-
-def keep_pack(hook: Hook, text: str) -> None:
-    """Put a pack of the repository on disk, as a delivery does."""
-    kept = {"cwd": str(hook.repository.resolve()), "text": text, "made_at": 0}
-    (hook.state / pack_file(str(hook.repository))).write_text(json.dumps(kept))
 
 
 def run_node(hook: Hook, script: str, *given: Any) -> Any:
@@ -173,7 +166,7 @@ def test_opencode_reports_its_session(hook: Hook) -> None:
 @needs_node
 def test_opencode_is_given_the_pack(hook: Hook) -> None:
     """The first prompt of a session has a part with the pack; where the program is absent, it stays as it is."""
-    keep_pack(hook, "Freeze the clock.")
+    hook.keep_pack("Freeze the clock.")
     steps = [_prompt("ses_1", "msg_1", "Go on."), _prompt("ses_1", "msg_2", "And now?")]
 
     first, second = run_node(hook, OPENCODE, str(hook.repository), steps)
@@ -274,7 +267,7 @@ def _openclaw_steps(folder: str) -> list[list[Any]]:
 @needs_node
 def test_openclaw_reports_its_session(hook: Hook) -> None:
     """A person's turns are noted, with tools and answers, and each has the pack; timers and subagents are not."""
-    keep_pack(hook, "Freeze the clock.")
+    hook.keep_pack("Freeze the clock.")
 
     done = run_node(hook, OPENCLAW, _openclaw_steps(str(hook.repository)))
 
@@ -325,7 +318,7 @@ def test_hermes_reports_its_session(hook: Hook, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("TERMINAL_CWD", str(hook.repository))
     monkeypatch.setattr(MemexProvider, "program", str(program_of(hook)))
-    keep_pack(hook, "Freeze the clock.")
+    hook.keep_pack("Freeze the clock.")
     provider = MemexProvider()
     assert (provider.name, provider.is_available(), provider.get_tool_schemas()) == ("memex", True, [])
     calls = [_call("terminal", "c1", {"command": "make test"}), _call("patch", "c2", {"path": "a.py"})]

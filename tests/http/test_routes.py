@@ -140,6 +140,7 @@ LINES = (
     f'[{{"id": "m1", "role": "user", "text": "The word is {WORDS[NOTE]}."}}]}}\n'
 )
 UNKNOWN = "CONVERSATION_NOT_FOUND"
+UNKNOWN_LINE = "LINE_NOT_FOUND"
 UNKNOWN_PROJECT, UNKNOWN_ITEM = "PROJECT_NOT_FOUND", "WORK_ITEM_NOT_FOUND"
 WANTED = {"source": {"kind": "chatgpt"}, "conversations": []}
 
@@ -377,6 +378,7 @@ ROUTES: dict[str, list[Try]] = {
         Try(READ[PLAN], WORDS[PLAN], query={"prefix": "projects/apollo/"}),
     ],
     "GET /v1/changes": [Try(agents(), path.removesuffix(".md")) for path in WORDS],
+    "GET /v1/journal": [Try(agents())],
     "GET /v1/topics": [
         Try(READ[PLAN], query={"project": "apollo"}),
         Try(agents()),
@@ -470,6 +472,13 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/queue": [Try(agents(), QUEUED_CALL)],
     "GET /v1/review": [Try(agents(), WORDS[NOTE])],
     "POST /v1/review": [Try(agents(), json=NOTHING_DECIDED)],
+    "GET /v1/removed": [
+        Try(agents()),
+        Try(agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo"}),
+    ],
+    "POST /v1/removed": [
+        Try(agents(alice=UNKNOWN_LINE, bob=UNKNOWN_LINE, theirs=UNKNOWN_LINE), json={"id": "0f1e2d3c4b5a"})
+    ],
     "POST /v1/projects": [
         Try(agents(bob="FORBIDDEN", theirs="FORBIDDEN"), json={"slug": "apollo"}),
         Try(agents(alice="FORBIDDEN", bob="FORBIDDEN", theirs="FORBIDDEN"), json={"slug": "new"}),
@@ -596,6 +605,7 @@ ROUTES: dict[str, list[Try]] = {
         Try(admins(theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo/"}),
     ],
     "GET /v1/admin/changes": [Try(admins())],
+    "GET /v1/admin/journal": [Try(admins())],
     "GET /v1/admin/topics": [
         Try(admins()),
         Try(admins(theirs="PROJECT_NOT_FOUND"), query={"project": "apollo"}),
@@ -708,7 +718,18 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/admin/erasures": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/review": [Try(admins(), WORDS[NOTE])],
     "POST /v1/admin/review": [Try(admins(), json=NOTHING_DECIDED)],
+    "GET /v1/admin/removed": [
+        Try(admins()),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo"}),
+    ],
+    "POST /v1/admin/removed": [
+        Try(
+            admins(admin=UNKNOWN_LINE, for_alice=UNKNOWN_LINE, theirs=UNKNOWN_LINE),
+            json={"id": "0f1e2d3c4b5a"},
+        )
+    ],
     "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note
+    "POST /v1/admin/queue/retry": [Try(admins(as_agent="FORBIDDEN"))],  # nothing was given up
     "POST /v1/admin/queue/{tool_call_id:path}/retry": [
         Try(
             admins(

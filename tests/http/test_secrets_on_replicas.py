@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import chain
 from typing import Any
 
 import httpx2
@@ -138,7 +139,7 @@ def test_a_queued_text_is_looked_at_by_the_policy_of_when_it_is_done(
     admin, user = client_at(accepting, "admin"), client_at(accepting, "agent", "ana")
     secret = new_secret()
     admin.put("/v1/admin/secrets", json={"remember": "off"})
-    text = f"My tea is oolong. The deploy key of the build is {secret} today."
+    text = f"I prefer oolong tea. The deploy key of the build is {secret} today."
     queued = execute(user, "memory_remember", "later", text=text, wait=False).json()
     admin.put("/v1/admin/secrets", json={"remember": policy})
 
@@ -149,11 +150,13 @@ def test_a_queued_text_is_looked_at_by_the_policy_of_when_it_is_done(
 
     working.run(work_off())
     call = user.get("/v1/operations/later").json()
-    files = user.get("/v1/files").json()["files"]
-    contents = [user.get("/v1/file", params={"path": one["path"]}).json()["content"] for one in files]
+    listed = [user.get("/v1/files", params={"prefix": one}).json()["files"] for one in ("", "user/journal/")]
+    contents = [
+        user.get("/v1/file", params={"path": one["path"]}).json()["content"] for one in chain(*listed)
+    ]
 
     assert queued["status"] == "queued"
     assert [one["action"] for one in call["attempts"][0]["config"]["secrets"]] == ACTIONS[policy]
-    assert bool(files) == (policy == "redact")
+    assert [len(files) for files in listed] == ([1, 1] if policy == "redact" else [0, 0])
     assert not any(secret in one for one in contents)
     assert secret not in str(call)

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 from tests.integrations.conftest import Home
 from tests.integrations.scripts import ANTHROPIC, CHAT, GEMINI, RESPONSES, Wire
+from tests.kit.mcp_results import result_of
 from tests.kit.model_server import ModelServer, serving
 
 from memex import Memex
@@ -87,7 +88,7 @@ async def python_remote(home: Home, user: str) -> AsyncIterator[Call]:
 async def _called(client: Any, tool: str, arguments: Mapping[str, Any], tool_call_id: str) -> Answer:
     """Call a tool of an MCP server, whose client says under which id."""
     done = await client.call_tool(tool, dict(arguments), meta={"memex/toolCallId": tool_call_id})
-    return Answer(done.content[0].text, None if done.is_error else done.structured_content)
+    return Answer(done.content[0].text, None if done.is_error else result_of(done))
 
 
 @asynccontextmanager
@@ -149,7 +150,7 @@ async def openai_chat(model: ModelServer, memory: UserMemory) -> ToolCallOutcome
         answered = await run_tool_calls(response, memory)
         messages += [response.choices[0].message, *answered.messages]
         await client.chat.completions.create(model="m", messages=messages, tools=tools())
-    [outcome] = answered.outcomes.values()
+    *_, outcome = answered.outcomes.values()
     return outcome
 
 
@@ -166,7 +167,7 @@ async def openai_responses(model: ModelServer, memory: UserMemory) -> ToolCallOu
         await client.responses.create(
             model="m", input=[*items, *response.output, *answered.messages], tools=tools("responses")
         )
-    [outcome] = answered.outcomes.values()
+    *_, outcome = answered.outcomes.values()
     return outcome
 
 
@@ -199,7 +200,7 @@ async def anthropic(model: ModelServer, memory: UserMemory) -> ToolCallOutcome:
             {"role": "user", "content": ran.blocks},
         ]
         await client.messages.create(model="m", max_tokens=100, messages=messages, tools=tools())
-    [outcome] = ran.outcomes.values()
+    *_, outcome = ran.outcomes.values()
     return outcome
 
 
@@ -262,18 +263,25 @@ async def google_adk(model: ModelServer, memory: UserMemory) -> None:
     await gemini.api_client.aio.aclose()
 
 
+# The agents, each with how its provider's API carries calls.
+AGENTS: dict[str, tuple[Wire, RunAgent]] = {
+    "openai-chat": (CHAT, openai_chat),
+    "openai-responses": (RESPONSES, openai_responses),
+    "pydantic-ai": (CHAT, pydantic_ai),
+    "anthropic": (ANTHROPIC, anthropic),
+    "openai-agents": (CHAT, openai_agents),
+    "langchain": (CHAT, langchain),
+    "llama-index": (GEMINI, llama_index),
+    "google-adk": (GEMINI, google_adk),
+}
 SURFACES = [
     Surface("http", http),
     Surface("python-here", python_here),
     Surface("python-remote", python_remote),
     Surface("mcp-http", mcp_http),
     Surface("mcp-stdio", mcp_stdio),
-    agent_surface("openai-chat", CHAT, openai_chat),
-    agent_surface("openai-responses", RESPONSES, openai_responses),
-    agent_surface("pydantic-ai", CHAT, pydantic_ai),
-    agent_surface("anthropic", ANTHROPIC, anthropic),
-    agent_surface("openai-agents", CHAT, openai_agents),
-    agent_surface("langchain", CHAT, langchain),
-    agent_surface("llama-index", GEMINI, llama_index, passes_ids=False),
-    agent_surface("google-adk", GEMINI, google_adk),
+    *(
+        agent_surface(name, wire, run, passes_ids=name != "llama-index")
+        for name, (wire, run) in AGENTS.items()
+    ),
 ]

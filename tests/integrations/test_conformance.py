@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from tests.integrations.conftest import Home
-from tests.integrations.surfaces import SURFACES, Answer, Surface
+from tests.integrations.surfaces import AGENTS, SURFACES, Answer, Surface
+from tests.kit.model_server import serving
 
+from memex import Memex
 from memex.api.memex import UserMemory
-from memex.toolcalls import NOTHING_KNOWN
+from memex.subagent.context.assembly import NOTHING_SENTENCE
 
 TEA = "I prefer oolong tea."
 
@@ -65,13 +67,13 @@ async def test_what_was_remembered_is_recalled_with_its_source(
         )
     logged = (await memory.operations(limit=10)).operations
 
-    assert nothing.text == NOTHING_KNOWN
+    assert NOTHING_SENTENCE in nothing.text
     assert "user/preferences.md@1" in remembered.text
     assert TEA in recalled.text
     assert len(recalled.text) <= 300
-    assert "user/preferences.md@1" in recalled.text
     if recalled.result is not None:
-        assert [source["path"] for source in recalled.result["sources"]] == ["user/preferences.md"]
+        [source] = recalled.result["sources"]
+        assert f"{source['path']}@{source['version']}" == remembered.result["entry"]
         assert len(recalled.result["context"]) == recalled.result["budget"]["used"] <= 300
     assert [(call.tool, call.status) for call in logged] == [
         ("memory_context", "answered"),
@@ -80,6 +82,16 @@ async def test_what_was_remembered_is_recalled_with_its_source(
     ]
     if surface.passes_ids:
         assert [call.tool_call_id for call in logged] == ["call_recall", "call_remember", "call_nothing"]
+
+
+async def test_a_full_context_is_within_its_budget(surface: Surface, home: Home, user: str) -> None:
+    """What the model reads, with all that is around it, though much was left out."""
+    told = " ".join(f"I drank oolong tea number {number} on Monday." for number in range(40))
+    async with surface.open(home, user) as call:
+        await call("memory_remember", {"text": told}, "call_remember")
+        recalled = await call("memory_context", {"query": "oolong tea", "budget": 500}, "call_recall")
+
+    assert 400 < len(recalled.text) <= 500
 
 
 async def test_a_call_that_comes_twice_writes_once(
@@ -111,4 +123,24 @@ async def test_a_refusal_is_an_answer_that_the_model_can_act_on(
     assert code_in(too_small) == "BUDGET_TOO_SMALL"
     assert code_in(no_project) == "PROJECT_NOT_FOUND"
     assert code_in(named) == "VALIDATION_ERROR"
-    assert found.text == NOTHING_KNOWN
+    assert NOTHING_SENTENCE in found.text
+    assert TEA not in found.text
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in HEAVY else ()) for name in AGENTS]
+)
+async def test_what_one_answer_tells_and_asks_is_told_first(home: Home, user: str, name: str) -> None:
+    """Whichever call the model wrote first, the context holds what the same answer remembers."""
+    wire, run = AGENTS[name]
+    asks = ("ask", "memory_context", {"query": "Which tea do I prefer?", "budget": 2_000, "project": None})
+    tells = ("tell", "memory_remember", {"text": TEA, "project": None})
+    async with Memex(url=home.url, api_key=home.key) as memex:
+        memory = memex.for_user(user, actor=name)
+        with serving() as model:
+            model.play(wire.calls(asks, tells), wire.says("done"))
+            await run(model, memory)
+            results = wire.results(model.requests[-1])
+
+    assert len(results) == 2
+    assert any("oolong" in result for result in results)

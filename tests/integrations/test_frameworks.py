@@ -130,7 +130,7 @@ async def test_adks_memory_service_keeps_what_the_user_said(memex: Memex, user: 
     others = await service.search_memory(app_name="app", user_id=f"{user}-other", query="tea")
 
     [entry] = found.memories
-    assert "user/preferences.md@1" in str(entry.content)
+    assert "] preferences\n" in str(entry.content)
     assert "oolong" in str(entry.content)
     assert "coffee" not in str(entry.content)
     assert others.memories == []

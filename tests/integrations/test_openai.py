@@ -110,6 +110,6 @@ async def test_a_host_includes_conversations_for_a_user(
             named = await where.for_user(user).context("Which oil for the oars?", include=["conversations"])
 
             assert "linseed" in texts_of(answered.messages)[0]
-            assert plain.context == ""
+            assert plain.sources == []
             assert plain.included is None
             assert [source.reason for source in named.sources] == ["conversation"]

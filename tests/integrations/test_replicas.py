@@ -19,6 +19,7 @@ import httpx2
 import pytest
 from anyio.abc import ByteReceiveStream, ByteSendStream, SocketStream
 from mcp.client.streamable_http import streamable_http_client
+from tests.kit.mcp_results import result_of
 from tests.kit.postgres_servers import Server
 
 from mcp import Client
@@ -141,10 +142,10 @@ async def test_one_conversation_goes_to_both(
         listed = [(await http.get("/v1/files")).json() for _ in range(2)]
         logged = (await http.get("/v1/operations/call-1")).json()
 
-    assert first.structured_content == again.structured_content
+    assert result_of(first) == result_of(again)
     assert [attempt["status"] for attempt in logged["attempts"]] == ["repeated", "committed"]
     for result in recalled:
-        assert "- I prefer oolong tea." in result.structured_content["context"]
+        assert "I prefer oolong tea." in result_of(result)["context"]
     assert not [result for result in written if result.is_error]
     assert listed[0]["files"] == listed[1]["files"]
     assert len(listed[0]["files"]) == 5

@@ -10,6 +10,7 @@ import procrastinate
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.model_server import ModelServer, embeds, fails
 from tests.kit.rows import select, until
 
 from memex.call_context import CallContext
@@ -21,10 +22,13 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database, rows
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
+from memex.store.log.operations import EMBED
 from memex.store.migrate import migrate
 from memex.store.search import vectors
+from memex.subagent.breaker import EMBEDDING, MAX_FAILURES, Breaker
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
+from memex.subagent.embedders.remote import OpenAIEmbedder
 
 # The server must have pgvector.
 pytestmark = pytest.mark.embedded_only
@@ -401,3 +405,41 @@ def test_pauses_grow(attempts: int, pause_s: int | None) -> None:
     else:
         now = procrastinate.utils.utcnow()
         assert (decision.retry_at - now).total_seconds() == pytest.approx(pause_s, abs=1)
+
+
+async def test_a_job_for_an_embedder_that_is_left_alone_is_put_off(
+    service: Service, conninfo: str, alice: Caller, model_server: ModelServer
+) -> None:
+    """That is no attempt, nothing is sent, and no failure is noted; a word of ours shows when it is back."""
+    now_s = 0.0
+    breaker = Breaker("openai:e@3", EMBEDDING, clock=lambda: now_s)
+    embedder = OpenAIEmbedder("e", dimensions=3, base_url=model_server.url, backoff_s=0.001, breaker=breaker)
+
+    async def work() -> list[tuple[Any, ...]]:
+        await make_due(service.database)
+        jobs = embedding_queue(service.database, embedder, breaker=breaker)
+        app = worker.open_app(conninfo, jobs)
+        app.periodic_registry.periodic_tasks.clear()
+        async with app.open_async():
+            await worker.create_worker(app, jobs, wait=False).run()
+        return await queue(service.database)
+
+    scope = str(alice.access.log_scope_id)
+    await write(service, alice, "user/a.md", "first")
+    model_server.play(fails(503), endless=True)
+    failed = [await work() for _ in range(MAX_FAILURES)]
+    sent = len(model_server.requests)
+    put_off = [await work() for _ in range(20)]
+    sent_meanwhile = len(model_server.requests) - sent
+    logged = await select(service.database, "select count(*) from operation where kind = %s", EMBED)
+    now_s = 60.0
+    model_server.play(embeds, endless=True)
+    done = await work()
+    await embedder.close()
+
+    assert failed == [[("todo", scope, attempts)] for attempts in range(1, MAX_FAILURES + 1)]
+    assert put_off == [[("todo", scope, 0)]] * 20
+    assert sent_meanwhile == 0
+    assert logged == [(MAX_FAILURES,)]
+    assert [request.body["input"] for request in model_server.requests[sent:]] == [["memex"], ["a\nfirst"]]
+    assert done == []

@@ -8,21 +8,25 @@ from typing import Any, ClassVar
 import procrastinate
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.memory import remember
+from tests.kit.read_only import switch_of
 from tests.kit.rows import select, until
 
 from memex.call_context import CallContext
-from memex.errors import LimitExceeded, ModelUnavailable
+from memex.errors import LimitExceeded, ModelUnavailable, StoreUnavailable
 from memex.jobs import remember_queue as remember_jobs
 from memex.jobs import worker
 from memex.jobs.remember_queue import RetryLater, remember_queue
 from memex.jobs.worker import running_workers
 from memex.service.log import queue
+from memex.service.log.queue import Pause
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 from memex.store.migrate import migrate
+from memex.store.waiting import primary
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
 
@@ -81,6 +85,10 @@ async def make_due(database: Database) -> None:
 
 
 ALL_DONE = "select count(*) = 0 from operation where status = 'queued'"
+PAGES_AND_ENTRIES = """
+select count(*) filter (where not path like 'journal/%') as pages,
+       count(*) filter (where path like 'journal/%') as entries
+  from revision"""
 
 
 @pytest.fixture
@@ -108,7 +116,7 @@ async def test_a_worker_takes_texts_and_ends(service: Service, alice: Caller, co
         await until(service.database, ALL_DONE)
 
     assert await jobs(service.database) == []
-    assert await select(service.database, "select count(*) from revision") == [(2,)]
+    assert await select(service.database, PAGES_AND_ENTRIES) == [(2, 2)]
     assert await select(service.database, "select count(*) from procrastinate_workers") == [(0,)]
     assert {task.get_name() for task in asyncio.all_tasks()} == tasks
 
@@ -150,7 +158,7 @@ async def test_a_failed_call_comes_back_after_its_pause(
     assert len(planner.texts) == 2
     assert 0 < pause[0][0] <= queue.FIRST_PAUSE_S + 1
     assert await jobs(service.database) == []
-    assert await select(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, PAGES_AND_ENTRIES) == [(1, 1)]
 
 
 @one_server
@@ -176,7 +184,7 @@ async def test_a_call_that_is_given_up_leaves_no_job(
 async def test_the_calls_of_a_user_are_done_in_their_order(
     service: Service, alice: Caller, caller_of: CallerOf, work_off: WorkOff
 ) -> None:
-    """Though many are done at once, and though the first one fails: the newer statement stays. Others go on."""
+    """Though many are done at once, and though the first one fails for a moment. Others go on."""
     bob = await caller_of("bob")
     broken = True
 
@@ -201,6 +209,46 @@ async def test_the_calls_of_a_user_are_done_in_their_order(
     context = await service.execute(alice, "memory_context", {"query": "favorite color"})
     assert "color is red" in context["context"]
     assert "color is blue" not in context["context"]
+
+
+@one_server
+async def test_a_call_that_fails_for_long_holds_up_no_other(
+    service: Service, alice: Caller, work_off: WorkOff
+) -> None:
+    """A minute after its acceptance the others of its user go on, and those that come then, while it waits.
+
+    When it is done at last, the newer statement stays.
+    """
+    broken = True
+
+    async def fail_first(text: str) -> None:
+        if broken and "blue" in text:
+            raise ModelUnavailable("away")
+
+    planner = Scripted(fail_first)
+    service_of_workers = planned_by(service, planner)
+    await later(service, alice, "My favorite color is blue.", "call-1")
+    await select(
+        service.database,
+        "update operation set now = now - make_interval(secs => %s) where tool_call_id = 'call-1'",
+        queue.IN_TURN_S,
+    )
+    await later(service, alice, "My favorite color is red.", "call-2")
+    for _ in range(2):
+        await work_off(service_of_workers)
+    await later(service, alice, "I live in Lisbon.", "call-3")
+    await work_off(service_of_workers)
+    meanwhile = list(planner.texts)
+    broken = False
+    await make_due(service.database)
+    await work_off(service_of_workers)
+
+    assert meanwhile == ["My favorite color is blue.", "My favorite color is red.", "I live in Lisbon."]
+    assert planner.texts[3:] == ["My favorite color is blue."]
+    assert await jobs(service.database) == []
+    context = await service.execute(alice, "memory_read", {"path": "user/preferences.md"})
+    assert "color is red" in context["content"]
+    assert "color is blue" not in context["content"]
 
 
 @one_server
@@ -246,7 +294,7 @@ async def test_another_worker_takes_over_from_one_that_was_killed(
     assert alive == ["doing"]
     assert leased == [("todo", True)]
     assert await jobs(service.database) == []
-    assert await select(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, PAGES_AND_ENTRIES) == [(1, 1)]
 
 
 @one_server
@@ -313,25 +361,70 @@ async def test_a_login_without_roles_has_a_queue_too(server: Any) -> None:
         await later(service, alice, "I prefer oolong tea.", "call-1")
         async with running_workers(conninfo, remember_queue(service)):
             await until(database, ALL_DONE)
-        written = await select(database, "select count(*) from revision")
+        written = await select(database, PAGES_AND_ENTRIES)
     finally:
         await database.close()
         server.drop(name)
         server._run(f"drop role {user}")
 
     assert not database.acts_by_role
-    assert written == [(1,)]
+    assert written == [(1, 1)]
 
 
 @pytest.mark.parametrize(
     ("error", "pause_s"),
-    [(RetryLater(40), 41), (RuntimeError(), remember_jobs.PAUSE_S + 1), (asyncio.CancelledError(), 0)],
+    [(RetryLater(Pause(40)), 41), (RuntimeError(), remember_jobs.PAUSE_S + 1), (asyncio.CancelledError(), 0)],
     ids=["told", "outside", "ended"],
 )
 def test_the_call_says_when_it_is_tried_again(error: BaseException, pause_s: float) -> None:
     """What fails outside of a call is tried again after a pause, for ever; a worker's end is no failure."""
-    job = procrastinate.jobs.Job(id=1, queue="q", lock=None, queueing_lock=None, task_name="t", attempts=99)
+    job = procrastinate.jobs.Job(
+        id=1,
+        queue="q",
+        lock="remember:1",
+        queueing_lock=None,
+        task_name="t",
+        task_kwargs={"scope_id": 1, "operation_id": 2},
+        attempts=99,
+    )
     decision = remember_jobs.CallRetryStrategy().get_retry_decision(exception=error, job=job)
 
     now = procrastinate.utils.utcnow()
     assert (decision.retry_at - now).total_seconds() == pytest.approx(pause_s, abs=1)
+    assert decision.lock == ("remember:1:2" if isinstance(error, RuntimeError) else None)
+
+
+@one_server
+async def test_a_failover_burns_no_attempt(
+    service: Service, alice: Caller, conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that is under way when the database turns read-only is done once it takes writes, as one attempt."""
+    monkeypatch.setattr(worker, "RESTART_S", 0.2)
+    monkeypatch.setattr(remember_jobs.queue, "FIRST_PAUSE_S", 0.2)
+    monkeypatch.setattr(primary, "LOOK_EVERY_S", 0.1)
+    is_read_only = asyncio.Event()
+
+    async def lose_the_primary(_: str) -> None:
+        if not is_read_only.is_set():
+            await switch.set(read_only=True)
+            is_read_only.set()
+
+    planner = Scripted(lose_the_primary)
+    await later(service, alice, "I prefer oolong tea.", "call-1")
+    async with (
+        switch_of(conninfo) as switch,
+        running_workers(conninfo, remember_queue(planned_by(service, planner))),
+    ):
+        await is_read_only.wait()
+        with pytest.raises(StoreUnavailable):  # so the worker and its call see it as well
+            await remember(service, alice, "I like milk.")
+        await asyncio.sleep(1)
+        assert await select(service.database, "select status from operation where tries > 0") == [("queued",)]
+        await switch.set(read_only=False, ends_sessions=False)
+        await until(service.database, ALL_DONE)
+
+    tries = await select(
+        service.database, "select status, tries from operation where tool_call_id = 'call-1'"
+    )
+    assert ("answered", 1) in tries
+    assert {attempts for _, attempts in tries} <= {0, 1}

@@ -45,7 +45,7 @@ INCONSISTENCIES = {
         select s.scope_id from scope_stat s
          where s.files is distinct from (
                select count(*)::integer from revision r
-                where r.scope_id = s.scope_id and r.rev_end is null and not r.deleted)""",
+                where r.scope_id = s.scope_id and r.rev_end is null and not r.deleted and r.origin is null)""",
     "a revision without its call in the log": """
         select r.path from revision r join scope s using (scope_id) where not exists (
           select from operation o where o.tool_call_id = r.tool_call_id and o.status = 'committed'

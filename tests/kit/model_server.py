@@ -154,6 +154,15 @@ def garbage(body: bytes = b"<html>a gateway's page</html>", content_type: str = 
     return Step(body=body, headers={"Content-Type": content_type})
 
 
+def embeds(request: Request) -> Step:
+    """Return a step that answers with a vector for each text of a request for embeddings."""
+    rows = [
+        {"object": "embedding", "index": at, "embedding": [1.0, float(len(text)), 0.0]}
+        for at, text in enumerate(request.body["input"])
+    ]
+    return Step(body={"object": "list", "model": "e", "data": rows})
+
+
 def hangs() -> Step:
     """Return a step that never begins to answer."""
     return Step(fault="hangs")
@@ -174,6 +183,10 @@ def resets() -> Step:
     return Step(fault="reset")
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # a hundred callers may come at the same moment
+
+
 class ModelServer:
     """The server: its `url` (with /v1), the script, and the `requests` that came, in their order."""
 
@@ -185,7 +198,7 @@ class ModelServer:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._open: set[socket.socket] = set()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         self._thread = threading.Thread(target=self._server.serve_forever, args=[POLL_S])
         self._thread.start()

@@ -38,7 +38,8 @@ def test_the_example_runs(served: Served, key_of: KeyOf) -> None:
     assert tools == "memory_remember memory_context"
     assert remembered[:4] == ["Remembered.", "user/preferences.md@1: 1 added"] * 2
     assert any("I prefer oolong tea." in line for line in remembered[4:]), done.stdout
-    assert remembered[-1] == "['user/preferences.md@1']"
+    [source] = re.findall(r"^\['user/journal/[-0-9a-z/]+\.md@1'\]$", remembered[-1])
+    assert source
     assert note == "memex://user/preferences.md"
 
 
@@ -56,7 +57,7 @@ def test_the_command_of_the_guide_runs(served: Served, key_of: KeyOf) -> None:
         check=False,
     )
 
-    assert json.loads(done.stdout)["result"]["structuredContent"]["status"] == "committed", done.stderr
+    assert json.loads(done.stdout)["result"]["_meta"]["memex/result"]["status"] == "committed", done.stderr
 
 
 def test_the_guide_names_what_there_is() -> None:

@@ -78,8 +78,8 @@ def test_the_inspector_lists_and_calls_the_tools(inspector: Path, served: Served
     resources = inspect("/mcp", "--method", "resources/list")
 
     assert [tool["name"] for tool in listed["tools"]] == ["memory_remember", "memory_context"]
-    assert remembered["structuredContent"]["status"] == "committed"
-    assert "- I prefer oolong tea." in recalled["content"][0]["text"]
+    assert remembered["_meta"]["memex/result"]["status"] == "committed"
+    assert "I prefer oolong tea." in recalled["content"][0]["text"]
     assert missing["isError"]
     assert missing["_meta"]["memex/error"]["code"] == "FILE_NOT_FOUND"
     assert [resource["uri"] for resource in resources["resources"]] == ["memex://user/preferences.md"]

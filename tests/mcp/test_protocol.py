@@ -17,6 +17,7 @@ from memex.http.app import create_app
 from memex.http.routes.mcp import PATHS, McpServers
 from memex.service.service import Service
 from memex.settings import Settings
+from memex.subagent.context.assembly import NOTHING_SENTENCE
 
 BOTH = "application/json, text/event-stream"
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -64,7 +65,9 @@ def test_clients_with_a_handshake_are_served(http: httpx2.Client, version: str) 
     assert opened.headers["content-type"] == "application/json"
     assert "mcp-session-id" not in opened.headers
     assert (ready.status_code, ready.content) == (202, b"")
-    assert called.json()["result"]["content"] == [{"type": "text", "text": "Nothing is known about that."}]
+    [content] = called.json()["result"]["content"]
+    assert content["type"] == "text"
+    assert NOTHING_SENTENCE in content["text"]
 
 
 def test_clients_without_a_handshake_are_served(http: httpx2.Client) -> None:
@@ -79,7 +82,7 @@ def test_clients_without_a_handshake_are_served(http: httpx2.Client) -> None:
 
     assert MODERN in found.json()["result"]["supportedVersions"]
     assert called.json()["id"] == 7
-    assert called.json()["result"]["structuredContent"]["context"] == ""
+    assert NOTHING_SENTENCE in called.json()["result"]["content"][0]["text"]
     assert unknown.status_code == 400
 
 

@@ -15,6 +15,7 @@ from mcp.types import TextContent
 from tests.http.conftest import KeyOf
 from tests.kit.forked_commands import Forks
 from tests.kit.http_service import Served
+from tests.kit.mcp_results import result_of
 
 from mcp import Client, StdioServerParameters
 from memex.mcp.tools import McpProfile
@@ -68,9 +69,12 @@ async def test_memory_in_the_programs_own_process(program: Program, here: dict[s
     [content] = recalled.content
     [remembered] = calls.structured_content["operations"]
     assert listed == ["memory_remember", "memory_context"]
-    assert all_tools == {*TOOLS, "memory_operations", "memory_operation", "memory_revert"}
+    assert all_tools == {
+        *(*TOOLS, "memory_operations", "memory_operation", "memory_revert"),
+        *("memory_removed", "memory_put_back"),
+    }
     assert isinstance(content, TextContent)
-    assert "- I prefer oolong tea." in content.text
+    assert "\nI prefer oolong tea.\n" in content.text
     assert remembered["tool"] == "memory_remember"
     assert (remembered["principal"]["user"], remembered["principal"]["actor"]) == ("me", "mcp")
 
@@ -161,8 +165,8 @@ async def test_conversations_have_a_profile(
         "conversation_read",
         "conversation_list",
     }
-    assert found.structured_content["hits"] == []
-    assert "memex ingest" in found.structured_content["guidance"][0]
+    assert result_of(found)["hits"] == []
+    assert "memex ingest" in result_of(found)["guidance"][0]
 
 
 def test_it_ends_with_its_input(forked: Forks, here: dict[str, str]) -> None:

@@ -8,15 +8,18 @@ import pytest
 from mcp.types import CallToolResult, TextContent
 from tests.http.conftest import KeyOf
 from tests.kit.http_service import Served
+from tests.kit.mcp_results import result_of
 from tests.mcp.conftest import Connect
 
 from mcp import MCPError
 from memex.mcp.tools import strip_descriptions
-from memex.service.service import TOOLS
+from memex.service.service import BY_NAME, TOOLS
 from memex.service.tools.definitions import define
+from memex.service.tools.registry import REMOVED_TOOLS
 
 ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
-AGENT_TOOLS_CHARS = 5_600  # of the list of an agent's two tools as it is sent, output schemas included
+AGENT_TOOLS_CHARS = 1_500  # of the list of an agent's two tools as it is sent
+TEXT_TOOLS = ("memory_remember", "memory_context", "memory_find")  # whose results models read as texts
 
 
 def text_of(result: CallToolResult) -> str:
@@ -38,7 +41,7 @@ def code_of(result: CallToolResult) -> str:
 
 @ERAS
 async def test_an_agent_remembers_and_recalls(connect: Connect, mode: str) -> None:
-    """Two tools; a result as structured content that its schema allows, and as text; told how to use them."""
+    """Two tools; the result is a text for the model, and whole for a program; the server says how to use them."""
     async with connect(bound_to="alice", mode=mode) as client:
         told, instructions = (await client.list_tools()).tools, client.instructions
         remembered = await client.call_tool("memory_remember", {"text": "I prefer oolong tea."})
@@ -48,14 +51,16 @@ async def test_an_agent_remembers_and_recalls(connect: Connect, mode: str) -> No
     assert instructions is not None
     assert instructions.startswith("You have a long-term memory.")
     assert text_of(remembered) == "Remembered.\nuser/preferences.md@1: 1 added"
-    assert remembered.structured_content["status"] == "committed"
-    assert recalled.structured_content["context"] == text_of(recalled)
-    assert "- I prefer oolong tea." in text_of(recalled)
-    assert [source["path"] for source in recalled.structured_content["sources"]] == ["user/preferences.md"]
+    assert remembered.structured_content is recalled.structured_content is None
+    assert result_of(remembered)["status"] == "committed"
+    assert result_of(recalled)["context"] == text_of(recalled)
+    assert "\nI prefer oolong tea.\n" in text_of(recalled)
+    [source] = result_of(recalled)["sources"]
+    assert f"{source['path']}@{source['version']}" == result_of(remembered)["entry"]
 
 
 async def test_a_list_says_what_tools_do_and_stays_small(connect: Connect) -> None:
-    """Each tool has a title, all hints and both schemas; the order is that of the profile."""
+    """Each tool has a title, all hints and the schemas of its JSON; the order is that of the profile."""
     async with connect("files", bound_to="alice") as files, connect(bound_to="alice") as agent:
         listed = (await files.list_tools()).tools
         two = (await agent.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)["tools"]
@@ -70,12 +75,12 @@ async def test_a_list_says_what_tools_do_and_stays_small(connect: Connect) -> No
         if tool.annotations is not None
     }
     reads = [definition.name for definition in define("files") if definition.is_read_only]
-    assert (
-        [tool.name for tool in listed] == [definition.name for definition in define("files")] == list(TOOLS)
-    )
+    assert [definition.name for definition in define("files")] == list(TOOLS)
+    assert [tool.name for tool in listed] == [*TOOLS, *REMOVED_TOOLS]
     assert hints == {
         **dict.fromkeys(TOOLS, (False, True, False)),
-        **dict.fromkeys(reads, (True, False, True)),
+        **dict.fromkeys([*reads, "memory_removed"], (True, False, True)),
+        "memory_put_back": (False, False, False),
         "memory_remember": (False, False, True),
     }
     for tool in listed:
@@ -83,8 +88,9 @@ async def test_a_list_says_what_tools_do_and_stays_small(connect: Connect) -> No
         assert tool.annotations is not None
         assert (tool.annotations.title, tool.annotations.open_world_hint) == (tool.title, False)
         assert tool.input_schema["additionalProperties"] is False
-        assert tool.output_schema is not None
-        assert tool.output_schema["properties"].keys() == TOOLS[tool.name].result.model_fields.keys()
+        assert (tool.output_schema is None) == (tool.name in TEXT_TOOLS)
+        shape = tool.output_schema or BY_NAME[tool.name].result.model_json_schema()
+        assert shape["properties"].keys() == BY_NAME[tool.name].result.model_fields.keys()
     assert len(json.dumps(two)) <= AGENT_TOOLS_CHARS
 
 
@@ -123,10 +129,15 @@ async def test_every_tool_on_files_answers_as_its_schema_says(connect: Connect) 
     async with connect("files", bound_to="alice") as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         answered = {tool: await client.call_tool(tool, arguments) for tool, arguments in calls}
+        await client.call_tool("memory_remember", {"text": "I live in Lisbon."})
+        await client.call_tool("memory_remember", {"text": "I live in Porto now."})
+        answered["memory_removed"] = await client.call_tool("memory_removed", {})
+        [line] = answered["memory_removed"].structured_content["lines"]
+        answered["memory_put_back"] = await client.call_tool("memory_put_back", {"id": line["id"]})
 
-    results = {tool: answer.structured_content for tool, answer in answered.items()}
+    results = {tool: result_of(answer) for tool, answer in answered.items()}
     texts = {tool: text_of(answer) for tool, answer in answered.items()}
-    said = {tool: texts.pop(tool) for tool in ("memory_remember", "memory_context")}
+    said = {tool: texts.pop(tool) for tool in TEXT_TOOLS}
     assert {tool: json.loads(text) for tool, text in texts.items()} == {tool: results[tool] for tool in texts}
     assert "Apollo ships in May." in said["memory_context"]
     assert results.keys() == listed
@@ -174,8 +185,8 @@ async def test_other_services_names_are_understood_and_not_listed(connect: Conne
         found = await client.call_tool("memory_search", {"q": "oolong", "topK": 3})
         listed = {tool.name for tool in (await client.list_tools()).tools}
 
-    assert remembered.structured_content["status"] == "committed"
-    assert [hit["path"] for hit in found.structured_content["hits"]] == ["user/preferences.md"]
+    assert result_of(remembered)["status"] == "committed"
+    assert "user/preferences.md" in [hit["path"] for hit in result_of(found)["hits"]]
     assert not listed & {"memory_memorize", "memory_search"}
 
 
@@ -207,7 +218,8 @@ async def test_an_id_that_is_null_is_absent(connect: Connect) -> None:
     async with connect(bound_to="alice") as client:
         answered = await client.call_tool("memory_context", {"query": "tea"}, meta=meta)
 
-    assert answered.structured_content["tool_call_id"] == "toolu_1"
+    assert answered.meta is not None
+    assert answered.meta["memex/toolCallId"] == result_of(answered)["tool_call_id"] == "toolu_1"
 
 
 async def test_calls_without_an_id_never_share_one(connect: Connect) -> None:
@@ -277,7 +289,7 @@ async def test_the_user_is_the_keys_or_the_headers(connect: Connect) -> None:
     async with connect(bound_to="alice", user="bob") as another:
         anothers = await another.call_tool(*call)
 
-    assert hers.structured_content["status"] == "committed"
+    assert result_of(hers)["status"] == "committed"
     assert code_of(nobodys) == "FORBIDDEN"
     assert "Memex-User" in text_of(nobodys)
     assert unread.value.data["code"] == "FORBIDDEN"
@@ -306,7 +318,7 @@ async def test_an_admin_sees_and_undoes_calls(connect: Connect) -> None:
         unknown = await admin.call_tool("memory_operation", {"tool_call_id": "none"})
         malformed = await admin.call_tool("memory_operations", {"limit": 0})
 
-    assert listed == [*TOOLS, "memory_operations", "memory_operation", "memory_revert"]
+    assert listed == [*TOOLS, *REMOVED_TOOLS, "memory_operations", "memory_operation", "memory_revert"]
     assert guide.structured_content["created"]
     assert calls.structured_content["operations"][0]["tool_call_id"] == tool_call_id
     assert undone.structured_content["reverted"] == tool_call_id

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.hook.folders import root_of
-from memex.projects.detection import DetectedProject, detect_project, named_by_files
+from memex.projects.detection import DetectedProject, detect_project, names_brought
 from memex.projects.named_in_files import parse_project_file, scope_line
 from memex.projects.remotes import normalise_remote
 from memex.projects.trust import TrustedFolders, trust_file
@@ -73,13 +74,14 @@ def test_each_source_goes_before_the_next(places: Places) -> None:
     places.trusted.add(root, "gemini")
     places.trusted.add(root, "saturn")
     label = "remote:github.com/acme/apollo"
+    places.trusted.add(root, label, "mercury")
 
     found = [places.detect(root, option="one", environment={"MEMEX_PROJECT": "two"})]
     found += [places.detect(root, environment={"MEMEX_PROJECT": "two"}), places.detect(root)]
     (root / ".memex.toml").unlink()
-    found += [places.detect(root, links={label: "mercury"}), places.detect(root)]
+    found += [places.detect(root, links={label: "mercury"}), places.detect(root, links={})]
     (root / "AGENTS.md").unlink()
-    found.append(places.detect(root, text="as in vostok", known=["vostok"]))
+    found.append(places.detect(root, text="as in vostok", known=["vostok"], links={}))
     places.git(root, "remote", "remove", "origin")
     found += [places.detect(root, text="Go on in vostok.", known=["vostok"]), places.detect(root)]
 
@@ -111,11 +113,14 @@ def test_what_a_repository_names_is_a_label_until_it_is_trusted(places: Places) 
     (other / ".memex.toml").write_text('project = "payroll"\n')
     elsewhere = places.detect(other)
 
-    assert (before.slug, before.needs_trust, before.label) == (None, True, "remote:example.com/evil/evil")
-    assert (after.slug, after.needs_trust, after.label) == ("payroll", False, "name:payroll")
-    assert (renamed.slug, renamed.needs_trust) == (None, True)
-    assert (elsewhere.slug, elsewhere.needs_trust) == (None, True)
-    assert named_by_files(root) == (root, [(".memex.toml", "secrets")])
+    assert (before.slug, before.unconfirmed, before.label[:7]) == (None, "payroll", "folder:")
+    assert (after.slug, after.unconfirmed, after.label) == ("payroll", "", "name:payroll")
+    assert (renamed.slug, renamed.unconfirmed) == (None, "secrets")
+    assert (elsewhere.slug, elsewhere.unconfirmed) == (None, "payroll")
+    assert names_brought(root) == (
+        root,
+        [(".memex.toml", "secrets"), (".git", "remote:example.com/evil/evil")],
+    )
 
 
 def test_worktrees_and_parts_of_a_monorepo(places: Places) -> None:
@@ -276,3 +281,112 @@ def test_a_hook_takes_the_repository_and_not_a_folder_in_it(
     assert root_of(str(tmp_path / "mono" / "api" / "src")) == str(tmp_path / "mono")
     assert root_of(str(tmp_path / "plain" / "src")) == str(tmp_path / "plain")
     assert root_of(str(tmp_path)) is None
+
+
+def test_a_remote_counts_where_it_is_confirmed(places: Places) -> None:
+    """A confirmed remote is for one folder, one remote and the project that it was linked to then."""
+    url, label = "git@github.com:acme/apollo.git", "remote:github.com/acme/apollo"
+    mine, copy = places.repository("mine", url), places.repository("copy", url)
+    links = {label: "apollo", "remote:github.com/acme/zeus": "zeus"}
+    before = places.detect(mine, links=links)
+
+    places.trusted.add(mine, label, "apollo")
+
+    after, of_copy = places.detect(mine, links=links), places.detect(copy, links=links)
+    relinked, offline = places.detect(mine, links={label: "zeus"}), places.detect(mine)
+    places.git(mine, "remote", "set-url", "origin", "https://github.com/acme/zeus")
+    renamed = places.detect(mine, links=links)
+    found = [before, after, of_copy, relinked, offline, renamed]
+    zeus = "remote:github.com/acme/zeus"
+    assert [one.slug for one in found] == [None, "apollo", None, None, "apollo", None]
+    assert [one.unconfirmed for one in found] == [label, "", label, label, "", zeus]
+    assert after.label == offline.label == label
+    assert len({before.label, of_copy.label, relinked.label, renamed.label}) == 2
+    assert all(one.label.startswith("folder:") for one in (before, of_copy, relinked, renamed))
+    assert places.detect(copy, links={of_copy.label: "apollo"}).slug == "apollo"
+
+
+def test_folders_cannot_pass_for_a_repository(places: Places) -> None:
+    """Whatever `.git` of a stranger's folder names, links to or includes, it is not the confirmed repository."""
+    url, label = "git@github.com:acme/apollo.git", "remote:github.com/acme/apollo"
+    mine = places.repository("apollo", url)
+    places.git(mine, "commit", "-q", "--allow-empty", "-m", "first")
+    tree, module = places.home / "apollo-hotfix", places.home / "evil-module"
+    places.git(mine, "worktree", "add", "-q", "-b", "hotfix", str(tree))
+    places.trusted.add(mine, label, "apollo")
+    links = {label: "apollo", places.detect(mine).label: "apollo"}
+
+    def evil(name: str, **files: str) -> Path:
+        root = places.home / "downloads" / name
+        (root / ".git").mkdir(parents=True)
+        for path, text in ({"HEAD": "ref: refs/heads/main\n"} | files).items():
+            (root / ".git" / path).write_text(text)
+        return root
+
+    def pointing(name: str, gitdir: str | Path) -> Path:
+        root = places.home / "downloads" / name
+        root.mkdir(parents=True)
+        (root / ".git").write_text(f"gitdir: {gitdir}\n")
+        return root
+
+    linked = places.home / "downloads" / "linked"
+    linked.mkdir(parents=True)
+    (linked / ".git").symlink_to(mine / ".git")
+    linked_file = places.home / "downloads" / "linked-file"
+    linked_file.mkdir()
+    (linked_file / ".git").symlink_to(tree / ".git")
+    nested = mine / "vendor" / "lib"
+    nested.mkdir(parents=True)
+    (nested / ".git").write_text(f"gitdir: {mine / '.git'}\n")
+    module.symlink_to(linked)
+    folders = [
+        evil("config", config=f'[remote "origin"]\n\turl = {url}\n'),
+        evil("include", config=f"[include]\n\tpath = {mine / '.git' / 'config'}\n"),
+        evil("common", commondir=f"{mine / '.git'}\n", gitdir=f"{places.home}/downloads/common/.git\n"),
+        pointing("gitdir", mine / ".git"),
+        pointing("tree", mine / ".git" / "worktrees" / tree.name),
+        *(linked, linked_file, nested, module, nested / ".."),
+    ]
+
+    found = [places.detect(folder, links=links) for folder in folders]
+
+    assert [one.slug for one in found] == [None] * 9 + ["apollo"]  # the last is the repository itself
+    assert not {one.label for one in found[:-1]} & {label, *links}
+    assert all(one.unconfirmed in (label, "") for one in found)
+    worktree = places.detect(tree, links=links)
+    assert (worktree.slug, worktree.label, worktree.branch) == ("apollo", label, "hotfix")
+    tree.rename(places.home / "moved")
+    assert places.detect(places.home / "moved", links=links).slug is None
+
+
+def test_a_part_that_a_file_names_is_confirmed_by_itself(places: Places) -> None:
+    """`[folders]` of a confirmed repository reaches no other linked label of the same remote."""
+    label = "remote:github.com/acme/mono"
+    root = places.repository("mono", "https://github.com/acme/mono")
+    (root / ".memex.toml").write_text('[folders]\n"api" = "payroll"\n')
+    (root / "api").mkdir()
+    links = {label: "mono", f"{label}#api": "payroll"}
+    places.trusted.add(root, label, "mono")
+
+    before = places.detect(root / "api", links=links)
+    places.trusted.add(root, f"{label}#api", "payroll")
+
+    assert (before.slug, before.unconfirmed, before.label[:7]) == (None, "payroll", "folder:")
+    assert places.detect(root / "api", links=links).label == f"{label}#api"
+    assert names_brought(root)[1] == [(".memex.toml", "payroll"), (".git", label), (".git", f"{label}#api")]
+
+
+def test_confirmations_of_two_at_once_are_both_kept(places: Places) -> None:
+    """Nobody's confirmation is lost to another one, and those of earlier versions hold."""
+    root, path = places.home / "a", places.home / "state" / "trusted.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({str(root): ["apollo", 7], "/b": {"remote:h/p": "zeus", "x": None}, "/c": 7}))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: TrustedFolders(path).add(root, f"p{number}"), range(40)))
+
+    assert places.trusted.projects(root) == ["apollo", *sorted(f"p{number}" for number in range(40))]
+    assert places.trusted.holds(root, "apollo")
+    assert places.trusted.holds(Path("/b"), "remote:h/p", "zeus")
+    assert not places.trusted.holds(Path("/b"), "remote:h/p")
+    assert places.trusted.folders_of("remote:h/p") == ["/b"]

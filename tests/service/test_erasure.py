@@ -9,7 +9,7 @@ import pytest
 from tests.kit.documents import push
 from tests.kit.inconsistencies import INCONSISTENCIES
 from tests.kit.memory import open_project, remember, run_tool, write
-from tests.kit.rows import select, until
+from tests.kit.rows import places, select, until
 
 from memex.call_context import CallContext
 from memex.errors import Forbidden, MemexError, Unauthenticated, UserErased, ValidationFailed
@@ -21,7 +21,6 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.records import NewConversation, NewMessage, SourceName
-from memex.store.database import Database
 from memex.store.identity import write_rates
 from memex.store.identity.authentication import Principal
 from memex.store.identity.sessions import open_session
@@ -38,24 +37,6 @@ WORDS = ("quetzalcoatl", "xylophonist", "zugzwang", "jabberwock", "borogove", "g
 PLAN = "projects/apollo/plan.md"
 
 # Tables of Memex and of its queue, and their columns that can hold a text; how each is read as a text.
-COLUMNS = """
-    select format('%I.%I', table_schema, table_name) as name, column_name,
-           case data_type when 'bytea' then format('encode(%I, ''escape'')', column_name)
-                          else format('%I::text', column_name) end as as_text
-      from information_schema.columns
-     where table_schema in ('public', 'procrastinate')
-       and data_type in ('text', 'character varying', 'bytea', 'json', 'jsonb', 'ARRAY', 'USER-DEFINED')
-       and (table_schema, table_name) in (select schemaname, tablename from pg_tables)"""
-
-
-async def places(database: Database, *wanted: str) -> set[str]:
-    """Return the columns of any table in which one of these texts stands, in whatever case, also as bytes."""
-    sought = "|".join(wanted).lower()
-    return {
-        f"{table}.{column}"
-        for table, column, as_text in await select(database, COLUMNS)
-        if await select(database, f"select true from {table} where lower({as_text}) ~ '{sought}' limit 1")  # noqa: S608
-    }
 
 
 async def import_conversation(service: Service, user: Caller) -> None:
@@ -117,6 +98,44 @@ async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Cal
     if service.database.has_vectors:
         await embed_scope(service.database, HashEmbedder(), user.access.by_mount["user"].scope_id)
     return user
+
+
+@pytest.mark.both_servers
+async def test_the_journal_of_the_user_goes_and_that_of_others_stays(
+    service: Service, caller_of: CallerOf
+) -> None:
+    """Entries, when they were told again, and which lines were made of them; in projects no call names the user."""
+    service.keeps_journal = True
+    admin = await caller_of(None, role="admin")
+    await open_project(service, admin, "apollo", NAME, "bob")
+    user, bob = await caller_of(NAME), await caller_of("bob")
+    for caller in (user, bob):
+        for call in ("first", "second"):
+            await remember(service, caller, "I live in Lisbon.", call=f"{call}-{caller.access.user_id}")
+    await remember(service, bob, "We decided to use Postgres.", project="apollo", call="ours")
+    await remember(
+        service, user, "We now decided to use SQLite, not Postgres.", project="apollo", call="hers"
+    )
+    mine = "select * from {} where scope_id = %s order by 1, 2, 3, 4, 5"
+    scope = bob.access.by_mount["user"].scope_id
+    before = [
+        await select(service.database, mine.format(table), scope) for table in ("told_again", "statement")
+    ]
+    assert all(before)
+
+    await erasures.erase_user(service, admin, NAME)
+
+    assert [
+        await select(service.database, mine.format(table), scope) for table in ("told_again", "statement")
+    ] == before
+    gone = user.access.by_mount["user"].scope_id
+    for table, columns in (("told_again", ("scope_id",)), ("statement", ("scope_id", "entry_scope"))):
+        for column in columns:
+            left = f"select count(*) from {table} where {column} = %s"  # noqa: S608  # the names above
+            assert await select(service.database, left, gone) == [(0,)]
+    calls = {call for (call,) in await select(service.database, "select tool_call_id from statement")}
+    assert not {"hers", f"first-{NAME}", f"second-{NAME}"} & calls
+    assert {"ours", "first-bob"} <= calls
 
 
 @pytest.mark.both_servers

@@ -1,6 +1,7 @@
 """Events of coding agents: each once, in order; words stand in only until the transcript has them."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,16 @@ async def test_an_event_is_stored_once_and_in_order(service: Service, caller_of:
     assert await stored(service, bob) == []
     heard = await events.heard(service, await caller_of("alice"))
     assert [(one.runtime, one.events, one.sessions) for one in heard.runtimes] == [("claude_code", 4, 1)]
+
+
+async def test_the_zone_of_an_event_may_be_any(service: Service, caller_of: CallerOf) -> None:
+    """Also one that Postgres does not know: the moment is kept."""
+    alice = await caller_of("alice")
+
+    await put(service, alice, event(1, time="2026-02-02T09:00:00+23:00"))
+
+    [found] = await stored(service, alice)
+    assert found.event.happened_at == datetime(2026, 2, 1, 10, tzinfo=UTC)
 
 
 async def test_words_stand_in_until_the_transcript_has_them(service: Service, caller_of: CallerOf) -> None:

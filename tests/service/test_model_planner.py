@@ -64,10 +64,9 @@ class Model:
         return str(self.asked[0][0][0].parts[0].content)  # type: ignore[union-attr]
 
 
-def choosing(*spans: str, usage: RequestUsage | None = None) -> ModelResponse:
-    """The answer that chooses spans."""
-    chosen = [{"span": span, "reason": "It says it."} for span in spans]
-    return ModelResponse(parts=[ToolCallPart("answer", {"spans": chosen})], usage=usage or RequestUsage())
+def picking(*lines: int, usage: RequestUsage | None = None) -> ModelResponse:
+    """The answer that picks lines."""
+    return ModelResponse(parts=[ToolCallPart("answer", {"lines": lines})], usage=usage or RequestUsage())
 
 
 async def filled(service: Service, caller: Caller) -> None:
@@ -83,29 +82,25 @@ async def asked(service: Service, caller: Caller, tool_call_id: str | None = Non
 
 
 async def test_one_request_can_answer(database: Database, alice: Caller) -> None:
-    """The first prompt has the spans, the files, the day and the budget; the plan's spans come back verbatim."""
-    model = Model(lambda messages, info: choosing("S1"))
+    """The first prompt has the lines, the day and the budget; the picked line comes back verbatim."""
+    model = Model(lambda messages, info: picking(1))
     service = Service(database, max_files=100, planning=model.planning())
     await filled(service, alice)
 
     answer = await asked(service, alice)
 
     assert len(model.asked) == 1
-    assert all(
-        text in model.first for text in ("oolong", "user/coffee.md — Coffee", "Budget: 7,", "Asked on 2")
-    )
-    assert FILES["user/tea.md"].strip() in answer["context"]
+    assert all(text in model.first for text in ("1] I like oolong tea.", "holds 7,", "Asked on 2"))
+    assert "I like oolong tea." in answer["context"]
     assert (answer["planner"], answer["degraded"]) == ("function:test", None)
-    assert [source["path"] for source in answer["sources"]] == ["user/tea.md"]
+    assert answer["sources"][0]["path"] == "user/tea.md"
 
 
 async def test_the_log_has_the_response_whole_and_the_request_by_digest(
     database: Database, alice: Caller
 ) -> None:
-    """A request is logged as SHA-256 and the spans it shows first, with prompt, tokens and the whole response."""
-    model = Model(
-        lambda messages, info: choosing("S1", usage=RequestUsage(input_tokens=900, output_tokens=20))
-    )
+    """A request is logged as SHA-256 and the lines it shows first, with prompt, tokens and the whole response."""
+    model = Model(lambda messages, info: picking(1, usage=RequestUsage(input_tokens=900, output_tokens=20)))
     service = Service(database, max_files=100, planning=model.planning())
     await filled(service, alice)
     await asked(service, alice, "call-1")
@@ -114,9 +109,9 @@ async def test_the_log_has_the_response_whole_and_the_request_by_digest(
     [[first], [second]] = [await service.operation(alice, call) for call in ("call-1", "call-2")]
     logged, again = (next(one for one in op.inner if one.tool == "model_request") for op in (first, second))
     assert logged.request["sha256"] == again.request["sha256"]
-    assert logged.request["shown"] == ["user/tea.md@1:0-53", "user/coffee.md@1:0-45"]
+    assert logged.request["shown"] == ["user/tea.md@1:7-25", "user/tea.md@1:39-53", "user/coffee.md@1:10-45"]
     assert "oolong" not in str(logged.request)
-    assert logged.response["parts"][0]["args"]["spans"][0]["span"] == "S1"
+    assert logged.response["parts"][0]["args"]["lines"] == [1]
     assert logged.usage == {"input_tokens": 900, "output_tokens": 20, "usd": None}
     assert logged.prompt_sha256 == prompts.load("context").sha256.hex()
     assert first.config is not None
@@ -128,7 +123,7 @@ async def test_the_log_has_the_response_whole_and_the_request_by_digest(
 
 async def test_instructions_and_tools_are_the_same_bytes_each_time(database: Database, alice: Caller) -> None:
     """What varies stands behind the instructions, so that a provider can keep what it has read."""
-    model = Model(lambda messages, info: choosing("S1"))
+    model = Model(lambda messages, info: picking(1))
     service = Service(database, max_files=100, planning=model.planning())
     await filled(service, alice)
     await asked(service, alice)
@@ -158,7 +153,7 @@ async def test_a_call_sees_one_state_whatever_is_written_meanwhile(database: Dat
             ]
             return ModelResponse(parts=[ToolCallPart(name, args) for name, args in calls])
         said.extend(str(part.content) for part in messages[-1].parts)  # type: ignore[union-attr]
-        return choosing("S1")
+        return picking(1)
 
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
@@ -167,7 +162,7 @@ async def test_a_call_sees_one_state_whatever_is_written_meanwhile(database: Dat
 
     assert said[0] == "Nothing was found."
     assert "matcha" not in "".join(said)
-    assert "user/tea.md@1" in said[2]
+    assert "user/tea.md" in said[2]
     assert answer["state"] == before["state"]
     assert "matcha" not in answer["context"]
 
@@ -175,12 +170,12 @@ async def test_a_call_sees_one_state_whatever_is_written_meanwhile(database: Dat
 async def test_a_model_that_cannot_call_tools_is_asked_for_one_answer(
     database: Database, alice: Caller
 ) -> None:
-    """After words instead of calls the same job comes without tools; after two such calls at once."""
+    """After words instead of calls, twice, the same job comes without tools; after two such calls at once."""
 
     def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if info.function_tools:
             return ModelResponse(parts=[TextPart("I would call find.")])
-        return ModelResponse(parts=[TextPart('{"spans": [{"span": "S1", "reason": "It says so."}]}')])
+        return ModelResponse(parts=[TextPart('{"lines": [1]}')])
 
     model = Model(reply)
     service = Service(database, max_files=100, planning=model.planning())
@@ -189,13 +184,13 @@ async def test_a_model_that_cannot_call_tools_is_asked_for_one_answer(
 
     assert [answer["planner"] for answer in answers] == ["function:test"] * 3
     modes = ["tools" if info.function_tools else "single" for _, info in model.asked]
-    assert modes == [*["tools"] * 3, "single", *["tools"] * 3, "single", "single"]
+    assert modes == [*["tools"] * 2, "single", *["tools"] * 2, "single", "single"]
 
 
 async def test_a_day_has_its_money(database: Database, alice: Caller, caller_of: CallerOf) -> None:
     """When the tenant's money is spent the rules plan, in every process, and other tenants go on."""
     usage = RequestUsage(input_tokens=1_000_000, output_tokens=0)
-    model = Model(lambda messages, info: choosing("S1", usage=usage))
+    model = Model(lambda messages, info: picking(1, usage=usage))
     model.chat.price = Price(Decimal("0.3"), Decimal(1))
     one, two = (
         Service(database, max_files=100, planning=model.planning(daily_usd=Decimal("0.5"))) for _ in range(2)
@@ -213,7 +208,7 @@ async def test_a_day_has_its_money(database: Database, alice: Caller, caller_of:
 async def test_an_admin_sees_what_was_spent(database: Database, alice: Caller, caller_of: CallerOf) -> None:
     """By day and model, of the own tenant alone; an agent does not."""
     usage = RequestUsage(input_tokens=2_000, output_tokens=50)
-    model = Model(lambda messages, info: choosing("S1", usage=usage))
+    model = Model(lambda messages, info: picking(1, usage=usage))
     model.chat.price = Price(Decimal(10), Decimal(100))
     service = Service(database, max_files=100, planning=model.planning(daily_usd=Decimal("0.5")))
     await filled(service, alice)
@@ -242,27 +237,27 @@ async def test_an_admin_sees_what_was_spent(database: Database, alice: Caller, c
 
 async def test_a_first_prompt_is_bounded(database: Database, alice: Caller) -> None:
     """Over 1,500 files, with a query as long as may be, it has 12,000 characters with its instructions."""
-    model = Model(lambda messages, info: choosing())
+    model = Model(lambda messages, info: picking())
     service = Service(database, max_files=10_000, planning=model.planning())
     for first in range(0, 1_500, 500):
         draft = service.draft(alice)
         for number in range(first, first + 500):
             name = f"user/{'folder-with-a-long-name/' * 4}{number}.md"
-            draft.write(name, f"# Tea number {number}\n\n{'Oolong tea and more words. ' * 20}")
+            draft.write(name, f"# Tea number {number}\n\nOolong tea {number} {'and more words ' * 20}")
         await draft.commit(new_call(alice, "load", {}, None), lambda changes: CallAnswer({}, {}, {}))
     query = "Which oolong tea? " + "word " * 1_900
 
     answer = await service.execute(alice, "memory_context", {"query": query})
 
-    assert answer["context"] == ""
+    assert answer["planner"] == "function:test"
     assert 9_000 < len(model.first) + len(model.asked[0][1].instructions or "") <= 12_000
 
 
 async def test_prompts_of_ones_own_go_first(database: Database, alice: Caller, tmp_path: Path) -> None:
     """A file in the directory is what the model reads, and what the log keeps."""
-    own = prompts.load("context").text.replace("You choose what", "Kindly choose what")
+    own = prompts.load("context").text.replace("Another model has", "Kindly read:")
     (tmp_path / "context.md").write_text(own, encoding="utf-8")
-    model = Model(lambda messages, info: choosing("S1"))
+    model = Model(lambda messages, info: picking(1))
     service = Service(
         database, max_files=100, planning=model.planning(load=partial(prompts.load, directory=tmp_path))
     )
@@ -271,18 +266,18 @@ async def test_prompts_of_ones_own_go_first(database: Database, alice: Caller, t
 
     [operation] = await service.operation(alice, "call-1")
     [request] = [one for one in operation.inner if one.tool == "model_request"]
-    assert (model.asked[0][1].instructions or "").startswith("Kindly choose what")
+    assert (model.asked[0][1].instructions or "").startswith("Kindly read:")
     assert request.prompt_sha256 == hashlib.sha256(own.encode()).hexdigest()
 
 
 async def test_where_nothing_is_stored_nothing_is_asked(database: Database, alice: Caller) -> None:
     """An empty memory needs no model, and the answer is not degraded."""
-    model = Model(lambda messages, info: choosing("S1"))
+    model = Model(lambda messages, info: picking(1))
     service = Service(database, max_files=100, planning=model.planning())
     answer = await asked(service, alice)
 
     assert model.asked == []
-    assert (answer["context"], answer["planner"], answer["degraded"]) == ("", "builtin", None)
+    assert (answer["sources"], answer["planner"], answer["degraded"]) == ([], "builtin", None)
 
 
 async def test_tool_calls_beyond_the_limit_do_nothing(database: Database, alice: Caller) -> None:
@@ -292,7 +287,7 @@ async def test_tool_calls_beyond_the_limit_do_nothing(database: Database, alice:
         if len(messages) == 1:
             searches = [ToolCallPart("find", {"query": f"tea {number}"}) for number in range(30)]
             return ModelResponse(parts=searches)
-        return choosing("S1")
+        return picking(1)
 
     model = Model(reply)
     service = Service(database, max_files=100, planning=model.planning(limits=Limits(tool_calls=5)))
@@ -315,7 +310,7 @@ async def test_calls_of_invented_tools_count(database: Database, alice: Caller) 
             invented = [ToolCallPart("memory_write", {"path": f"user/{number}.md"}) for number in range(3)]
             searches = [ToolCallPart("find", {"query": f"tea {number}"}) for number in range(5)]
             return ModelResponse(parts=[*searches, *invented])
-        return choosing("S1")
+        return picking(1)
 
     model = Model(reply)
     service = Service(database, max_files=100, planning=model.planning(limits=Limits(tool_calls=5)))
@@ -374,7 +369,7 @@ async def test_a_call_that_is_given_up_is_logged_with_what_the_model_saw(
     [operation] = await service.operation(alice, "call-1")
     assert (operation.status, operation.error_code) == ("failed", "CANCELLED")
     [request] = [one for one in operation.inner if one.tool == "model_request"]
-    assert request.request["shown"] == ["user/tea.md@1:0-53", "user/coffee.md@1:0-45"]
+    assert request.request["shown"] == ["user/tea.md@1:7-25", "user/tea.md@1:39-53", "user/coffee.md@1:10-45"]
     assert request.usage is not None
     assert request.usage["usd"] > 0
     # The client's cancellation does not stop the writing of what was spent, and may not wait for it.

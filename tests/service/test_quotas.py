@@ -154,3 +154,57 @@ async def test_who_sets_which_quota(service: Service, caller_of: CallerOf) -> No
     assert await refused(admin, "project", "a/b") == ValidationFailed.code
     listed = await quotas.list_quotas(service, admin)
     assert [quota.kind for quota in listed.quotas] == ["tenant"]
+
+
+async def test_the_journal_has_a_limit_of_its_own(service: Service, caller_of: CallerOf) -> None:
+    """Entries are no files and count in no bytes of files; a text beyond their limit is refused whole."""
+    admin, alice = await caller_of(None, role="admin"), await caller_of("alice")
+    service.keeps_journal, service.max_journal_bytes = True, 60
+    first = "We walked along the Elbe, süß."
+    await remember(service, alice, first)
+    size = len(first.encode())
+    before = await read(service, admin, "user", "alice")
+
+    with pytest.raises(QuotaExceeded) as refused:
+        await remember(service, alice, "I prefer oolong tea, and I always drink it in the morning.")
+    found = await service.execute(alice, "memory_find", {"query": "oolong tea"})
+    repeated = await remember(service, alice, first)
+
+    assert before.used is not None
+    assert before.journal is not None
+    assert (before.used.files, before.used.bytes, before.used.revisions) == (0, 0, 1)
+    assert (before.used.stored_bytes, before.journal.bytes, before.journal.max_bytes) == (size, size, 60)
+    assert refused.value.details == {"quota": "user.journal_bytes", "used": size, "limit": 60}
+    assert "MEMEX_JOURNAL_BYTES" in str(refused.value.hint)
+    assert found["hits"] == []
+    assert repeated["entry"]
+    tenant = await read(service, admin, "tenant")
+    assert tenant.journal is not None
+    assert (tenant.journal.bytes, tenant.journal.max_bytes) == (size, None)
+    assert await read(service, admin, "user", "alice") == before
+
+
+async def test_a_full_quota_of_files_takes_entries(service: Service, caller_of: CallerOf) -> None:
+    """Files at their limit leave the journal alone, and a deleted entry makes room in it."""
+    admin, alice = await caller_of(None, role="admin"), await caller_of("alice")
+    service.keeps_journal, service.max_journal_bytes = True, 40
+    await write(service, alice, "user/a.md", "aaaa")
+    await quotas.set_quota(service, admin, "user", "alice", QuotaLimits(files=1, bytes=4))
+
+    told = await remember(service, alice, "We walked along the river Elbe.")
+    with pytest.raises(QuotaExceeded):
+        await remember(service, alice, "Then we had a coffee.")
+    await service.execute(alice, "memory_delete", {"path": told["entry"].rpartition("@")[0]})
+    await remember(service, alice, "Then we had a coffee.")
+
+    async with service.database.maintenance() as connection:
+        await connection.execute("update scope set counted_rev = -1, journal_bytes = 7, standing_bytes = 7")
+    counted = await read(service, admin, "user", "alice")
+    assert counted.used is not None
+    assert counted.journal is not None
+    assert (counted.used.files, counted.used.bytes, counted.journal.bytes) == (1, 4, 21)
+    assert (await used(service, admin, "tenant"))["bytes"] == 4
+    await remember(service, alice, "It was raining.")
+    counted = await read(service, admin, "user", "alice")
+    assert counted.journal is not None
+    assert counted.journal.bytes == 36

@@ -29,14 +29,17 @@ async def said(service: Service, caller: Caller, text: str, said_at: str) -> dic
 
 async def test_statements_bear_the_day_on_which_they_were_said(service: Service, alice: Caller) -> None:
     """A date, or a time in its own zone, is the day of the stamp."""
-    await said(service, alice, "The boat is called Oolong.", "2021-03-09")
-    await said(service, alice, "The harbour is in Lisbon.", "2021-03-10T00:30:00+09:00")
+    first = await said(service, alice, "I prefer oolong tea.", "2021-03-09")
+    second = await said(service, alice, "I prefer window seats.", "2021-03-10T00:30:00+09:00")
 
-    text = await read(service, alice, "user/notes.md")
-    assert "- The boat is called Oolong. (2021-03-09)\n" in text
-    assert "- The harbour is in Lisbon. (2021-03-10)\n" in text
+    text = await read(service, alice, "user/preferences.md")
+    assert "- I prefer oolong tea. (2021-03-09)\n" in text
+    assert "- I prefer window seats. (2021-03-10)\n" in text
+    assert first["entry"].startswith("user/journal/2021-03-09/")
+    assert second["entry"].startswith("user/journal/2021-03-10/")
 
 
+@pytest.mark.usefixtures("without_journal")
 async def test_an_older_text_takes_no_newer_place(service: Service, alice: Caller) -> None:
     """What was said earlier and is remembered later changes nothing that was said after it."""
     await remember(service, alice, NEW)

@@ -97,6 +97,7 @@ async def test_the_owner_of_a_memory_is_no_heading_in_it(service: Service, alice
     assert (await tidy_files(service, alice)).status == "nothing"
 
 
+@pytest.mark.usefixtures("without_journal")
 async def test_a_statement_that_moved_can_still_be_undone(service: Service, alice: Caller) -> None:
     """The call that told it is named by its id, wherever the statement stands."""
     for number, said in enumerate(("The bins are full.", "We met Mara in Linz.", "The tea is in the tin.")):

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.property_budget import scaled
 
-from memex.store.markdown import Description, Heading, describe, parse, plain_title, section
+from memex.store.markdown import (
+    Description,
+    Heading,
+    describe,
+    parse,
+    plain_title,
+    read_summaries,
+    section,
+)
 
 LINES = [
     "# A",
@@ -296,6 +304,11 @@ def test_byte_order_mark_hides_nothing() -> None:
             "",
             Description("daily.2024.05.06", (), "2024-05-06", (), day="2024-05-06"),
         ),
+        (
+            "user/a.md",
+            "---\nname: a\nDescription: >-\n  Rows on\n  Tuesdays\nsummary: An oar.\n---\n",
+            Description("a", (), None, (), summaries=("Rows on Tuesdays", "An oar.")),
+        ),
     ],
 )
 def test_a_file_describes_itself(path: str, text: str, description: Description) -> None:
@@ -353,3 +366,18 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 
     assert time.process_time() - started < 20
     assert all(len(heading.title) <= 300 for heading in document.headings)
+
+
+def test_summaries_are_found_where_they_stand() -> None:
+    """Without quotation marks and the signs of a block; in front matter alone, and of no other field."""
+    text = (
+        "---\r\nname: tea\r\ndescription: 'Likes: oolong'\r\nsummary: >-\r\n  Rows on\r\n  Tuesdays.\r\n"
+        "nested:\r\n  description: none\r\ntype: user\r\n---\r\nsummary: of the body\r\n"
+    )
+    spans, body = read_summaries(text)
+
+    assert [text[start:end] for start, end in spans] == ["Likes: oolong", "Rows on\r\n  Tuesdays."]
+    assert text[body:] == "summary: of the body\r\n"
+    for other in ("", "summary: x", "---\nno mapping\n---\nsummary: x", "---\ndescription: x"):
+        assert read_summaries(other) == ((), 0)
+    assert read_summaries("---\ndescription:\ntitle: T\n---\n")[0] == ()

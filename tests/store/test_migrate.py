@@ -3,8 +3,6 @@
 import asyncio
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.catalogue import CATALOGUE, catalogue, run
 
 from memex.errors import SchemaTooNew, StoreUnavailable
 from memex.store import markdown, migrate
@@ -25,60 +24,6 @@ from memex.store.migrate import migrate
 sys.stdin.readline()
 print(len(asyncio.run(migrate(sys.argv[1], superuser=sys.argv[2]))))
 """
-
-# What makes up a schema, by name; the order of columns may differ between a table made and one altered.
-CATALOGUE = """
-select 'table', relname::text, to_jsonb(array[relkind::text, reloptions::text, relrowsecurity::text,
-       relforcerowsecurity::text, relacl::text, relpersistence::text])
-  from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
-union all
-select 'column', relname || '.' || attname, to_jsonb(array[format_type(atttypid, atttypmod), attnotnull::text,
-       attidentity::text, attgenerated::text, attstorage::text, collname, attacl::text,
-       pg_get_expr(adbin, adrelid)])
-  from pg_attribute
-  join pg_class on pg_class.oid = attrelid and relkind = 'r'
-  left join pg_attrdef on adrelid = attrelid and adnum = attnum
-  left join pg_collation on pg_collation.oid = attcollation
- where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
-union all
-select 'constraint', conrelid::regclass || '.' || conname, to_jsonb(pg_get_constraintdef(oid))
-  from pg_constraint where connamespace = 'public'::regnamespace
-union all
-select 'index', indexrelid::regclass::text, to_jsonb(pg_get_indexdef(indexrelid))
-  from pg_index join pg_class on pg_class.oid = indrelid and relnamespace = 'public'::regnamespace
-union all
-select 'policy', tablename || '.' || policyname,
-       to_jsonb(array[permissive, roles::text, cmd, qual, with_check])
-  from pg_policies where schemaname = 'public'
-union all
-select 'function', proname::text, to_jsonb(array[pg_get_functiondef(oid), proacl::text])
-  from pg_proc
- where pronamespace = 'public'::regnamespace and prokind = 'f'
-   and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
-union all
-select 'trigger', tgrelid::regclass || '.' || tgname,
-       to_jsonb(array[pg_get_triggerdef(pg_trigger.oid), tgenabled::text])
-  from pg_trigger
-  join pg_class on pg_class.oid = tgrelid and relnamespace = 'public'::regnamespace
- where not tgisinternal
- order by 1, 2
-"""
-
-
-@pytest.fixture
-def empty(server: Any) -> Iterator[str]:
-    """The application's conninfo for a database without a schema."""
-    name = f"memex_test_{uuid.uuid4().hex[:12]}"
-    yield server.create_empty(name)
-    server.drop(name)
-
-
-def run(conninfo: str, statement: str) -> list[tuple[Any, ...]]:
-    """Run a statement as the owner in maintenance, and return its rows."""
-    with psycopg.connect(conninfo) as connection:
-        connection.execute("set local memex.maintenance = 'on'")
-        cursor = connection.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
 
 
 @pytest.mark.slow
@@ -152,6 +97,42 @@ async def test_a_newer_schema_is_refused(conninfo: str) -> None:
         await migrate.migrate(conninfo)
 
     assert run(conninfo, CATALOGUE) == before
+
+
+SHIPPED = files("memex.store") / "migrations"
+DIGESTS = Path(__file__).with_name("migrations.sha256")
+EDITED = """{path} was edited, but databases have run it as it was. Take the edit back, and make the change in a new
+migration. If the edit has to stay, the old digest goes into `EDITED` of store/migrate.py, a file in
+store/migrations/edited brings the databases of the old text to the new one, and tests/store/older gets such a
+database. The line of the new text in tests/store/migrations.sha256 is:
+{line}"""
+NEW = """{path} is new: add its line to tests/store/migrations.sha256. Once it is committed, it is never edited.
+{line}"""
+
+
+def test_a_migration_that_ran_is_never_edited() -> None:
+    """The digests of all tracks are written down a second time."""
+    known = dict(reversed(line.split("  ")) for line in DIGESTS.read_text().splitlines())
+    shipped = {
+        f"{track.folder}/{migration.file_name}.sql": migration.sha256.hex()
+        for track in migrate.TRACKS
+        for migration in migrate.migrations(track)
+    }
+
+    for path, digest in shipped.items():
+        text = EDITED if path in known else NEW
+        assert known.get(path) == digest, text.format(path=path, line=f"{digest}  {path}")
+    assert known.keys() == shipped.keys(), "A migration that ran is never removed or renamed."
+
+
+def test_an_edited_migration_has_a_way_to_its_new_text() -> None:
+    """A file for each, and digests that are not today's."""
+    today = {one.file_name: one.sha256.hex() for one in migrate.migrations()}
+
+    ways = {path.name.removesuffix(".sql") for path in (SHIPPED / "edited").iterdir()}
+    assert ways == migrate.EDITED.keys()
+    for name, digests in migrate.EDITED.items():
+        assert today[name] not in digests
 
 
 async def test_an_edited_migration_is_refused(conninfo: str) -> None:
@@ -250,11 +231,6 @@ def install_pgvector(server: Any, conninfo: str) -> None:
         connection.execute("create extension vector")
 
 
-def catalogue(conninfo: str) -> dict[tuple[Any, ...], Any]:
-    """Return what makes up the schema of a database, by kind and name."""
-    return {tuple(row[:2]): row[2] for row in run(conninfo, CATALOGUE)}
-
-
 async def test_the_schema_files_are_what_the_migrations_make(conninfo: str, empty: str, server: Any) -> None:
     """Tables, columns, constraints, indexes, policies, functions, storage, grants: one database from each.
 
@@ -262,12 +238,13 @@ async def test_the_schema_files_are_what_the_migrations_make(conninfo: str, empt
     """
     migrated = catalogue(conninfo)
     has_vectors = ("table", "embedding") in migrated
-    names = ["schema.sql", "schema_vectors.sql", "roles.sql"] if has_vectors else ["schema.sql", "roles.sql"]
+    names = ["schema.sql", "schema_vectors.sql"] if has_vectors else ["schema.sql"]
     if has_vectors:
         install_pgvector(server, empty)
-    with psycopg.connect(empty) as connection:
+    async with await psycopg.AsyncConnection.connect(empty) as connection:
         for name in names:
-            connection.execute((files("memex.store") / name).read_bytes())
+            await connection.execute((files("memex.store") / name).read_bytes())
+        await migrate.write_roles(connection)
     read = catalogue(empty)
     jobs = {key for key in migrated if key[1].startswith(("jobs_migration", "remember_later"))}
 

@@ -22,6 +22,7 @@ HOT = """
     writes/revision_chains memory/revision_before log/operation_committed log/operation_search
     log/operation_read log/operation_writes writes/file_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
+    memory/journal_count past/journal_count journal/entry_read
     memory/file_browse memory/folder_list memory/folder_count memory/mount_list
     memory/link_near memory/link_back memory/file_text memory/revision_span log/operation_inner
     search/file_dated search/chunk_alone log/operation_review log/operation_review_more
@@ -61,6 +62,8 @@ PARAMETERS: dict[str, Any] = {
     "paths": ["a.md"],
     "with_content": True,
     "prefix": "a",
+    "entries": False,
+    "chars": 7,
     "names": ["a"],
     "after": "",
     "version": 1,
@@ -105,6 +108,7 @@ INDEXES = {
     "memory/file_read": "revision_head",
     "memory/file_list": "revision_head",
     "memory/file_browse": "revision_head",
+    "memory/journal_count": "revision_head|revision_told",
     "memory/folder_list": "revision_head",
     "memory/folder_count": "revision_head",
     "memory/mount_list": "scope_pkey",
@@ -124,6 +128,8 @@ INDEXES = {
     "past/scope_revs_at": "revision_rev",
 }
 
+# On some servers Postgres takes this one, which sorts the heads of the scope that it finds.
+AS_GOOD = {"search/chunk_of_file": [["revision_name_key"]], "memory/file_text": [["revision_name_key"]]}
 HEADS = {
     "search/chunk_of_file": ["revision_head"],
     "memory/file_text": ["revision_head"],
@@ -208,7 +214,7 @@ async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None
             nodes = await generic_plan(connection, name, parameters)
 
             used = [node["Index Name"] for node in nodes if node.get("Index Name", "").startswith("revision")]
-            assert sorted(used) == sorted(indexes), (name, nodes)
+            assert sorted(used) in [sorted(indexes), *AS_GOOD.get(name, [])], (name, nodes)
 
 
 async def test_plans_made_before_anything_is_stored_hold(service: Service, alice: Caller) -> None:
@@ -231,12 +237,17 @@ async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alic
             assert "lexeme = " in conditions[0]
 
 
+RUN_ONCE = {"upkeep/grants_missing"}  # as a service or a command starts
+
+
 def test_psycopg_keeps_how_a_statement_is_read() -> None:
     """Psycopg reads a long statement, or one of many parameters, anew each time that it runs."""
     folder = files("memex.store") / "queries"
     for file in Path(str(folder)).rglob("*.sql"):
         name = str(file.relative_to(str(folder)).with_suffix(""))
         text = sql(name)
+        if name in RUN_ONCE:
+            continue
 
         assert len(text) <= MAX_CACHED_STATEMENT_LENGTH, name
         assert len(set(re.findall(rb"%\((\w+)", text))) <= MAX_CACHED_STATEMENT_PARAMS, name

@@ -189,6 +189,7 @@ async def test_a_migration_says_for_whom_it_waits(conninfo: str, monkeypatch: py
     named = psycopg.conninfo.make_conninfo(conninfo, application_name="a stopped one")
     async with owner(named) as holder:
         pid = holder.info.backend_pid
+        await holder.execute("revoke select on scope from memex_agent")  # something to be done
         async with holder.transaction():
             await holder.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
             with capture_logs() as lines, pytest.raises(StoreUnavailable) as refused:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,14 @@ def test_the_tools_are_described_within_their_room(form: Format) -> None:
 
     assert len(tools) == 2
     assert len(json.dumps(tools)) <= MAX_TOOLS_CHARS
+
+
+def test_each_description_is_a_sentence() -> None:
+    """Of a tool and of an argument: a model reads it without the documentation."""
+    for tool in define("agent"):
+        arguments = tool.parameters["properties"].values()
+        for text in (tool.description, *(argument["description"] for argument in arguments)):
+            assert re.fullmatch(r"[A-Z][^`]+ [^`]+\.", text), text
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -69,6 +69,8 @@ def test_documents_are_included_where_the_box_is_ticked(site: Site) -> None:
         site.api(bound_to="alice"), {"queue.md": "# Queue\n\nRelease locked rows at noon.\n"}, ".env"
     )
     alice = site.visitor(bound_to="alice")
+    note = {"path": "user/garden.md"}
+    assert site.api(bound_to="alice").put("/v1/file", params=note, content="Rows of beans.\n").is_success
     asked = {"query": "When are locked rows released?"}
 
     without = shown(alice, "/ui/ask", **asked)
@@ -77,7 +79,6 @@ def test_documents_are_included_where_the_box_is_ticked(site: Site) -> None:
     assert "at noon" not in without
     assert "at noon" in with_them
     assert "written in a document" in with_them
-    assert "raised because this memory is small" in with_them
 
 
 def test_conversations_are_included_where_the_box_is_ticked(site: Site) -> None:

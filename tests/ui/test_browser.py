@@ -18,13 +18,15 @@ WORLD = (
     "Marta runs the bakery on Elm Street. I prefer window seats on trains. I need to renew the passport. "
     "The quarterly report goes to the board in October. Our mascot is a heron called Fitz."
 )
-ROOM = "The bookbinding workshop of the guild takes place in room 204."
-NEW_ROOM = "In room 311 the guild holds its bookbinding workshop."
+ROOM = "We decided that the bookbinding workshop of the guild takes place in room 204."
+NEW_ROOM = "We decided that in room 311 the guild holds its bookbinding workshop."
 HOSTILE_USERS = ('"><script>alert(1)</script>', "a&b=c?d#e/../f", "x" * 200)
 ADDRESSES = (
     "/ui/memory",
     "/ui/memory?folder=nothing/",
     "/ui/memory?folder=user/&tag=drinks",
+    "/ui/memory/journal",
+    "/ui/memory/journal?day=2026-11-22",
     "/ui/memory/file?path=user/tea.md",
     "/ui/memory/file?path=user/tea.md&version=1",
     "/ui/memory/versions?path=user/tea.md",
@@ -48,6 +50,8 @@ ADDRESSES = (
     "/ui/search?query=oolong&as_of=nonsense",
     "/ui/search?query=oolong+kettle&why=user/tea.md&prefix=user/k",
     "/ui/search?query=oolong+kettle&why=user/nothing.md",
+    "/ui/removed",
+    "/ui/removed?state=forgotten&prefix=user/",
     "/ui/review",
     "/ui/review?kind=queue",
     "/ui/work",
@@ -85,7 +89,7 @@ def plant(site: Site) -> None:
     """Give alice two files, one of them with two versions."""
     api = site.api(bound_to="alice")
     for path, text in (
-        ("user/kettle.md", "# Kettle\n\nOf iron.\n"),
+        ("user/kettle.md", f"# Kettle\n\nOf iron.{' It is older than the other kettle.' * 4}\n"),
         ("user/tea.md", TEA),
         ("user/tea.md", TEA.replace("oolong", "sencha")),
     ):

@@ -24,7 +24,7 @@ from memex.subagent.model.planner import ModelPlanner
 TEA = "# Tea\n\nLikes oolong tea.\n\n## How\n\nTea at 90 degrees.\n"
 SHOP = "# Shop\n\nThe tea shop opens at nine.\n"
 MODEL = "openai:<b>big</b>-model"
-CHOSEN = {"spans": [{"span": "S1", "reason": "It says so."}]}
+CHOSEN = {"lines": [1]}
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
@@ -200,7 +200,7 @@ def test_why_a_file_was_recalled_is_found(site: Site, in_browser: Callable[..., 
             page.get_by_role("link", name="question").click()
             assert "Which tea does she like?" in page.locator(".story").inner_text()
             chosen = page.locator(".chosen li").filter(has_text="user/tea.md").first
-            assert "match" in chosen.inner_text()
+            assert "words" in chosen.inner_text()
             chosen.locator("summary").first.click()
             chosen.locator(".logged-text").first.wait_for()
             assert "oolong" in chosen.locator(".logged-text").first.inner_text()

@@ -54,6 +54,7 @@ RUNS = ("tea-1", "tea-2")  # of the tenant, in the database
 QUESTION_QUERY = {"id": "question-of-alice"}
 PAGES: dict[str, Row] = {
     "GET /ui/memory": Row(200),
+    "GET /ui/memory/journal": Row(200, {"day": "2026-11-22"}),
     "POST /ui/memory/demo": Row(303, of_admin=422),
     "POST /ui/memory/demo/remove": Row(303, of_admin=422),
     "GET /ui/memory/connect": Row(200),
@@ -100,6 +101,9 @@ PAGES: dict[str, Row] = {
     "GET /ui/documents": Row(200),
     "GET /ui/documents/remove": Row(404, {"root": "repo"}, of_admin=422),
     "POST /ui/documents/remove": Row(404, form={"root": "repo"}, of_admin=422),
+    "GET /ui/removed": Row(200),
+    "POST /ui/removed/put-back": Row(404, form={"id": "0f1e2d3c4b5a"}),
+    "POST /ui/removed/undo": Row(404, form={"done": CALL}),
     "GET /ui/review": Row(200),
     "POST /ui/review/decide": Row(303, form={"decision": "apply secret:none"}),
     "POST /ui/review/undo": Row(404, form={"decided": CALL}),

@@ -6,6 +6,7 @@ from memex.api.documents.documents import Documents
 from memex.api.protocol import MemexApi
 from memex.api.work.work import Work
 from memex.call_context import CallContext
+from memex.service.journal.reading import JournalResult
 from memex.service.search.changes import ChangesResult
 from memex.service.search.topics import TopicsResult
 from memex.service.tools.prompt_block import PromptBlockResult, PromptProfile
@@ -77,6 +78,27 @@ class BrowsableMemory:
         """Return the newest changes of all mounts, the newest first; `as_of` takes the time of one."""
         found = await self._api.changes(self._context.under(tool_call_id), limit=limit, until=until)
         return ChangesResult.model_validate(found)
+
+    async def journal(
+        self,
+        *,
+        month: str | None = None,
+        day: str | None = None,
+        path: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> JournalResult:
+        """Return how many texts that were told each month has, and the days of a month or the entries of a day.
+
+        `month` is such as `2026-11`, `day` such as `2026-11-27`, and `path` that of one entry, which then comes
+        with the lines of pages that were made from it.
+
+        Raises:
+            FileNotFound: there is no entry at the path.
+        """
+        given = {"month": month, "day": day, "path": path, "limit": limit, "cursor": cursor}
+        return JournalResult.model_validate(await self._api.journal(self._context.under(tool_call_id), given))
 
     async def topics(
         self, project: str | None = None, *, limit: int = 100, tool_call_id: str | None = None

@@ -243,6 +243,10 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
         service, caller = await self.caller(context)
         return (await queue.retry_call(service, caller, tool_call_id)).model_dump(mode="json")
 
+    async def retry_all(self, context: CallContext) -> Document:
+        service, caller = await self.caller(context)
+        return (await queue.retry_all(service, caller)).model_dump(mode="json")
+
     async def import_vault(
         self,
         context: CallContext,

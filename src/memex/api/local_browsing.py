@@ -8,6 +8,7 @@ from memex.api.documents.local_documents import LocalDocuments
 from memex.api.local_evals import LocalEvals
 from memex.api.protocol import Document
 from memex.call_context import CallContext
+from memex.service.journal import reading
 from memex.service.projects import init_project
 from memex.service.search import changes, explanation, topics
 from memex.service.vaults import browsing
@@ -34,6 +35,14 @@ class LocalBrowsing(LocalEvals):
         service, caller = await self.caller(context, changes.CHANGES)
         found = await changes.show_changes(
             service, caller, limit=limit, until=until, tool_call_id=context.tool_call_id
+        )
+        return found.model_dump(mode="json")
+
+    async def journal(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        """Return the months of the journal, and the days of a month or the entries of a day."""
+        service, caller = await self.caller(context, reading.NAME)
+        found = await reading.read_journal(
+            service, caller, dict(arguments), tool_call_id=context.tool_call_id
         )
         return found.model_dump(mode="json")
 

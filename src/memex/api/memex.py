@@ -19,6 +19,7 @@ from memex.api.local import OwnedMemex, with_database
 from memex.api.moments import AsOf, to_json
 from memex.api.protocol import MemexApi
 from memex.api.remote import RemoteMemex
+from memex.api.removed import Removed
 from memex.api.review import Review
 from memex.api.search import Search
 from memex.call_context import CallContext
@@ -137,6 +138,7 @@ class UserMemory(BrowsableMemory):
     def __init__(self, api: MemexApi, context: CallContext, *, include: Include = None) -> None:
         super().__init__(api, context)
         self._include = include
+        self.removed = Removed(api, context)  # lines that were taken out of files
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
         self.search = Search(api, context)  # why a search shows a file, or does not
         self.conversations = Conversations(api.conversations, context)  # evidence, beside memory

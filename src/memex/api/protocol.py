@@ -133,6 +133,10 @@ class MemexApi(Protocol):
         """Return the newest changes of all mounts, the newest first."""
         ...
 
+    async def journal(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        """Return the months of the journal, and its days or the entries of a day; see `GET /v1/journal`."""
+        ...
+
     async def topics(self, context: CallContext, *, project: str | None = None, limit: int = 100) -> Document:
         """Return the tags of a project, or of all files, with how many files bear each."""
         ...
@@ -163,6 +167,10 @@ class MemexApi(Protocol):
 
     async def retry(self, context: CallContext, tool_call_id: str) -> Document:
         """Put a failed call back into the queue."""
+        ...
+
+    async def retry_all(self, context: CallContext) -> Document:
+        """Put all failed calls back into the queue, in the order in which they were accepted."""
         ...
 
     async def import_vault(

@@ -15,14 +15,14 @@ from typing import Any
 
 from memex.api.conversations import ConversationsApi
 from memex.api.ingest.ingest import Ingest, IngestOptions
-from memex.api.work.places import WorkPlacesApi
+from memex.api.work.places import WorkPlacesApi, linked_projects
 from memex.call_context import CallContext
+from memex.capture.earlier_links import confirm_earlier_links
 from memex.capture.transcripts import command_outcomes, readable_transcript, says_off
 from memex.errors import FileTooLarge, MemexError, SecretRefused, Unavailable, ValidationFailed
-from memex.hook.folders import describe, root_of
-from memex.hook.packs import PACK_FILE, pack_file
+from memex.hook.packs import PACK_FILE, pack_file, pack_query
 from memex.hook.state import DELIVERED, DELIVERY_LOCK, SETTINGS, SPOOL, CaptureState
-from memex.projects.detection import VARIABLE, detect_project
+from memex.projects.detection import VARIABLE, DetectedProject, detect_project
 
 TAKEN = "spool.taken"  # what a delivery works on
 MAX_EVENTS, MAX_BATCH_BYTES = 500, 4 << 20
@@ -76,6 +76,7 @@ class Delivery:
         packs: WorkPlacesApi | None = None,
     ) -> None:
         self._state, self._api, self._context, self._packs = state, api, context, packs
+        self._links: Mapping[str, str] | None = None
         self.report = DeliveryReport()
 
     async def run(self, lock: int | None = None) -> DeliveryReport:
@@ -102,12 +103,15 @@ class Delivery:
         return self.report
 
     async def _deliver_all(self) -> None:
+        if self._packs is not None:
+            await confirm_earlier_links(self._state, self._packs, self._context)
+            self._links = linked_projects(await self._packs.labels(self._context))
         while self._state.exists(TAKEN) or self._state.take(TAKEN):
             off = set(self._state.sessions_off())
             events = self._wanted([one for one in self._taken() if _key(one) not in off])
             await self._read_transcripts(events)
             _add_outcomes(events)
-            _add_projects(events)
+            self._add_projects(events)
             for batch in _batches(events):
                 await self._post(batch)
             self.report.events += len(events)
@@ -191,26 +195,43 @@ class Delivery:
         for cwd in self.report.folders:
             if self._is_left_out(cwd):
                 continue
-            root = root_of(cwd)  # of the folder itself: a turn may have changed another repository
-            told = describe(root) if root is not None else {}
-            asked = {"cwd": cwd, "repository": told.get("root"), "branch": told.get("branch")}
-            asked = {name: value for name, value in asked.items() if value}
+            event = self.report.folders[cwd]
+            is_named = (event.get("metadata") or {}).get("label_source") == "environment"
+            # The folder itself: a turn may have changed another repository.
+            found = self._detect(cwd, str(event.get("project") or "") if is_named else "")
+            asked = {name: value for name, value in pack_query(cwd, found).items() if value}
             try:
                 pack = await self._packs.pack(self._context, asked)
             except Unavailable:
                 raise
             except MemexError:  # such as no project, or several: there is nothing to give
                 continue
-            self._keep_pack(cwd, pack)
+            self._keep_pack(cwd, found.label if found else "", pack)
         self._drop_old_packs()
+
+    def _add_projects(self, events: Sequence[Event]) -> None:
+        """Say of events to which project they belong, as their folder, their repository or the user says."""
+        for one in events:
+            if not one.get("cwd"):
+                continue
+            paths = [path for tool in one.get("tools") or [] for path in tool.get("paths") or []]
+            if (found := self._detect(one["cwd"], one.get("project") or "", paths)) is not None:
+                one["project"] = found.name
+                one["metadata"] = (one.get("metadata") or {}) | found.metadata()
+
+    def _detect(self, cwd: str, project: str, paths: Sequence[str] = ()) -> DetectedProject | None:
+        return detect_project(
+            Path(cwd), environment={VARIABLE: project}, changed_paths=paths, links=self._links
+        )
 
     def _is_left_out(self, cwd: str) -> bool:
         """Return whether a person has left the folder out, maybe since its events were noted."""
         here = Path(os.path.realpath(cwd))
         return any(here.is_relative_to(one) for one in self._state.folders_off())
 
-    def _keep_pack(self, cwd: str, pack: Mapping[str, Any]) -> None:
-        kept = {"cwd": os.path.realpath(cwd), "text": pack.get("text") or "", "made_at": int(time.time())}
+    def _keep_pack(self, cwd: str, label: str, pack: Mapping[str, Any]) -> None:
+        kept = {"cwd": os.path.realpath(cwd), "label": label, "text": pack.get("text") or ""}
+        kept["made_at"] = int(time.time())
         self._state.write(pack_file(cwd), json.dumps(kept).encode())
         self.report.packs += 1
 
@@ -238,21 +259,6 @@ def _add_outcomes(events: Sequence[Event]) -> None:
             by_path[path] = command_outcomes(file) if file is not None else {}
         outcome = by_path[path].get(str(one["event"]).removeprefix("tool-"), {})
         one["tools"] = [tool | outcome if tool.get("ok") is None else tool for tool in tools]
-
-
-def _add_projects(events: Sequence[Event]) -> None:
-    """Say of events to which project they belong, as their folder, their repository or the user says."""
-    for one in events:
-        if not one.get("cwd"):
-            continue
-        found = detect_project(
-            Path(one["cwd"]),
-            environment={VARIABLE: one.get("project") or ""},
-            changed_paths=[path for tool in one.get("tools") or [] for path in tool.get("paths") or []],
-        )
-        if found is not None:
-            one["project"] = found.name
-            one["metadata"] = (one.get("metadata") or {}) | found.metadata()
 
 
 def is_waiting(state: CaptureState) -> bool:

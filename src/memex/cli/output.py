@@ -80,9 +80,15 @@ def shorten(text: str, max_chars: int) -> str:
     return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
 
 
-def format_count(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 file`, `2 files`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def why_chosen(source: Mapping[str, Any]) -> str:
+    """Return in words why a source of a context was chosen: the reasons of its spans, and what links to it."""
+    reasons = ", ".join(dict.fromkeys(span.get("why") or source["reason"] for span in source["spans"]))
+    return f"{reasons} from {source['linked_from']}" if source["linked_from"] else reasons
+
+
+def format_count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: `1 file`, `2 files`, `2 entries`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def format_size(size_bytes: int) -> str:
@@ -127,6 +133,13 @@ class Screen:
             self._show(_styled_text(parts), soft_wrap=True)
         else:
             print("".join(_make_harmless(part)[0] for part in parts), file=self._stream)
+
+    def degraded(self, answer: dict[str, Any]) -> None:
+        """Print that an answer lacks a part, if it does."""
+        if answer.get("degraded"):
+            self.line(
+                (f"Degraded: {answer['degraded']}; `memex health` says what does not answer.", "yellow")
+            )
 
     def paragraph(self, *parts: StyledText, indent: int = 2) -> None:
         """Print an indented text; on a terminal it breaks between words."""

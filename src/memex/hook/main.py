@@ -1,7 +1,7 @@
 """`memex-hook CLIENT`: note the event on stdin (or in the last argument), and give a new session its pack.
 
-Whatever happens, the exit code is 0, and stdout is empty or one object of additional context: a coding agent is
-never kept waiting, never blocked, and never told to go on.
+Whatever happens, the exit code is 0, and stdout is empty or one object of additional context, and of what a person
+is told: a coding agent is never kept waiting, never blocked, and never told to go on.
 """
 
 from __future__ import annotations
@@ -112,13 +112,18 @@ def _context(
     is_prompt = event["kind"] == "prompt" and settings.get("prompts") is True
     if event["kind"] != "session_start" and not is_prompt:
         return b""
-    from memex.hook.packs import context_for, new_context_for  # noqa: PLC0415
+    from memex.hook import packs  # noqa: PLC0415
 
-    text = new_context_for(state, event) if is_prompt else context_for(state, settings, event)
-    if not text:
-        return b""
-    added = {"hookEventName": given["hook_event_name"], "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": added}).encode()
+    found = packs.detect(event)
+    if is_prompt:
+        text, told = packs.new_context_for(state, event, found), ""
+    else:
+        text, told = packs.context_for(state, settings, event, found), packs.unconfirmed(state, found)
+    output: dict[str, Any] = {"systemMessage": told} if told else {}  # shown to the person, not to the model
+    if text:
+        added = {"hookEventName": given["hook_event_name"], "additionalContext": text}
+        output["hookSpecificOutput"] = added
+    return json.dumps(output).encode() if output else b""
 
 
 def _input(arguments: list[str]) -> bytes | str:

@@ -8,15 +8,18 @@ import os
 import time
 from contextlib import suppress
 
+from memex.hook.state import EARLIER_LINKS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from collections.abc import Callable
     from typing import Any
 
     from memex.hook.state import CaptureState
+    from memex.projects.detection import DetectedProject
 
 MAX_BYTES = 9_000
-GIVEN, MAX_GIVEN = "given.json", 200
+GIVEN, TOLD, MAX_GIVEN = "given.json", "told.json", 200
 PACK_FILE = "pack-"
 TIMEOUT_S = 1.0
 MAX_ANSWER_BYTES = 1 << 20
@@ -32,16 +35,63 @@ def pack_file(cwd: str) -> str:
     return f"{PACK_FILE}{binascii.crc32(folder.encode('utf-8', 'surrogatepass')):08x}{len(folder):x}.json"
 
 
-def context_for(state: CaptureState, settings: dict[str, Any], event: dict[str, Any]) -> str:
+def detect(event: dict[str, Any]) -> DetectedProject | None:
+    """Return the project of an event's folder; None for a folder that is nobody's project."""
+    from pathlib import Path  # noqa: PLC0415 - as below
+
+    from memex.projects.detection import VARIABLE, detect_project  # noqa: PLC0415 - most events need none
+
+    return detect_project(Path(event["cwd"] or "/"), environment={VARIABLE: event["project"]})
+
+
+def pack_query(cwd: str, found: DetectedProject | None) -> dict[str, str]:
+    """Return what a service is asked for the pack of a folder: that of its label and, if confirmed, its project.
+
+    A folder that is nobody's project has no label: its path stands in for one, so that no other place is told of.
+    """
+    asked = {"cwd": cwd, "label": f"cwd:{cwd}"}
+    if found is None:
+        return asked
+    asked |= {
+        "repository": found.root,
+        "branch": found.branch,
+        "project": found.slug or "",
+        "label": found.label,
+    }
+    if found.label.startswith("name:"):
+        del asked["label"]
+    return asked
+
+
+def unconfirmed(state: CaptureState, found: DetectedProject | None) -> str:
+    """Return what a person is told once of a folder that calls itself something that nobody confirmed; else ""."""
+    if found is None or not found.unconfirmed or not state.exists(EARLIER_LINKS):
+        return ""  # the next delivery may confirm the folder
+    mark, told = f"{found.unconfirmed} {found.root}", state.read_json(TOLD)
+    if mark in told:
+        return ""
+    state.write(TOLD, json.dumps(dict([*told.items(), (mark, 1)][-MAX_GIVEN:])).encode())
+    import shlex  # noqa: PLC0415 - once for each folder
+
+    folder = f" {shlex.quote(found.root)}" if found.root.isprintable() else ", in the folder itself"
+    return (
+        f"Memex: this folder calls itself {found.unconfirmed}, which nobody has confirmed, so its sessions share "
+        f"no work with other folders. If it is yours: memex work trust{folder}"
+    )
+
+
+def context_for(
+    state: CaptureState, settings: dict[str, Any], event: dict[str, Any], found: DetectedProject | None
+) -> str:
     """Return what the model of a new session is told, at most 9,000 bytes; "" where there is nothing."""
-    text = _start_context(state, settings, event)
+    text = _start_context(state, settings, event, found)
     _note_given(state, event, text)
     return text
 
 
-def new_context_for(state: CaptureState, event: dict[str, Any]) -> str:
+def new_context_for(state: CaptureState, event: dict[str, Any], found: DetectedProject | None) -> str:
     """Return the last pack on disk for a prompt, if the session was given another one before; else ""."""
-    text = introduced(_last_pack(state, event["cwd"])[0])
+    text = introduced(_last_pack(state, event["cwd"], found)[0])
     if not text or state.read_json(GIVEN).get(event["session"]) == _mark(text):
         return ""
     _note_given(state, event, text)
@@ -59,12 +109,15 @@ def _mark(text: str) -> int:
     return binascii.crc32(text.partition("\n")[2].encode("utf-8", "surrogatepass"))
 
 
-def _start_context(state: CaptureState, settings: dict[str, Any], event: dict[str, Any]) -> str:
+def _start_context(
+    state: CaptureState, settings: dict[str, Any], event: dict[str, Any], found: DetectedProject | None
+) -> str:
     url, key = settings.get("url"), settings.get("key") or os.environ.get("MEMEX_API_KEY")
     if isinstance(url, str) and isinstance(key, str):
         with suppress(Exception):
-            return introduced(_in_time(TIMEOUT_S, lambda: ask(url, key, event)))
-    return introduced(*_last_pack(state, event["cwd"]))
+            asked = pack_query(event["cwd"], found)
+            return introduced(_in_time(TIMEOUT_S, lambda: ask(url, key, asked)))
+    return introduced(*_last_pack(state, event["cwd"], found))
 
 
 def introduced(text: str, age: str = "") -> str:
@@ -75,10 +128,12 @@ def introduced(text: str, age: str = "") -> str:
     return data[:MAX_BYTES].decode("utf-8", "ignore")
 
 
-def _last_pack(state: CaptureState, cwd: str) -> tuple[str, str]:
+def _last_pack(state: CaptureState, cwd: str, found: DetectedProject | None) -> tuple[str, str]:
+    """Return the last pack of a folder and its age; nothing if the folder was of another label then."""
     kept = state.read_json(pack_file(cwd))
     text, made_at = kept.get("text"), kept.get("made_at")
-    if kept.get("cwd") != os.path.realpath(cwd or ".") or not isinstance(text, str):
+    is_same = kept.get("label") == (found.label if found else "")
+    if not is_same or kept.get("cwd") != os.path.realpath(cwd or ".") or not isinstance(text, str):
         return "", ""
     minutes = max(0, int((time.time() - made_at) / 60)) if isinstance(made_at, int | float) else 0
     age = (
@@ -112,11 +167,8 @@ def _in_time(seconds: float, work: Callable[[], str]) -> str:
     return found[0]
 
 
-def ask(url: str, key: str, event: dict[str, Any]) -> str:
+def ask(url: str, key: str, asked: dict[str, str]) -> str:
     """Return the text of the pack from a service; raises OSError, ValueError and what a broken answer raises."""
-    told = event["metadata"]
-    asked = {"cwd": event["cwd"], "repository": told.get("root"), "branch": told.get("branch")}
-    asked["project"] = event["project"]
     query = "&".join(f"{name}={_quoted(value)}" for name, value in asked.items() if value)
     scheme, _, rest = url.partition("://")
     place, _, base = rest.partition("/")

@@ -26,6 +26,9 @@ SPOOL, SPOOL_LOCK, DROPPED, DELIVERY_LOCK, DELIVERED, PACKS = (
     "spool.jsonl", "spool.lock", "dropped.json", "delivery.lock", "delivered.json", "packs",
 )  # fmt: skip
 
+EARLIER_LINKS = (
+    "earlier-links.json"  # when the folders of links of earlier versions were confirmed, by the service
+)
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 _OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 

@@ -92,4 +92,4 @@ class MemoryService(BaseMemoryService):
         memory = self._memex.for_user(user_id, actor=app_name, include=self._include)
         found = await memory.context(query)
         entry = MemoryEntry(content=Content(role="user", parts=[Part(text=found.context)]))
-        return SearchMemoryResponse(memories=[entry] if found.context else [])
+        return SearchMemoryResponse(memories=[entry] if found.sources else [])

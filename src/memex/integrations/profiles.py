@@ -5,6 +5,7 @@ from functools import cache, partial
 from typing import Any
 
 from memex.api.memex import UserMemory
+from memex.integrations.call_order import in_order
 from memex.service.service import TOOLS
 from memex.service.tools.aliases import ALIASES
 from memex.service.tools.definitions import Profile, ToolDefinition, define
@@ -36,6 +37,16 @@ async def answer(
     tool_call_id: str | None,
     profile: Profile,
 ) -> ToolCallOutcome:
-    """Run a model's call of a tool of a profile; an error of Memex is an answer too."""
+    """Run a model's call of a tool of a profile; an error of Memex is an answer too.
+
+    Of calls that are made at once, those that write are done before those that read.
+    """
     execute = partial(memory.execute, tool_call_id=tool_call_id or None)
-    return await run(execute, tool, arguments, allowed=allowed_arguments(profile))
+    async with in_order(memory, reads=tool in _reading(profile)):
+        return await run(execute, tool, arguments, allowed=allowed_arguments(profile))
+
+
+@cache
+def _reading(profile: Profile) -> frozenset[str]:
+    """Return the tools of a profile that change nothing."""
+    return frozenset(tool.name for tool in definitions(profile) if tool.is_read_only)

@@ -41,7 +41,7 @@ class MemoryToolset(AbstractToolset[Any]):
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002  # theirs
-        """Return the tools; writes are run one after the other, in the model's order."""
+        """Return the tools; writes run one after the other, in the model's order, and then reads."""
         return {
             tool.name: ToolsetTool(
                 toolset=self,
@@ -49,7 +49,6 @@ class MemoryToolset(AbstractToolset[Any]):
                     name=tool.name,
                     description=tool.description,
                     parameters_json_schema=tool.parameters,
-                    sequential=not tool.is_read_only,
                 ),
                 max_retries=1,
                 args_validator=ANY_OBJECT,

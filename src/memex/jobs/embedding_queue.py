@@ -4,18 +4,23 @@ A sweep defers jobs for all scopes that changed since they were embedded.
 """
 
 import asyncio
+import math
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import procrastinate
 import structlog
 from procrastinate import BaseRetryStrategy, RetryDecision
+from procrastinate.exceptions import AlreadyEnqueued
 
-from memex.errors import MemexError
+from memex.errors import MemexError, ModelUnavailable, StoreUnavailable
 from memex.jobs.worker import JobQueue, delete_old_jobs, execute, free_stalled
 from memex.service.chunk_embedding import EmbeddingProgress, embed_scope, estimate
 from memex.store.database import Database
 from memex.store.search import vectors
+from memex.store.waiting.failures import is_away
+from memex.subagent.breaker import Breaker, is_not_asked
 from memex.subagent.embedders.interface import Embedder
 
 QUEUE = "embedding"
@@ -28,6 +33,7 @@ FIRST_PAUSE_S = 5
 LONGEST_PAUSE_S = 600
 GIVEN_UP_FOR_S = 3_600.0  # after its job is given up, a scope waits so long for the sweep
 DEFERRED_AT_ONCE = 500  # scopes in one transaction
+PROBE = "memex"  # is embedded to see whether the embedder answers again
 PROGRESS_EVERY_S = 30.0  # of a job that is not done by one run
 
 _log = structlog.get_logger("memex.jobs")
@@ -48,7 +54,12 @@ class ExponentialBackoff(BaseRetryStrategy):
 
 
 def embedding_queue(
-    database: Database, embedder: Embedder, *, at_once: int = 1, conversations: bool = False
+    database: Database,
+    embedder: Embedder,
+    *,
+    at_once: int = 1,
+    conversations: bool = False,
+    breaker: Breaker | None = None,
 ) -> JobQueue:
     """Return the queue whose jobs embed scopes.
 
@@ -57,14 +68,19 @@ def embedding_queue(
         embedder: the embedder that the jobs use.
         at_once: the number of scopes that are embedded at the same time.
         conversations: also users' conversations.
+        breaker: says whether the embedder is asked at present. While it is not, a job is put off, which is no
+            attempt; None if the embedder is always asked.
     """
     progress = _ProgressLog(database, embedder.name, conversations=conversations)
 
     def add_tasks(app: procrastinate.App) -> None:
         @app.task(name=EMBED, queue=QUEUE, retry=ExponentialBackoff())
         async def embed(scope_id: int) -> None:
-            done = await _embed(database, embedder, scope_id)
-            if done.is_complete:
+            done = await _embed(database, embedder, scope_id) if await _answers(embedder, breaker) else None
+            if done is None:
+                left_s = math.ceil(breaker.seconds_left) if breaker else 0
+                await _put_off(app, scope_id, max(FIRST_PAUSE_S, left_s))
+            elif done.is_complete:
                 await execute(app, "jobs/job_forget_failed", lock=f"{EMBED}:{scope_id}")
             else:
                 async with database.maintenance() as connection:
@@ -114,10 +130,45 @@ async def sweep(
     return len(behind)
 
 
-async def _embed(database: Database, embedder: Embedder, scope_id: int) -> EmbeddingProgress:
+async def _put_off(app: procrastinate.App, scope_id: int, seconds: int) -> None:
+    """Defer a job anew that could not begin; its attempts are counted from 0."""
+    lock = f"{EMBED}:{scope_id}"
+    later = app.configure_task(
+        EMBED, queue=QUEUE, lock=lock, queueing_lock=lock, schedule_in={"seconds": seconds}
+    )
+    with suppress(AlreadyEnqueued):  # a write made one meanwhile
+        await later.defer_async(scope_id=scope_id)
+
+
+async def _answers(embedder: Embedder, breaker: Breaker | None) -> bool:
+    """Return whether the embedder may be sent texts; one that was left alone first shows it with a word of ours."""
+    if breaker is None or not breaker.is_open:
+        return True
     try:
-        return await embed_scope(database, embedder, scope_id, max_texts=MAX_TEXTS)
+        await embedder.embed([PROBE], "query")
+    except ModelUnavailable:
+        return False
+    return True
+
+
+async def _embed_when_writable(database: Database, embedder: Embedder, scope_id: int) -> EmbeddingProgress:
+    """Embed a scope, and wait while no server takes writes: that is no failed attempt of the job."""
+    while True:
+        try:
+            return await embed_scope(database, embedder, scope_id, max_texts=MAX_TEXTS)
+        except StoreUnavailable as error:
+            if not is_away(error):
+                raise
+        await asyncio.sleep(FIRST_PAUSE_S)
+
+
+async def _embed(database: Database, embedder: Embedder, scope_id: int) -> EmbeddingProgress | None:
+    """Embed texts of a scope; None if the embedder is left alone."""
+    try:
+        return await _embed_when_writable(database, embedder, scope_id)
     except Exception as error:
+        if is_not_asked(error):
+            return None
         reason = error.details.get("reason") if isinstance(error, MemexError) else None
         _log.warning(
             "embedding_failed",

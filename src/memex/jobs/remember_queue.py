@@ -9,8 +9,9 @@ from procrastinate import BaseRetryStrategy, RetryDecision
 
 from memex.jobs.worker import JobQueue, delete_old_jobs, free_stalled
 from memex.service.log import queue
+from memex.service.log.queue import IN_TURN_S, Pause
 from memex.service.service import Service
-from memex.store.log.queue import recover
+from memex.store.log.queue import LeasedCall, recover
 
 QUEUE = "remember"
 REMEMBER, SWEEP = "remember", "remember_sweep"
@@ -24,36 +25,42 @@ _log = structlog.get_logger("memex.jobs")
 class RetryLater(Exception):
     """The call shall be tried again after a pause."""
 
-    def __init__(self, pause_s: float) -> None:
-        super().__init__(f"again in {pause_s:.0f} s")
-        self.pause_s = pause_s
+    def __init__(self, pause: Pause) -> None:
+        super().__init__(f"again in {pause.seconds:.0f} s")
+        self.pause = pause
 
 
 class CallRetryStrategy(BaseRetryStrategy):
-    """Try a job again whenever the call asks for it. The row of the call counts the attempts and limits them."""
+    """Try a job again whenever the call asks for it. The row of the call counts the attempts and limits them.
 
-    def get_retry_decision(
-        self,
-        *,
-        exception: BaseException,
-        job: procrastinate.jobs.Job,  # noqa: ARG002  # the library passes it
-    ) -> RetryDecision:
-        """Return when to try again."""
+    The jobs of a scope share a lock, by which they run in their order. One that fails for long gets a lock of its
+    own, so that the others go on: what it says is filed as of its acceptance, whenever that is.
+    """
+
+    def get_retry_decision(self, *, exception: BaseException, job: procrastinate.jobs.Job) -> RetryDecision:
+        """Return when to try again, and with which lock."""
         if isinstance(exception, asyncio.CancelledError):  # another worker takes the job over
             return RetryDecision(retry_at=datetime.now(UTC))
-        pause_s = exception.pause_s if isinstance(exception, RetryLater) else PAUSE_S
-        return RetryDecision(retry_in={"seconds": round(pause_s) + 1})
+        if isinstance(exception, RetryLater):
+            pause = exception.pause
+        else:
+            pause = Pause(PAUSE_S, holds_others=job.attempts * PAUSE_S < IN_TURN_S)
+        lock = None
+        if not pause.holds_others:
+            lock = f"{REMEMBER}:{job.task_kwargs['scope_id']}:{job.task_kwargs['operation_id']}"
+        return RetryDecision(retry_in={"seconds": round(pause.seconds) + 1}, lock=lock)
 
 
 def remember_queue(service: Service, *, at_once: int = 1) -> JobQueue:
     """Return the queue whose jobs carry out the queued calls of a service, `at_once` calls at a time."""
+    kept: list[LeasedCall] = []  # that were begun when the database went away
 
     def add_tasks(app: procrastinate.App) -> None:
         @app.task(name=REMEMBER, queue=QUEUE, retry=CallRetryStrategy())
         async def remember(scope_id: int, operation_id: int) -> None:
-            pause_s = await queue.carry_out(service, scope_id, operation_id)
-            if pause_s is not None:
-                raise RetryLater(pause_s)
+            pause = await queue.carry_out(service, scope_id, operation_id, kept)
+            if pause is not None:
+                raise RetryLater(pause)
 
         @app.periodic(cron=SWEEP_TIMES)
         @app.task(name=SWEEP, queue=QUEUE, queueing_lock=SWEEP, lock=SWEEP)
@@ -61,6 +68,7 @@ def remember_queue(service: Service, *, at_once: int = 1) -> JobQueue:
             await begin(app)
 
     async def begin(app: procrastinate.App) -> None:
+        await queue.give_back(service.database, kept)
         await free_stalled(app, QUEUE)
         await delete_old_jobs(app, QUEUE)
         async with service.database.maintenance() as connection:

@@ -98,6 +98,7 @@ class _WorkerRun:
         while not self._is_ending:
             try:
                 await self._app.open_async()
+                await self._give_back()
                 await self._queue.begin(self._app)
                 if not self._is_ending:
                     self._worker = create_worker(self._app, self._queue, wait=True)
@@ -108,6 +109,12 @@ class _WorkerRun:
                 await self._app.close_async()
             if not self._is_ending:
                 await asyncio.sleep(RESTART_S)
+
+    async def _give_back(self) -> None:
+        """Put the jobs back that the last worker had when the database went away; they have not failed."""
+        if self._worker is not None and self._worker.worker_id is not None:
+            await execute(self._app, "jobs/job_give_back", worker=self._worker.worker_id)
+            self._worker = None
 
 
 class _QueuePool(AsyncConnectionPool[AsyncConnection]):
@@ -155,7 +162,7 @@ def create_worker(app: procrastinate.App, queue: JobQueue, *, wait: bool) -> Wor
     )
 
 
-async def execute(app: procrastinate.App, statement: str, **parameters: str) -> None:
+async def execute(app: procrastinate.App, statement: str, **parameters: str | int) -> None:
     """Run `queries/{statement}.sql` on a connection that finds the library's tables, as its triggers must."""
     await app.connector.execute_query_async(sql(statement).decode(), **parameters)
 

@@ -19,7 +19,14 @@ from memex.remote import new_tool_call_id
 from memex.service.projects import store_memory
 from memex.service.projects.store_memory import NO_PROJECT_HINT, Project, Tags
 from memex.service.search.topics import TopicResult
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool, ToolResult
+from memex.service.tools.tool import (
+    Arguments,
+    ReadAnswer,
+    ResultPart,
+    StorableText,
+    Tool,
+    ToolResult,
+)
 from memex.store.markdown import read_front_matter
 from memex.store.paths import parse
 from memex.subagent.remember.project_notes import notes_folder
@@ -60,7 +67,7 @@ class FoundMemoryResult(ResultPart):
     updated_at: str
 
 
-class SearchMemoriesResult(ToolResult):
+class SearchMemoriesResult(ReadAnswer):
     """The hits, best first."""
 
     hits: list[FoundMemoryResult]
@@ -224,7 +231,8 @@ async def _search(api: MemexApi, context: CallContext, asked: SearchMemoriesArgu
             for number, (name, score) in enumerate(best, start=1)
         )
     )
-    return {"hits": [hit for hit in hits if hit is not None], "tool_call_id": own}
+    lacking = {"degraded": found["degraded"]} if found.get("degraded") else {}
+    return {"hits": [hit for hit in hits if hit is not None], "tool_call_id": own} | lacking
 
 
 async def _note(api: MemexApi, context: CallContext, hit: Document, score: float) -> Document | None:

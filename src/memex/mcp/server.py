@@ -1,7 +1,9 @@
 """An MCP server over memory: its tools, its files as resources, and its prompt block as a prompt.
 
-What a call comes to is the tool's result, as structured content and as the few words that a model needs. An error
-of Memex is a result too, marked as one, with its code: only faults of the protocol are errors of the protocol.
+What a call comes to is the tool's result, in the few words that a model needs. Clients hand a model structured
+content, where there is some, and drop the text. So a tool whose text says less than its result has none: the whole
+result is in `_meta`, for programs. Any other tool answers with the same JSON in both places. An error of Memex is a
+result too, marked as one, with its code: only faults of the protocol are errors of the protocol.
 """
 
 from collections.abc import Callable, Mapping
@@ -49,6 +51,7 @@ ConnectionOf = Callable[[Context], McpConnection]
 TOOL_CALL_ID = "memex/toolCallId"
 TOOL_CALL_IDS = (TOOL_CALL_ID, "claudecode/toolUseId")
 ERROR = "memex/error"
+RESULT = "memex/result"  # the whole result, where the model reads a text that says less
 MEMORY_PROMPT = "memory"
 PAGE = 200  # resources
 FRESH_MS = 300_000  # how long a client may keep the list of tools, which changes with the version of Memex
@@ -88,9 +91,12 @@ def new_server(
         if outcome.error is not None:
             return _failed(outcome.error, tool_call_id)
         result = outcome.result
+        meta: dict[str, Any] = {TOOL_CALL_ID: tool_call_id}
         if result is not None and name == CONTEXT.name != params.name:
             result = result | {"pack_hash": result["hash"]}  # its name where the other names are from
-        return types.CallToolResult(content=[_text(outcome.text)], structured_content=result)
+        elif toolcalls.has_text(name):
+            result, meta = None, meta | {RESULT: result}
+        return types.CallToolResult(content=[_text(outcome.text)], structured_content=result, _meta=meta)
 
     async def list_resources(
         context: Context, params: types.PaginatedRequestParams | None

@@ -13,22 +13,18 @@ from memex.mcp.project_tools import PROJECT_TOOLS
 from memex.mcp.work_tools import UNLISTED_TOOLS, WORK_TOOLS
 from memex.service.conversations import finding, reading
 from memex.service.tools.definitions import Profile, ToolDefinition, define
+from memex.service.tools.removed import PUT_BACK, REMOVED
 from memex.service.tools.revisions import RevertResult
 from memex.service.tools.tool import Arguments, Tool, ToolResult
 from memex.store.writes.edits import MAX_REASON_CHARS
+from memex.toolcalls import has_text
 
 McpProfile = Literal["agent", "files", "conversations", "work", "project", "admin"]
 MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
 DESCRIPTIVE_KEYWORDS = ("title", "description")
-NOTICES = (
-    "SecretResult",
-    "HiddenCharacterResult",
-    "HiddenCharactersResult",
-    "StatementResult",
-    "IncludedResult",
-)
+NOTICES = ("SecretResult", "HiddenCharacterResult", "HiddenCharactersResult")
 
 
 class ListCallsArguments(Arguments):
@@ -105,6 +101,11 @@ def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolL
         told += [_own_tool(tool, title, is_read_only=True) for tool, title in CONVERSATION_TOOLS.items()]
     if profile == "work":
         told += [_own_tool(tool, title, is_read_only=True) for tool, title in WORK_TOOLS.items()]
+    if profile in ("files", "admin"):
+        told += [
+            _own_tool(REMOVED, "Removed lines", is_read_only=True),
+            _own_tool(PUT_BACK, "Put a line back", is_read_only=False, is_destructive=False),
+        ]
     if profile == "admin":
         told += [
             _own_tool(OPERATIONS, "List calls", is_read_only=True),
@@ -120,14 +121,11 @@ def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolL
 def shorten_notices(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the shape of a result where what the service found in the call's texts has no inner shape.
 
-    `secrets` and `hidden_characters` are in each result, and no model gets the `statements` of a dry run. OpenAPI
-    has the whole shape of them, and of what a context has `included` beside memory.
+    `secrets` and `hidden_characters` are in each result. OpenAPI has their whole shape.
     """
     shortened: dict[str, Any] = {
         "secrets": {"type": "array"},
         "hidden_characters": {"type": "object"},
-        "statements": {"type": ["array", "null"]},
-        "included": {},
     }
     properties = schema.get("properties", {})
     kept = {name: part for name, part in schema.get("$defs", {}).items() if name not in NOTICES}
@@ -152,7 +150,7 @@ def _render_definition(definition: ToolDefinition) -> types.Tool:
     rendered = definition.rendered("mcp")
     rendered["annotations"] = {"title": definition.title, **rendered["annotations"]}
     return types.Tool.model_validate(
-        rendered | {"outputSchema": strip_descriptions(shorten_notices(definition.output_schema))}
+        rendered | {"outputSchema": _output_schema(definition.name, definition.output_schema)}
     )
 
 
@@ -164,7 +162,7 @@ def _own_tool(
         title=title,
         description=tool.description(),
         input_schema=_without_titles(tool.input_schema()),
-        output_schema=strip_descriptions(shorten_notices(tool.result.model_json_schema())),
+        output_schema=_output_schema(tool.name, tool.result.model_json_schema()),
         annotations=types.ToolAnnotations(
             title=title,
             read_only_hint=is_read_only,
@@ -173,6 +171,11 @@ def _own_tool(
             open_world_hint=False,
         ),
     )
+
+
+def _output_schema(tool: str, schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the structured content of a tool; None if it answers with a text alone."""
+    return None if has_text(tool) else strip_descriptions(shorten_notices(schema))
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,17 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
-from pathspec import GitIgnoreSpec
-
 from memex.errors import ValidationFailed
+from memex.mirror.gitignore import GitPatterns
 from memex.projects.repository import find_repository
-from memex.projects.small_files import read_small
+from memex.projects.small_files import MAX_BYTES, read_small
 
 PATTERNS = ("*.md", "*.mdx", "*.rst", "*.txt", "*.yaml", "*.yml", "*.toml", "*.json")
 FOLDERS = frozenset((".git", ".hg", ".svn", "node_modules", "vendor", "dist", "build", ".venv"))
@@ -40,6 +39,9 @@ PROJECT_FILE, IGNORE_FILE = ".memex.toml", ".gitignore"
 MAX_PATH_CHARS = 1_000
 MAX_PATTERNS = 100
 MAX_PATTERN_CHARS = 200
+MAX_IGNORE_COST = (
+    100_000  # of the .gitignore files that hold for one folder; the longest known ones have 10,000
+)
 _KEYS, _LOCKS = (re.compile("|".join(map(translate, names))) for names in (KEYS, LOCKS))
 _UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff]")
 
@@ -64,11 +66,11 @@ class _Patterns:
     """Patterns of a folder; `base` is the path from that folder to the root, "" or with a slash at its end."""
 
     base: str
-    spec: GitIgnoreSpec
+    patterns: GitPatterns
 
-    def verdict(self, path: str) -> bool | None:
-        """Return whether a path of the root matches; None if no pattern says anything."""
-        return self.spec.check_file(self.base + path).include
+    def fit(self, path: str) -> bool:
+        """Return whether a path of the root matches, or a folder that it stands in."""
+        return self.patterns.includes(self.base + path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,14 @@ class FileRules:
         unwanted: what it may not match.
         ignored: the `.gitignore` files from the repository down to this folder; the last one counts first.
         gitignore: whether they hold.
+        is_ignored: git ignores the root itself, and so all in it.
     """
 
     wanted: tuple[_Patterns, ...]
     unwanted: tuple[_Patterns, ...]
-    ignored: tuple[tuple[str, GitIgnoreSpec], ...]
+    ignored: tuple[tuple[str, GitPatterns], ...]
     gitignore: bool
+    is_ignored: bool = False
 
     def reason_against_folder(self, path: str, name: str) -> str | None:
         """Return why a folder is left out; None if it is looked at."""
@@ -95,47 +99,49 @@ class FileRules:
 
     def is_wanted(self, path: str) -> bool:
         """Return whether the patterns fit a path."""
-        return all(one.verdict(path) for one in self.wanted)
+        return all(one.fit(path) for one in self.wanted)
 
     def reason_against(self, path: str) -> str | None:
         """Return why a file that is wanted is left out all the same; None if it is not."""
-        if any(one.verdict(path) for one in self.unwanted):
+        if any(one.fit(path) for one in self.unwanted):
             return "excluded"
         return "ignored" if self._is_ignored(path) else None
 
     def below(self, folder: str, here: Path) -> "FileRules":
         """Return the rules of a folder of the root (`docs/`), which stands at `here`."""
-        if not self.gitignore or (text := read_small(here / IGNORE_FILE)) is None:
+        if not self.gitignore or (patterns := _ignore_file(here)) is None:
             return self
-        return replace(self, ignored=(*self.ignored, (folder, _spec(text.splitlines()))))
+        ignored = (*self.ignored, (folder, patterns))
+        if sum(one.cost for _, one in ignored) > MAX_IGNORE_COST:
+            raise _too_long(here / IGNORE_FILE)
+        return replace(self, ignored=ignored)
 
     def _is_ignored(self, path: str) -> bool:
-        for base, spec in reversed(self.ignored):
+        """Return whether git ignores a path in a folder that it does not ignore; a folder ends with a slash."""
+        for base, patterns in reversed(self.ignored):
             # "../" stands for folders above the root: their patterns see the root's path within them.
             inner = base.removeprefix("../") + path if base.startswith("../") else path.removeprefix(base)
-            if (verdict := spec.check_file(inner).include) is not None:
+            if (verdict := patterns.verdict(inner)) is not None:
                 return verdict
-        return False
+        return self.is_ignored
 
 
 def read_rules(root: Path, given: PushPatterns) -> FileRules:
     """Return the rules of the root itself, with those of the repository that it stands in.
 
     Raises:
-        ValidationFailed: a pattern is malformed, or `.memex.toml` is broken.
+        ValidationFailed: a pattern is malformed, `.memex.toml` is broken, or `.gitignore` files are too long.
     """
-    wanted = [_Patterns("", _spec([*PATTERNS, *_checked(given.include, "--include")]))]
-    unwanted = [_Patterns("", _spec(_checked(given.exclude, "--exclude")))]
+    wanted = [_Patterns("", GitPatterns([*PATTERNS, *_checked(given.include, "--include")]))]
+    unwanted = [_Patterns("", GitPatterns(_checked(given.exclude, "--exclude")))]
     for folder, base in _above(root):
         include, exclude = _narrowing(folder)
         if include is not None:
-            wanted.append(_Patterns(base, _spec(include)))
-        unwanted.append(_Patterns(base, _spec(exclude)))
-    ignored = _ignored_above(root) if given.gitignore else ()
-    rules = FileRules(
-        tuple(wanted), tuple(one for one in unwanted if len(one.spec)), ignored, given.gitignore
-    )
-    return rules.below("", root)
+            wanted.append(_Patterns(base, GitPatterns(include)))
+        unwanted.append(_Patterns(base, GitPatterns(exclude)))
+    ignored, is_ignored = _ignored_above(root) if given.gitignore else ((), False)
+    unwanted = [one for one in unwanted if len(one.patterns)]
+    return FileRules(tuple(wanted), tuple(unwanted), ignored, given.gitignore, is_ignored).below("", root)
 
 
 def reason_against_name(name: str) -> str | None:
@@ -161,20 +167,41 @@ def _above(root: Path) -> Iterator[tuple[Path, str]]:
     yield root, ""
 
 
-def _ignored_above(root: Path) -> tuple[tuple[str, GitIgnoreSpec], ...]:
-    """Return what git ignores by files above the root, and by its own list."""
+def _ignored_above(root: Path) -> tuple[tuple[tuple[str, GitPatterns], ...], bool]:
+    """Return what git ignores by files above the root and by its own list, and whether that is the root itself."""
     repository = find_repository(root)
     if repository is None:
-        return ()
+        return (), False
     inner = root.relative_to(repository.root).parts
-    found = []
-    for depth in range(len(inner)):
-        folder = repository.root.joinpath(*inner[:depth])
-        if (text := read_small(folder / IGNORE_FILE)) is not None:
-            found.append((f"../{'/'.join(inner[depth:])}/", _spec(text.splitlines())))
     own = read_small(repository.root / ".git" / "info" / "exclude") or ""
-    base = f"../{'/'.join(inner)}/" if inner else "../"
-    return ((base, _spec(own.splitlines())), *found)
+    found = [(0, GitPatterns(own.split("\n")))]
+    is_ignored = False
+    for depth in range(len(inner)):
+        if (patterns := _ignore_file(repository.root.joinpath(*inner[:depth]))) is not None:
+            found.append((depth, patterns))
+        verdicts = (one.verdict("/".join(inner[above : depth + 1]) + "/") for above, one in reversed(found))
+        is_ignored = is_ignored or next((one for one in verdicts if one is not None), False)
+    bases = (("../" + "".join(f"{part}/" for part in inner[depth:]), one) for depth, one in found)
+    return tuple(bases), is_ignored
+
+
+def _ignore_file(folder: Path) -> GitPatterns | None:
+    """Return the patterns of the `.gitignore` in a folder; None if there is none that can be read."""
+    file = folder / IGNORE_FILE
+    text = read_small(file)
+    if text is None:
+        if file.is_file() and file.stat().st_size > MAX_BYTES:
+            raise _too_long(file)
+        return None
+    return GitPatterns(text.split("\n"))
+
+
+def _too_long(file: Path) -> ValidationFailed:
+    return ValidationFailed(
+        f"{file} is too long, with those of the folders above.",
+        hint=f"Keep them below {MAX_IGNORE_COST:,} characters, where a set such as [ab] counts as 50; or give "
+        "--no-gitignore, and leave out what is not to be pushed with --exclude.",
+    )
 
 
 def _narrowing(folder: Path) -> tuple[list[str] | None, list[str]]:
@@ -213,19 +240,3 @@ def _checked(patterns: Any, where: str) -> list[str]:
     if not is_list:
         raise ValidationFailed(f"{where} is no list of up to {MAX_PATTERNS} patterns.")
     return list(patterns)
-
-
-def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
-    """Return patterns in the syntax of git; lines that git could not read are passed over."""
-    try:
-        return GitIgnoreSpec.from_lines(patterns)
-    except ValueError:
-        return GitIgnoreSpec.from_lines([one for one in patterns if _is_readable(one)])
-
-
-def _is_readable(pattern: str) -> bool:
-    try:
-        GitIgnoreSpec.from_lines([pattern])
-    except ValueError:
-        return False
-    return True

@@ -4,9 +4,9 @@ In this order: what the user names (`--project`, `MEMEX_PROJECT`); the repositor
 else that of the working directory; of this repository `.memex.toml` at its root, the remote if it is linked to a
 project, a line ``Scope: `x` `` of AGENTS.md; the name of a known project in the turn; the remote; the folder.
 
-What files of a repository name counts once a person confirmed it for this folder (`memex work trust`), for a cloned
-repository could name another project and be given its work. Until then it is a label that is shown. What identifies
-a label is the remote, or the machine and the root.
+What a folder brings along (the remote in its `.git`, `.memex.toml`, AGENTS.md) counts once a person confirmed it
+for this folder (`memex work trust`): an archive can name any project, and would be given its work. Until then it is
+only shown. What identifies a label is the confirmed remote, or the machine and the root.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ CONFIDENCE: Mapping[ProjectSource, float] = {
 }
 WITHOUT_REPOSITORY = 0.3  # confidence of a folder that is no repository
 VARIABLE = "MEMEX_PROJECT"
-PROJECT_FILE, AGENTS_FILE = ".memex.toml", "AGENTS.md"
+PROJECT_FILE, AGENTS_FILE, GIT_FOLDER = ".memex.toml", "AGENTS.md", ".git"
 # Below these, a folder that is no repository is nobody's project.
 _SYSTEM_TREES = tuple(
     Path("/", name)
@@ -62,12 +62,13 @@ class DetectedProject:
 
     Attributes:
         name: shown to people; it is the slug of a project only if `is_confirmed`.
-        label: identifies what the session belongs to: `remote:HOST/PATH`, `folder:DIGEST` of machine and root, or
-            `name:SLUG` where a person named it.
-        is_confirmed: a person named the project, linked the label, or trusts the file that names it.
+        label: identifies what the session belongs to: `folder:DIGEST` of machine and root, `remote:HOST/PATH` if
+            that is confirmed, or `name:SLUG` where a person named it.
+        is_confirmed: a person named the project, linked the label, or confirmed what the folder calls itself.
         root: the folder of the project.
         is_named_by_turn: the turn named or changed another repository than that of the working directory.
-        needs_trust: a file names the project, and nobody has confirmed it: `memex work trust`.
+        unconfirmed: what the folder calls itself, a project or `remote:HOST/PATH`, if nobody has confirmed it:
+            `memex work trust`.
     """
 
     name: str
@@ -79,7 +80,7 @@ class DetectedProject:
     branch: str = ""
     remote: str = ""
     is_named_by_turn: bool = False
-    needs_trust: bool = False
+    unconfirmed: str = ""
 
     @property
     def slug(self) -> str | None:
@@ -119,8 +120,9 @@ def detect_project(
         text: of the turn.
         changed_paths: the files that the turn changed.
         known: the slugs of the user's projects.
-        links: the slug of each label that the user linked.
-        trusted: the folders whose files may name a project.
+        links: the slug of each label that the user linked; without them, a remote is of the project for which it
+            was confirmed.
+        trusted: what folders may call themselves.
         home: the user's home.
     """
     variables = os.environ if environment is None else environment
@@ -142,28 +144,35 @@ def detect_project(
         is_repository=repository is not None,
         is_named_by_turn=by_turn is not None and (here is None or not here.is_relative_to(by_turn.root)),
         known_name=named_project(text, known),
-        links=links or {},
+        links=links,
         trusted=trusted or TrustedFolders(),
     )
 
 
-def named_by_files(folder: Path) -> tuple[Path, list[tuple[str, str]]]:
-    """Return the root of a folder's repository, and each file there that names a project, with the project."""
+def names_brought(folder: Path) -> tuple[Path, list[tuple[str, str]]]:
+    """Return the folder for which names are confirmed, and each file in it that brings one, with the name.
+
+    All worktrees of a repository are confirmed with it.
+    """
     repository = find_repository(folder)
     root = repository.root if repository else folder.resolve()
     found = parse_project_file(read_small(root / PROJECT_FILE, below=root) or "")
     names = [(PROJECT_FILE, name) for name in dict.fromkeys([found.project, *found.folders.values()]) if name]
     if name := scope_line(read_small(root / AGENTS_FILE, below=root) or ""):
         names.append((AGENTS_FILE, name))
-    return root, names
+    if repository and repository.remote:
+        names += [(GIT_FOLDER, remote_label(repository, part)) for part in ("", *found.folders)]
+    return repository.shared_root if repository else root, names
 
 
-def label_of(repository: Repository, inner: str = "") -> str:
-    """Return what identifies a repository, or a folder in it that is a project of its own."""
-    part = f"#{inner}" if inner else ""
-    if repository.remote:
-        return f"remote:{repository.remote}{part}"
-    return f"folder:{_digest(str(repository.shared_root))}{part}"
+def remote_label(repository: Repository, part: str = "") -> str:
+    """Return what a repository calls itself, or a part of it that is a project of its own; "" without a remote."""
+    return f"remote:{repository.remote}{f'#{part}' if part else ''}" if repository.remote else ""
+
+
+def folder_label(repository: Repository, part: str = "") -> str:
+    """Return what identifies a folder whatever it calls itself: the machine and the root."""
+    return f"folder:{_digest(str(repository.shared_root))}{f'#{part}' if part else ''}"
 
 
 def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedProject:
@@ -192,17 +201,21 @@ def _in_place(
     is_repository: bool,
     is_named_by_turn: bool,
     known_name: str,
-    links: Mapping[str, str],
+    links: Mapping[str, str] | None,
     trusted: TrustedFolders,
 ) -> DetectedProject:
     """Return the project of a place that is a project of somebody's."""
     root = repository.root
     by_file, part = parse_project_file(read_small(root / PROJECT_FILE, below=root) or "").project_of(inner)
-    label = label_of(repository, part)
-    linked = links.get(label, "")
+    remote = remote_label(repository, part)
+    meant = _confirmed(remote, repository, trusted) if remote else None
+    is_remote = meant is not None and (links is None or links.get(remote, "") == meant)
+    label = remote if is_remote else folder_label(repository, part)
+    linked = (meant if links is None and is_remote else (links or {}).get(label)) or ""
+    brought = "" if is_remote or linked else remote
 
     def answer(
-        name: str, source: ProjectSource, *, is_confirmed: bool, of_file: bool = False
+        name: str, source: ProjectSource, *, is_confirmed: bool, unconfirmed: str = brought
     ) -> DetectedProject:
         return DetectedProject(
             name,
@@ -214,23 +227,30 @@ def _in_place(
             branch=repository.branch,
             remote=repository.remote,
             is_named_by_turn=is_named_by_turn,
-            needs_trust=of_file and not is_confirmed,
+            unconfirmed="" if is_confirmed else unconfirmed,
         )
 
     if by_file:
-        is_trusted = trusted.holds(root, by_file)
+        is_trusted = _confirmed(by_file, repository, trusted) == by_file
         linked = "" if is_trusted else linked
-        return answer(by_file, "project_file", is_confirmed=is_trusted, of_file=True)
+        return answer(by_file, "project_file", is_confirmed=is_trusted, unconfirmed=by_file)
     if linked:
-        return answer(linked, "remote" if repository.remote else "folder", is_confirmed=True)
+        return answer(linked, "remote" if is_remote else "folder", is_confirmed=True)
     if by_line := scope_line(read_small(root / AGENTS_FILE, below=root) or ""):
-        return answer(by_line, "agents_file", is_confirmed=trusted.holds(root, by_line), of_file=True)
+        is_trusted = _confirmed(by_line, repository, trusted) == by_line
+        return answer(by_line, "agents_file", is_confirmed=is_trusted, unconfirmed=by_line)
     if repository.remote:
         name = clean_name(repository.remote.rpartition("/")[2]) or "repository"
         return answer(name, "remote", is_confirmed=False)
     if known_name:
         return answer(known_name, "known_name", is_confirmed=True)
     return answer(clean_name(repository.shared_root.name) or "folder", "folder", is_confirmed=False)
+
+
+def _confirmed(name: str, repository: Repository, trusted: TrustedFolders) -> str | None:
+    """Return the project for which a name was confirmed, of a folder or of the repository of a worktree."""
+    places = dict.fromkeys((repository.root, repository.shared_root))
+    return next((one for place in places if (one := trusted.project_of(place, name)) is not None), None)
 
 
 def _is_nobodys(root: Path, home: Path, *, is_repository: bool) -> bool:

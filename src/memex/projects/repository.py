@@ -19,7 +19,7 @@ class Repository:
 
     Attributes:
         root: the folder of the files, resolved.
-        shared_root: the same for all worktrees of a repository; `root` if there is only one.
+        shared_root: the same for all worktrees that the repository itself knows; `root` for any other folder.
         remote: `host/path` of the remote `origin`, or of the only remote; "" if there is none.
         branch: "" if none is checked out.
     """
@@ -68,13 +68,21 @@ def _read(root: Path, git: Path) -> Repository:
     common, shared_root = git, root
     if link := (read_small(git / "commondir", max_bytes=4096) or "").strip():
         common = _resolved(git / link) or git
-        shared_root = common.parent if common.name == ".git" else common
+        if _is_worktree(root, git, common):
+            shared_root = common.parent if common.name == ".git" else common
     remotes = _remotes(read_small(common / "config") or "")
     chosen = remotes.get("origin") or (next(iter(remotes.values())) if len(remotes) == 1 else "")
     head = (read_small(git / "HEAD", max_bytes=4096) or "").strip()
     branch = head.removeprefix(_HEAD_OF_BRANCH) if head.startswith(_HEAD_OF_BRANCH) else ""
     is_shown = branch.isprintable() and len(branch) <= MAX_BRANCH_CHARS
     return Repository(root, shared_root, normalise_remote(chosen) or "", branch if is_shown else "")
+
+
+def _is_worktree(root: Path, git: Path, common: Path) -> bool:
+    """Return whether a repository names a folder as its worktree: the folder itself could name any repository."""
+    named = (read_small(git / "gitdir", max_bytes=4096) or "").strip()
+    back = git / named
+    return git.parent == common / "worktrees" and back.name == ".git" and _resolved(back.parent) == root
 
 
 def _remotes(config: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from memex.store.search import vectors
 from memex.store.search.hybrid import late_interaction, statement_states, token_states
 from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
 from memex.store.text_pool import offload
+from memex.subagent.breaker import is_not_asked
 from memex.subagent.embedders.interface import Embedder, TokenEmbedder, embed_texts
 from memex.subagent.embedders.names import LOCAL_MODELS
 from memex.subagent.statements.places import STATEMENT_FILE_NAMES
@@ -95,6 +96,8 @@ async def embed_scope(
     try:
         done = await _embed_missing(database, embedder, scope, max_texts, on_texts, since)
     except Exception as error:
+        if is_not_asked(error):
+            raise
         with suppress(MemexError):
             async with database.maintenance() as connection:
                 await vectors.fail(
@@ -359,6 +362,8 @@ async def _embed(
         made = await embed_texts(embedder, list(texts.values()))
         statements = await _statement_signs(database, embedder, scope, of_files)
     except BaseException as error:  # also of one that was called off: the texts may have been seen
+        if is_not_asked(error):
+            raise
         with suppress(MemexError):
             async with database.maintenance() as connection:
                 await log(connection, error.code if isinstance(error, MemexError) else MemexError.code)

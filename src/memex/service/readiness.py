@@ -24,7 +24,8 @@ class Readiness:
         """Return if the database answers, and took the last write that was tried.
 
         Raises:
-            StoreUnavailable: it does not; `details` holds the `reason`: `disk_full`, `timeout` or `unreachable`.
+            StoreUnavailable: it does not; `details` holds the `reason`: `disk_full`, `read_only`, `timeout`,
+                `connection_ended`, `starting` or `unreachable`.
         """
         async with self._lock:  # a probe that comes while a write is tried gets what becomes of that one
             if (tries_write := time.monotonic() >= self._next_write_s) or self._problem is None:
@@ -48,6 +49,6 @@ class Readiness:
         except TimeoutError:
             return StoreUnavailable(f"The database did not answer within {TIMEOUT_S} s.", reason="timeout")
         except MemexError as error:
-            reason = "disk_full" if isinstance(error, DiskLow) else "unreachable"
+            reason = "disk_full" if isinstance(error, DiskLow) else error.details.get("reason", "unreachable")
             return StoreUnavailable(error.message, hint=error.hint, reason=reason)
         return None

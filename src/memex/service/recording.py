@@ -28,6 +28,7 @@ from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer, CallOutcome
 from memex.store.records import Status
 from memex.store.text_pool import offload
+from memex.store.waiting.failures import takes_no_row
 from memex.telemetry import ActiveSpan, Tracing
 
 UNLOGGED = "log"  # `degraded` of an answer that has no row in the log
@@ -78,17 +79,17 @@ class CallLogger:
             connection: write the row in the transaction of this connection; by default in one of its own.
 
         Raises:
-            DiskLow: there is no space for the row, and the call did more than to read.
+            DiskLow, StoreUnavailable: the database takes no row, and the call did more than to read.
         """
-        if status in UNWRITTEN and not self._database.space.is_logged:
+        if status in UNWRITTEN and not self._database.is_logged:
             self.call.record.is_unlogged = True
             return
         if connection is None:
             try:
                 async with self._database.transaction(self._access) as own:
                     await self.add(status, answer, state=state, error_code=error_code, connection=own)
-            except DiskLow:
-                if status not in UNWRITTEN:
+            except (DiskLow, StoreUnavailable) as error:
+                if status not in UNWRITTEN or not takes_no_row(error):
                     raise
                 self.call.record.is_unlogged = True
             return

@@ -1,6 +1,6 @@
 """The moment at which a text was said, if that is not the moment of the call. Pure."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from memex.errors import ValidationFailed
 
@@ -30,6 +30,20 @@ def said_day(said_at: str | None, now: datetime) -> date:
     if day < EARLIEST:
         raise ValidationFailed(f"said_at {said_at} lies before {EARLIEST.year}.", hint=HINT)
     return day
+
+
+def said_moment(said_at: str | None, now: datetime) -> datetime:
+    """Return the moment at which a text was said, in the zone that it names; of a date the middle of its day.
+
+    Args:
+        said_at: as for `said_day`, which refuses a wrong one.
+        now: the clock of the call.
+    """
+    if said_at is None:
+        return now
+    if len(said_at) == len("2021-03-09"):
+        return datetime.combine(date.fromisoformat(said_at), time(12), UTC)
+    return datetime.fromisoformat(said_at.upper())
 
 
 def _parse(said_at: str, now: datetime) -> tuple[date, bool]:

@@ -63,6 +63,7 @@ class Service:
         database: Database,
         *,
         max_files: int,
+        max_journal_bytes: int = 0,
         language: str = "english",
         embedder: Embedder | None = None,
         search_mode: SearchMode = "auto",
@@ -80,6 +81,7 @@ class Service:
         document_limits: DocumentLimits = DEFAULT_LIMITS,
         include: Sequence[str] = (),
         min_confidence: Band = "weak",
+        keeps_journal: bool = True,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
@@ -93,7 +95,9 @@ class Service:
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
-        self._max_files, self.secret_policies = max_files, secret_policies or SecretPolicies()
+        self.keeps_journal = keeps_journal
+        self._max_files, self.max_journal_bytes = max_files, max_journal_bytes
+        self.secret_policies = secret_policies or SecretPolicies()
 
     @property
     def embedder(self) -> Embedder | None:
@@ -238,8 +242,10 @@ class Service:
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            listed = await Memory(connection, caller.access).list_files(limit=catalogue.MAX_FILES)
-        return catalogue.render_with_tags(listed, max_chars=max_chars)
+            memory = Memory(connection, caller.access)
+            listed = await memory.list_files(limit=catalogue.MAX_FILES)
+            journal = await memory.journal_months()
+        return catalogue.render_with_tags(listed, max_chars=max_chars, journal=journal)
 
     async def administer(
         self,
@@ -285,6 +291,7 @@ class Service:
             self.database,
             caller.access,
             max_files=self._max_files,
+            max_journal_bytes=self.max_journal_bytes,
             is_embedded=self.query_embedder.embedder is not None,
             limits=self.rate_limits.write_rates(caller, writes),
         )
@@ -327,6 +334,7 @@ class Service:
             prompts_dir=self.prompts_dir,
             rendering=self.rendering,
             min_confidence=self.min_confidence,
+            keeps_journal=self.keeps_journal,
             rates=self.rate_limits.write_rates(caller, writes),
             dry_runs=LoggedDryRuns(self.database, access),
         )

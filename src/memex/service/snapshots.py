@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, WrapValidator
 
-from memex.errors import DiskLow, ValidationFailed
+from memex.errors import DiskLow, StoreUnavailable, ValidationFailed
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement
 from memex.store.log.call import Call
@@ -19,6 +19,7 @@ from memex.store.past.memory import check_mounts, open_past
 from memex.store.records import QueryVector
 from memex.store.snapshot.reads import NO_READS, Reads
 from memex.store.sql import sql
+from memex.store.waiting.failures import takes_no_row
 from memex.subagent.memory_tools import MemorySnapshot
 
 HINT = (
@@ -206,10 +207,10 @@ class LiveSnapshots:
                 snapshot = MemorySnapshot(memory, await memory.state(self._access.scopes))
                 yield _HeldSnapshot(snapshot, connection, found)
                 is_answered = True
-        except DiskLow:
+        except (DiskLow, StoreUnavailable) as error:
             # The row of the log is all that is written here. What was read before it is of one moment, whether the
             # row is stored or not.
-            if self._call is None or not is_answered:
+            if self._call is None or not is_answered or not takes_no_row(error):
                 raise
             self._call.record.is_unlogged = True
 

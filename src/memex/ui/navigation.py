@@ -32,6 +32,7 @@ ENTRIES = (
     NavigationEntry("Documents", "/ui/documents", "folder", "d"),
     NavigationEntry("Work", "/ui/work", "list", "w"),
     NavigationEntry("Calls", "/ui/calls", "activity", "l"),
+    NavigationEntry("Removed", "/ui/removed", "undo-2", "u"),
     NavigationEntry("Review", "/ui/review", "list-checks", "r"),
     NavigationEntry("People", "/ui/people", "users", "p", is_for_admins=True),
     NavigationEntry("Evals", "/ui/evals", "flask-conical", "e", is_for_admins=True),

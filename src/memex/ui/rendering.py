@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from memex import distribution
 from memex.errors import MemexError
+from memex.store.entry_path import is_entry_at
 from memex.ui.assets import asset, icon
 
 # What a person does next; the general hints of these errors name tools and commands.
@@ -19,6 +20,7 @@ PEOPLE_HINTS = {
     "FILE_NOT_FOUND": "Look for it in the list of files, or search for its words.",
     "VERSION_NOT_FOUND": "Choose one of the versions that the file has.",
     "CONVERSATION_NOT_FOUND": "Look for it in the list of conversations, or search for its words.",
+    "LINE_NOT_FOUND": "Load the list of removed lines again.",
     "WORK_ITEM_NOT_FOUND": "Look for it among the open work of the project.",
     "PROJECT_NOT_FOUND": "Choose a project that you are a member of. An administrator adds members.",
     "OPERATION_NOT_FOUND": "Look for it in the list of calls. Old calls are removed from the log.",
@@ -26,6 +28,7 @@ PEOPLE_HINTS = {
     "VALIDATION_ERROR": "Go back, and correct what is named above.",
     "VERSION_CONFLICT": "Load the page again, and look at what changed meanwhile.",
     "FILE_EXISTS": "Go back, and choose another path.",
+    "ENTRY_IMMUTABLE": "Remember what is true now, or delete the entry.",
     "SCOPE_BUSY": "Go back, and try it again in a moment. Nothing was changed.",
     "OVERLOADED": "Wait a moment, and load the page again. Nothing was changed.",
 }
@@ -50,7 +53,7 @@ def environment() -> Environment:
             lstrip_blocks=True,
             auto_reload=False,
         )
-    made.filters |= {"hint": hint_for_people, "time": time_tag, "number": number}
+    made.filters |= {"hint": hint_for_people, "time": time_tag, "number": number, "is_entry": is_entry_at}
     made.globals |= {
         "address": address,
         "asset": lambda name: asset(name).address,

@@ -7,12 +7,12 @@ with own as (
      and key = %(user_id)s::text
 )
 , calls as (
-  select operation.scope_id, operation.operation_id, operation.status, operation.response
+  select operation.scope_id, operation.operation_id, operation.status, operation.response, operation.inside
     from operation
    where operation.parent_id is null
      and operation.scope_id in (select scope_id from own)
   union all
-  select operation.scope_id, operation.operation_id, operation.status, operation.response
+  select operation.scope_id, operation.operation_id, operation.status, operation.response, operation.inside
     from operation
    where operation.parent_id is null
      and operation.user_id = %(user_id)s
@@ -39,7 +39,7 @@ select exists (select from own) as has_memory,
        (select count(*)
           from calls
           join operation on operation.scope_id = calls.scope_id and operation.parent_id = calls.operation_id)
-         + (select count(*) from calls) as log_rows,
+         + (select count(*) + coalesce(sum(jsonb_array_length(inside)), 0)::bigint from calls) as log_rows,
        (select count(*) from calls where status in ('queued', 'quarantined')) as queued,
        (select count(distinct named.value)
           from calls

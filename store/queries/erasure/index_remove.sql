@@ -51,6 +51,16 @@ with links as (
 , states as (
   delete from token_state where scope_id = any (%(scope_ids)s)
 )
+, stated as (
+  delete from statement where scope_id = any (%(scope_ids)s) or entry_scope = any (%(scope_ids)s)
+)
+, rivals as (
+  delete from rival
+   where scope_id = any (%(scope_ids)s) or older_scope = any (%(scope_ids)s) or newer_scope = any (%(scope_ids)s)
+)
+, retold as (
+  delete from told_again where scope_id = any (%(scope_ids)s)
+)
 , statements as (
   delete from statement_state where scope_id = any (%(scope_ids)s)
 )

@@ -30,7 +30,8 @@ with old as (
    using old
    where operation.scope_id = old.scope_id
      and operation.operation_id = old.operation_id
-  returning operation.status, operation.response
+  returning operation.status, operation.response,
+            coalesce(jsonb_array_length(operation.inside), 0) as held
 )
 , written as (
   select distinct written.reference[1] as mount, written.reference[2] as path, written.reference[3]::integer as version
@@ -56,9 +57,26 @@ with old as (
    where revision.scope_id = scope.scope_id
      and revision.path = written.path
      and revision.version = written.version
-  returning revision.version
+  returning revision.scope_id, revision.file_id, revision.rev
+)
+, stated as (
+  -- What became of lines in these files is told by the same call.
+  update statement
+     set tool_call_id = %(tool_call_id)s::text
+    from anonymous
+   where statement.scope_id = anonymous.scope_id
+     and statement.file_id = anonymous.file_id
+     and statement.rev = anonymous.rev
+)
+, named as (
+  update rival
+     set tool_call_id = %(tool_call_id)s::text
+    from anonymous
+   where rival.scope_id = anonymous.scope_id
+     and rival.rev = anonymous.rev
 )
 select (select count(*) from called) as calls,
-       (select count(*) from called) + (select count(*) from inside) as log_rows,
+       (select count(*) + coalesce(sum(held), 0)::bigint from called)
+         + (select count(*) from inside) as log_rows,
        (select count(*) from called where status in ('queued', 'quarantined')) as queued,
        (select count(*) from anonymous) as revisions_of_others;

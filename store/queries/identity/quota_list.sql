@@ -1,5 +1,5 @@
 -- What is stored and may be stored: of the tenant, of each user and project with a quota of its own, and of one that is
--- asked for, with the messages of imported conversations and with documents; with `only_asked` of that one alone. A row with
+-- asked for, with the bytes of journals, the messages of imported conversations, and documents; with `only_asked` of that one alone. A row with
 -- the key '' holds for all users, or projects, and has no numbers of use. For maintenance.
 with wanted as (
   select %(kind)s::text as kind, %(key)s::text as key
@@ -20,6 +20,7 @@ select wanted.kind,
        coalesce(own.revisions, every.revisions) as max_revisions,
        coalesce(own.stored_bytes, every.stored_bytes) as max_stored_bytes,
        used.*,
+       used_by_journals.journal_bytes,
        held.messages,
        held.message_bytes,
        mirrored.documents,
@@ -39,7 +40,7 @@ select wanted.kind,
               select scope.standing_bytes as bytes, scope.revisions, scope.stored_bytes
                where scope.counted_rev = scope.rev
               union all
-              select coalesce(sum(octet_length(content)) filter (where rev_end is null), 0), count(*),
+              select coalesce(sum(octet_length(content)) filter (where rev_end is null and origin is null), 0), count(*),
                      coalesce(sum(octet_length(content)), 0)
                 from revision
                where scope.counted_rev <> scope.rev
@@ -49,6 +50,20 @@ select wanted.kind,
           and scope.kind = wanted.kind
           and scope.key = wanted.key
           and wanted.key <> '') as used on true
+ cross join lateral (
+       select coalesce(sum(case when scope.counted_rev = scope.rev then scope.journal_bytes else counted.bytes end), 0)::bigint
+                as journal_bytes
+         from scope
+         left join lateral (
+              select sum(octet_length(content)) as bytes
+                from revision
+               where scope.counted_rev <> scope.rev
+                 and revision.scope_id = scope.scope_id
+                 and rev_end is null
+                 and origin is not null) as counted on true
+        where scope.tenant_id = %(tenant_id)s
+          and scope.kind = 'user'
+          and (wanted.kind = 'tenant' or (wanted.kind = 'user' and scope.key = wanted.key))) as used_by_journals
  cross join lateral (
        select coalesce(sum(conversation_stat.messages), 0)::bigint as messages,
               coalesce(sum(conversation_stat.text_bytes), 0)::bigint as message_bytes

@@ -1,4 +1,4 @@
--- The operations inside these calls, each call's in their order. At most a thousand a call.
+-- The operations inside these calls that have rows of their own, each call's in their order. At most a thousand a call.
 select operation.parent_id, operation.operation_id, operation.tool_call_id, operation.user_id, operation.attempt,
        operation.kind, operation.status, operation.principal, operation.request, operation.response, operation.state,
        operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.ordinal,

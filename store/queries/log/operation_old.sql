@@ -18,7 +18,8 @@ with old as (
               and (attempt.kept or attempt.started_at >= %(before)s
                    or attempt.status in ('queued', 'quarantined', 'running')))
 )
-select (select count(*) from old) as calls, count(*) as operations,
+select (select count(*) from old) as calls,
+       count(*) + coalesce(sum(jsonb_array_length(operation.inside)), 0)::bigint as operations,
        coalesce(sum(pg_column_size(operation.*)), 0)::bigint as size_bytes
   from old
   join lateral (

@@ -32,13 +32,15 @@ with old as (
    using old
    where operation.scope_id = old.scope_id
      and operation.operation_id = old.operation_id
-  returning pg_column_size(operation.*) as size_bytes
+  returning pg_column_size(operation.*) as size_bytes,
+            coalesce(jsonb_array_length(operation.inside), 0) as held
 )
 , gone as (
-  select size_bytes, false as is_call from inside
+  select size_bytes, 0 as held, false as is_call from inside
    union all
-  select size_bytes, true from called
+  select size_bytes, held, true from called
 )
-select count(*) filter (where is_call) as calls, count(*) as operations,
+select count(*) filter (where is_call) as calls,
+       count(*) + coalesce(sum(held), 0)::bigint as operations,
        coalesce(sum(size_bytes), 0)::bigint as size_bytes
   from gone;

@@ -7,7 +7,8 @@
 -- a call that waited in the queue, or for a model, began before and saw it all the same.
 select operation.scope_id, operation.operation_id, operation.tool_call_id, operation.user_id, operation.attempt, operation.kind,
        operation.status, operation.principal, operation.request, operation.response, operation.state,
-       operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.config
+       operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.config,
+       operation.now, operation.inside, operation.inside_sha256
   from unnest(%(scope_ids)s::bigint[]) as log (scope_id)
  cross join lateral (
         select *

@@ -2,7 +2,7 @@
 -- then, without its text; of one that did not stand at either moment that path is null.
 select wanted.scope_id, changed.file_id, changed.path as path_now,
        stood.path, stood.version, stood.title, stood.tags, stood.tag_keys, stood.size_chars, stood.path_key,
-       stood.name_key, stood.pinned, stood.dated, stood.created_at
+       stood.name_key, stood.pinned, stood.dated, stood.about, stood.created_at
   from unnest(%(scope_ids)s::bigint[], %(revs)s::bigint[]) as wanted (scope_id, rev)
  cross join lateral (
         select revision.file_id, case when not revision.deleted then revision.path end as path

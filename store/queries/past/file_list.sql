@@ -1,5 +1,6 @@
 -- Files of a scope as they stood after its change `rev`, in the order of their paths, after one of them, without their
--- text. At a moment at most one stands at a path, so the primary key has them in order.
+-- text, and without the entries of the journal where nobody asks for them. At a moment at most one stands at a path, so
+-- the primary key has them in order.
 select path, version, size_chars, title, tags, created_at
   from revision
  where scope_id = %(scope_id)s
@@ -9,5 +10,7 @@ select path, version, size_chars, title, tags, created_at
    and rev <= %(rev)s
    and (rev_end is null or rev_end > %(rev)s)
    and not deleted
+   and (%(entries)s or origin is null)
+   and (%(about)s::text is null or about is null or about = %(about)s)
  order by path
  limit %(limit)s;

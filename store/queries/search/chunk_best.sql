@@ -32,6 +32,9 @@ found as (
      and (%(dated_from)s::date is null
           or head.dated between %(dated_from)s::date and %(dated_to)s::date
           or (%(undated)s::boolean and head.dated is null))
+     and (head.origin is null
+          or (%(entries)s::boolean
+              and (%(about)s::text is null or head.about is null or head.about = %(about)s::text)))
 ),
 in_file as (
   select found.*,

@@ -6,14 +6,30 @@ select searched.scope_id, coalesce(string_agg(chunk.entries, ''::bytea), ''::byt
  cross join lateral (
         select array_agg(passing.file_id) as file_ids
           from (select head.file_id
-                  from (select *
+                  from (
+                       -- Pages and entries apart: with `revision_page`, no entry is read where none is looked for.
+                       (select *
                           from revision
                          where revision.scope_id = searched.scope_id
                            and revision.path >= %(prefix)s
                            and revision.path < %(prefix)s || repeat(chr(1114111), 512)
                            and revision.rev_end is null
                            and not revision.deleted
-                        offset 0) as head
+                           and revision.origin is null
+                        offset 0)
+                        union all
+                       (select *
+                          from revision
+                         where %(entries)s::boolean
+                           and revision.scope_id = searched.scope_id
+                           and revision.path >= %(prefix)s
+                           and revision.path < %(prefix)s || repeat(chr(1114111), 512)
+                           and revision.rev_end is null
+                           and not revision.deleted
+                           and revision.origin is not null
+                           and (%(about)s::text is null or revision.about is null
+                                or revision.about = %(about)s::text)
+                        offset 0)) as head
                  where head.tag_keys @> %(tags)s::text[]
                    and (%(dated_from)s::date is null
                         or head.dated between %(dated_from)s::date and %(dated_to)s::date

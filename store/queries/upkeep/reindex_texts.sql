@@ -1,5 +1,5 @@
--- The texts of these files of a scope, as they stand.
-select head.file_id, head.path, head.content
+-- The texts of these files of a scope, as they stand, and whether each is an entry of the journal.
+select head.file_id, head.path, head.content, head.origin is not null as is_entry
   from unnest(%(file_ids)s::bigint[]) as wanted (file_id)
  cross join lateral (
         select *

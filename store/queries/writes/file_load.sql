@@ -45,9 +45,13 @@ select wanted.scope_id,
   left join lateral (
         -- Once a scope. What nobody has counted since the last change is counted now.
         select case when scope.counted_rev = scope.rev
-                    then array[scope.standing_bytes, scope.revisions, scope.stored_bytes]
-                    else (select array[coalesce(sum(octet_length(stored.content)) filter (where stored.rev_end is null), 0),
-                                       count(*), coalesce(sum(octet_length(stored.content)), 0)]::bigint[]
+                    then array[scope.standing_bytes, scope.revisions, scope.stored_bytes, scope.journal_bytes]
+                    else (select array[coalesce(sum(octet_length(stored.content))
+                                                filter (where stored.rev_end is null and stored.origin is null), 0),
+                                       count(*), coalesce(sum(octet_length(stored.content)), 0),
+                                       coalesce(sum(octet_length(stored.content))
+                                                filter (where stored.rev_end is null and stored.origin is not null), 0)
+                                      ]::bigint[]
                             from revision stored
                            where stored.scope_id = wanted.scope_id)
                end as used,

@@ -8,10 +8,11 @@ with advanced as (
          standing_bytes = changed.standing_bytes,
          revisions = changed.revisions,
          stored_bytes = changed.stored_bytes,
+         journal_bytes = changed.journal_bytes,
          counted_rev = scope.rev + 1
     from unnest(%(scope_ids)s::bigint[], %(analyzers)s::text[], %(standing_bytes)s::bigint[], %(counts)s::bigint[],
-                %(stored_bytes)s::bigint[])
-         as changed (scope_id, analyzer, standing_bytes, revisions, stored_bytes)
+                %(stored_bytes)s::bigint[], %(journal_bytes)s::bigint[])
+         as changed (scope_id, analyzer, standing_bytes, revisions, stored_bytes, journal_bytes)
    where scope.scope_id = changed.scope_id
   returning scope.scope_id, scope.rev, scope.last_at
 ),
@@ -20,7 +21,8 @@ written as materialized (
     from jsonb_to_recordset(%(revisions)s::jsonb)
          as written (scope_id bigint, file_id bigint, head_version integer, version integer, path text, content text,
                      operation text, deleted boolean, counterpart text, reason text, title text, tags text[],
-                     tag_keys text[], size_chars integer, path_key text, name_key text, pinned boolean, dated date)
+                     tag_keys text[], size_chars integer, path_key text, name_key text, pinned boolean, dated date,
+                     is_entry boolean, origin text, said_at timestamptz, about text, told_by text, told_in text)
 ),
 closed as (
   -- Each head is found by its key and closed at its place (ctid); one that was closed by somebody else meanwhile is at
@@ -44,12 +46,23 @@ closed as (
 insert into revision
   (scope_id, tenant_id, file_id, version, rev, path, content, sha256, operation, deleted, counterpart, reason,
    actor, channel, tool_call_id, created_at, title, tags, tag_keys, size_chars, path_key, name_key, pinned,
-   dated)
+   dated, origin, said_at, about)
 select written.scope_id, %(tenant_id)s::bigint, written.file_id, written.version, advanced.rev, written.path,
        written.content, sha256(convert_to(written.content, 'UTF8')), written.operation, written.deleted,
-       written.counterpart, written.reason, %(actor)s::text, %(channel)s::text, %(tool_call_id)s::text,
+       written.counterpart, written.reason, coalesce(written.told_by, %(actor)s::text), %(channel)s::text,
+       coalesce(written.told_in, %(tool_call_id)s::text),
        advanced.last_at, written.title, written.tags, written.tag_keys, written.size_chars, written.path_key,
-       written.name_key, written.pinned, written.dated
+       written.name_key, written.pinned, written.dated, coalesce(written.origin, told.origin),
+       coalesce(written.said_at, told.said_at), coalesce(written.about, told.about)
   from written
   join advanced using (scope_id)
+  left join lateral (  -- an entry of the journal stays where it is, and what is known of it stays too
+        select *
+          from revision
+         where written.is_entry
+           and written.origin is null
+           and revision.scope_id = written.scope_id
+           and revision.path = written.path
+         order by revision.version desc
+         limit 1) as told on true
  where (select count(*) from closed) >= 0;  -- waits until all of them are closed

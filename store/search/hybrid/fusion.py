@@ -24,6 +24,7 @@ INTERACTION_WEIGHT = 1.5
 SURE_SHARE = 0.35  # a best share from which on words count in full
 DOUBTFUL_SHARE = 0.2  # a best share below which the cosine of whole texts counts as well
 FUSED_FILES = 100  # files of each list that are fused
+COMPARED_BY_WORDS = 60  # chunks, the best by words, that are compared piece by piece; more brought nothing
 
 Key = tuple[int, int]  # the ids of the scope and the chunk
 Chunk = TypeVar("Chunk", ScoredChunk, NearChunk)
@@ -88,7 +89,11 @@ def fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk], most: int) -
     meaning = {group[0].path: group for group in group_by_file(near)}
     scores = {path: file.chunks[0].score for path, file in words.items()}
     interactions = {key_of(one): one.interaction for one in near if one.interaction is not None}
-    values = _by_evidence(scores, near, interactions, most) if interactions else _relative(scores, near)
+    values = (
+        _by_evidence(scores, near, interactions, most, _embedded_share(words.values(), near))
+        if interactions
+        else _relative(scores, near)
+    )
     ranks = {path: rank for rank, path in enumerate(_nearest_files(near), start=1)}
     files = []
     for path, fused in values.of_files:
@@ -146,34 +151,55 @@ def key_of(chunk: ScoredChunk | NearChunk) -> Key:
     return chunk.scope.scope_id, chunk.chunk_id
 
 
+def _embedded_share(by_words: Iterable[RankedFile], near: Sequence[NearChunk]) -> float:
+    """Return the share of the best chunks by words that are embedded, from 0 to 1; 1 if there are none."""
+    known = {key_of(one) for one in near if one.is_embedded}
+    scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda one: one.order)
+    compared = [key_of(chunk) in known for chunk in scored[:COMPARED_BY_WORDS]]
+    return sum(compared) / len(compared) if compared else 1.0
+
+
 def _by_evidence(
-    scores: Mapping[str, int], near: Sequence[NearChunk], interactions: Mapping[Key, float], most: int
+    scores: Mapping[str, int],
+    near: Sequence[NearChunk],
+    interactions: Mapping[Key, float],
+    most: int,
+    embedded: float,
 ) -> _Values:
     """Return values by absolute evidence.
 
-    What was not compared, because it stands too low in each list or has no states yet, counts as the least similar
-    of what was.
+    What was not compared because it stands too low in each list counts as the least similar of what was. What has
+    neither states nor a vector yet counts as the median of it. Meaning counts by the share of the best chunks by
+    words that are embedded: the fewer there are, the less it says which is best.
     """
     cosines = {key_of(one): 1 - one.distance for one in near if one.distance is not None}
     top = max(scores.values(), default=0) / most
     certainty, doubt = min(1.0, top / SURE_SHARE) ** 2, max(0.0, 1 - top / DOUBTFUL_SHARE)
     least, far = min(interactions.values()), min(cosines.values(), default=0.0)
+    typical, typical_far = _median(interactions.values()), _median(cosines.values())
     best: dict[str, float] = {}
     close: dict[str, float] = {}
     bonus = {}
     for one in near:
         key = key_of(one)
-        similar, cosine = interactions.get(key, least), cosines.get(key, far)
+        if one.is_embedded:
+            similar, cosine = interactions.get(key, least), cosines.get(key, far)
+        else:
+            similar, cosine = typical, typical_far
         best[one.path] = max(best.get(one.path, least), similar)
         close[one.path] = max(close.get(one.path, far), cosine)
-        bonus[key] = int(most * (INTERACTION_WEIGHT * (similar - least) + doubt * (cosine - far)))
+        bonus[key] = int(most * embedded * (INTERACTION_WEIGHT * (similar - least) + doubt * (cosine - far)))
     values = {
         path: certainty * (scores.get(path, 0) / most)
-        + INTERACTION_WEIGHT * best.get(path, least)
-        + doubt * close.get(path, far)
+        + embedded * (INTERACTION_WEIGHT * best.get(path, least) + doubt * close.get(path, far))
         for path in scores.keys() | best.keys()
     }
     return _Values(sorted(values.items(), key=lambda item: (-item[1], item[0])), bonus)
+
+
+def _median(values: Iterable[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else 0.0
 
 
 def _relative(scores: Mapping[str, int], near: Sequence[NearChunk]) -> _Values:

@@ -11,7 +11,7 @@ from memex.store.database import Connection, Database, Rows, batch, rows
 from memex.store.records import QueryVector
 from memex.store.search import series
 from memex.store.search.hybrid import late_interaction, statement_states
-from memex.store.search.hybrid.fusion import Key, RankedFile, key_of
+from memex.store.search.hybrid.fusion import COMPARED_BY_WORDS, Key, RankedFile, key_of
 from memex.store.search.lexical import ScopeView
 from memex.store.search.vectors import NearChunk
 from memex.store.sql import sql
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from numpy import int32
     from numpy.typing import NDArray
 
-COMPARED_BY_WORDS = 60  # chunks, the best by words, and so many of the nearest; more brought nothing
-COMPARED_BY_VECTORS = 60
+COMPARED_BY_VECTORS = 60  # chunks, the nearest; more brought nothing
 # Of what the pieces of a neighbour in a series are worth, in hundredths: an answer rarely repeats the question.
 NEIGHBOUR_SHARE = 80
 TRIMMED_AT_ONCE = 5_000

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ask
+from memex.subagent.model.data_blocks import wrap_data
 from memex.subagent.model.edits import require_all_keys
-from memex.subagent.model.numbered_spans import wrap_data
 from memex.subagent.model.observing.quotations import (
     CheckedAnswer,
     QuotableMessage,

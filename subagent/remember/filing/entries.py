@@ -7,6 +7,7 @@ from typing import Literal
 
 from memex.store.citations.syntax import CitedPlace
 from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.comparison.values import may_take_place
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import kind_under
@@ -24,7 +25,8 @@ SAME_TASK: dict[StatementKind, tuple[StatementKind, ...]] = {
 class Entry:
     """A statement to file; `links` are targets such as `people/alice`.
 
-    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands.
+    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands;
+    `keeps` is what else that bullet says, which stays.
     `due` is the day on which it is due. `cited` is the message of a conversation that it was taken from: such a
     statement never takes the place of one that may be newer; see `ListItem.resists`.
     """
@@ -36,6 +38,7 @@ class Entry:
     replaces: str | None = None
     due: datetime.date | None = None
     cited: CitedPlace | None = None
+    keeps: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,14 @@ class EntryOutcome:
     `overtaken`: a later entry of the same call takes its place, or a bullet that was said later has it, and it is
     not filed. Of a text to take out:
     `removed`; `absent` when it does not stand there; `nested` when what stands below it would lose its parent.
-    `cited` is the text of the bullet that a citation was added to, for a duplicate.
+    Of a duplicate, `cited` is the text of the bullet that a citation was added to, and `known` that of the bullet
+    that says the same.
     """
 
     action: Literal["added", "duplicate", "superseded", "overtaken", "removed", "absent", "nested"]
     replaced: str | None = None
     cited: str | None = None
+    known: str | None = None
 
 
 @dataclass(slots=True)
@@ -132,7 +137,10 @@ def _overtaking_entries(
     yield from later.get(opposite_claim(planned.normal_form), {}).values()
     if planned.subject is not None and is_replaceable(planned.entry.statement.text):
         yield from (
-            other for form, other in later.get(planned.subject, {}).items() if form != planned.normal_form
+            other
+            for form, other in later.get(planned.subject, {}).items()
+            if form != planned.normal_form
+            and may_take_place(other.entry.statement.text, planned.entry.statement.text)
         )
 
 

@@ -14,6 +14,7 @@ from memex.subagent.remember.filing.entries import (
     SAME_TASK,
     EntryOutcome,
     PlannedEntry,
+    entry_subject,
     lookup_keys,
     opposite_claim,
 )
@@ -21,7 +22,8 @@ from memex.subagent.remember.filing.items import ListItem, line_end, list_items,
 from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
 from memex.subagent.statements import paraphrase
 from memex.subagent.statements.bullets import cite, escape_line, render_bullet
-from memex.subagent.statements.places import general_heading, section_rank, stands_for_kind
+from memex.subagent.statements.comparison.values import may_take_place
+from memex.subagent.statements.places import DONE_HEADING, general_heading, section_rank, stands_for_kind
 from memex.subagent.statements.subjects import is_replaceable, normal_form
 
 _CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
@@ -84,11 +86,12 @@ class FileRevision:
             return self._supersede(next(reversed(denied)), planned)
         if planned.normal_form in self.prose or self._is_paraphrase_known(planned):
             return EntryOutcome("duplicate")
-        older = (
-            [item for item in self.by_name.get(planned.subject, ()) if is_replaceable(item.text)]
-            if planned.subject
-            else []
-        )
+        named = self.by_name.get(planned.subject or None, ())
+        older = [
+            item
+            for item in named
+            if is_replaceable(item.text) and may_take_place(planned.entry.statement.text, item.text)
+        ]
         if older:
             return self._supersede(older[-1], planned)
         self._add(planned)
@@ -105,13 +108,19 @@ class FileRevision:
     def _duplicate(self, planned: PlannedEntry) -> EntryOutcome:
         """Return that the file says it; the last bullet that does gets the citation of the new statement."""
         same = [*self.by_normal_form.get(planned.normal_form, ())]
-        return EntryOutcome("duplicate", cited=same[-1].cite(planned.entry) if same else None)
+        if not same:
+            return EntryOutcome("duplicate")
+        return EntryOutcome("duplicate", cited=same[-1].cite(planned.entry), known=same[-1].text)
 
-    def remove(self, text: str) -> EntryOutcome:
-        """Take a statement out and say what became of it."""
+    def remove(self, text: str, keeps: str = "") -> EntryOutcome:
+        """Take a statement out, but what else it says, and say what became of it."""
         item = self._find_item(text)
         if item is None:
-            return self._remove_prose(text)
+            return EntryOutcome("absent") if keeps else self._remove_prose(text)
+        if item.is_later:
+            return EntryOutcome("overtaken")
+        if keeps:
+            return EntryOutcome("removed", text) if self._keep(item, keeps) else EntryOutcome("nested")
         if self._nests(item):
             return EntryOutcome("nested")
         self._unindex_item(item)
@@ -120,11 +129,17 @@ class FileRevision:
 
     def _replace(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put an entry in the place of a text; None when that is not there, or says the same."""
-        older = self._find_item(text)
+        older, keeps = self._find_item(text), planned.entry.keeps
         if older is None:
-            return None if planned.entry.cited else self._rewrite_prose(planned, text)
+            return None if planned.entry.cited or keeps else self._rewrite_prose(planned, text)
         if older.resists(planned.entry):
             return None
+        if keeps:
+            if not self._keep(older, keeps):
+                return None
+            if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
+                self._add(planned)
+            return EntryOutcome("superseded", text)
         is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
         if is_moved:
             return self._finish(planned, [older])
@@ -140,6 +155,29 @@ class FileRevision:
         self._unindex_item(older)
         older.is_gone = True
         return EntryOutcome("superseded", older.text)
+
+    def _keep(self, item: ListItem, rest: str) -> bool:
+        """Leave of a bullet what else it says, with its date and links; all of a task that is done stays, as done.
+
+        False if its text does not stand in its line as it is.
+        """
+        lines = item.lines or (self.text[item.start : item.own_end] if item.entry is None else "")
+        if lines.count(item.text) != 1 or self._nests(item):
+            return False
+        self._unindex_item(item)
+        if rest == item.text:
+            ticked = lines.replace("[ ]", "[x]", 1)
+            item.is_gone, item.kind = True, "done"
+            item = ListItem(
+                item.text, item.normal_form, item.subject, "done", DONE_HEADING, lines=self._ended(ticked)
+            )
+            self.added.append(item)
+        else:
+            item.lines, item.text = lines.replace(item.text, rest, 1), rest
+            item.normal_form = normal_form(rest)
+            item.subject = entry_subject(item.kind, rest, item.normal_form)
+        self._index_item(item)
+        return True
 
     def _find_item(self, text: str) -> ListItem | None:
         """Return the last bullet that makes a statement, one that makes it in these very words before others.
@@ -359,11 +397,16 @@ class FileRevision:
 
     def _moved(self, item: ListItem, heading: str) -> ListItem:
         """Take a bullet out, and return it as one that is put under a heading."""
-        lines = self._lines(item) if item.is_changed else self.text[item.start : item.end]
+        is_written = item.is_changed or bool(item.lines)
+        lines = self._lines(item) if is_written else self.text[item.start : item.end]
         item.is_gone = True
-        if not lines.endswith(("\n", "\r")):
-            lines += self.line_ending
-        return ListItem(item.text, item.normal_form, item.subject, item.kind, heading, lines=lines)
+        return ListItem(
+            item.text, item.normal_form, item.subject, item.kind, heading, lines=self._ended(lines)
+        )
+
+    def _ended(self, lines: str) -> str:
+        """Return lines, the last of them ended."""
+        return lines if lines.endswith(("\n", "\r")) else lines + self.line_ending
 
     def content(self) -> str | None:
         """Return the file with all that was put in; None when nothing was."""
@@ -392,7 +435,7 @@ class FileRevision:
         for item in self.items[slice(*starts)]:
             if item.is_gone:
                 yield item.start, item.end, layout.gap(self.text, item.start, item.end, self.line_ending)
-            elif item.is_changed:
+            elif item.is_changed or item.lines:
                 gap = layout.gap(self.text, item.start, item.own_end, self.line_ending)
                 yield item.start, item.own_end, self._lines(item) + gap
             elif item.cited:
@@ -473,6 +516,10 @@ class FileRevision:
 
     def _under(self, span: tuple[int, int], under: list[ListItem]) -> _Change:
         start, end = span
+        if (
+            later := layout.place_before_later(self.items, start, end, {item.day for item in under})
+        ) is not None:
+            return later, later, "".join(map(self._lines, under))
         point = start + len(self.text[start:end].rstrip())
         if point > start:
             point = line_end(self.text, point)

@@ -54,6 +54,9 @@ class ListItem:
     start: int = 0
     own_end: int = 0  # behind its statement; what is nested below it follows
     end: int = 0
+    is_later: bool = (
+        False  # it is known to have been said after the entries of the call, also on the same day
+    )
     is_stamped: bool = False  # one of the lines of its statement ends with a date
     children: Sequence["ListItem"] = ()  # whose nested lines a new one in another section takes over
     lines: str = ""  # of one that moves to another section as it is
@@ -66,6 +69,8 @@ class ListItem:
         to one without a day, and if nobody knows when the entry was said, to any. What the call itself has put in
         is in the order of the call.
         """
+        if self.is_later and self.entry is None:
+            return True
         if entry.cited is not None and self.entry is None:
             return entry.date == UNDATED or self.day is None or self.day >= entry.date
         return self.day is not None and self.day > entry.date

@@ -1,12 +1,14 @@
 """What a Markdown file is laid out with: line endings, list markers, and blocks that are left open. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
 from itertools import groupby
 
 from memex.store import markdown
 from memex.store.markdown import Heading, MarkdownDocument
 from memex.store.records import Span
+from memex.subagent.remember.filing.items import ListItem
 from memex.subagent.statements.bullets import unclosed_fence
 from memex.subagent.statements.language import StatementKind
 
@@ -107,3 +109,20 @@ def kept_end(text: str, emptied: Sequence[tuple[int, int, str]]) -> int:
         if last == end:
             end = start
     return end
+
+
+def place_before_later(
+    items: Sequence[ListItem], start: int, end: int, days: Collection[date | None]
+) -> int | None:
+    """Return where the first item of the top level begins that was said later than new ones of its day, if one was.
+
+    Of statements of one day, the one further down counts as the newer one.
+
+    Args:
+        items: those of the file.
+        start: where the section of the new items begins.
+        end: where it ends.
+        days: those of the new items.
+    """
+    found = (item for item in items if start <= item.start < end and item.is_later and not item.is_gone)
+    return next((item.start for item in found if item.day in days and item.marker[0] in "-*+"), None)

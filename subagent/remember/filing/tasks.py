@@ -12,7 +12,9 @@ from memex.subagent.statements.bullets import confirm
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Files statements: `entries` go into the file, `removals` out of it, and `confirmed` hold as of `day`.
+    """Files statements: `entries` go into the file, and `confirmed` hold as of `day`.
+
+    `removals` go out of the file, each with what else it says, which stays.
 
     The other attributes are the arguments of `page.revise`.
     """
@@ -20,13 +22,13 @@ class Filing:
     path: str
     title: str
     entries: tuple[Entry, ...]
-    removals: tuple[str, ...]
+    removals: tuple[tuple[str, str], ...]
     confirmed: tuple[str, ...]
     day: date
     own_names: frozenset[str]
     matches_paraphrases: bool
 
-    def revise(self, content: str | None) -> RevisedFile:
+    def revise(self, content: str | None, later: frozenset[bytes] = frozenset()) -> RevisedFile:
         """Return the file with its statements filed, and what became of each."""
         return revise(
             content and confirm(content, self.confirmed, self.day),
@@ -34,13 +36,15 @@ class Filing:
             title=self.title,
             path=self.path,
             own_names=self.own_names,
-            removals=self.removals,
+            removals=[text for text, _ in self.removals],
+            kept=dict(self.removals),
             matches_paraphrases=self.matches_paraphrases,
+            later=later,
         )
 
-    def __call__(self, content: str | None) -> Revised:
+    def __call__(self, content: str | None, later: frozenset[bytes] = frozenset()) -> Revised:
         """Return the text of `revise`, none if there is no file and nothing to add, with the `RevisedFile`."""
-        made = self.revise(content)
+        made = self.revise(content, later)
         return Revised(None if content is None and not made.content else made.content, made)
 
 
@@ -56,7 +60,7 @@ class NoteKeeping:
         """Return the note with the document."""
         return RevisedFile(revise_note(self.title, self.text, self.day, content), ())
 
-    def __call__(self, content: str | None) -> Revised:
+    def __call__(self, content: str | None, later: frozenset[bytes] = frozenset()) -> Revised:  # noqa: ARG002
         """Return the text of `revise`, and all of it."""
         made = self.revise(content)
         return Revised(made.content, made)

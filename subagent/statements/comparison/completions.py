@@ -42,6 +42,11 @@ def is_completion(text: str, task: str) -> bool:
     ) or any(_is_same_thing(asked.thing, thing) for thing in _gerunds(plain, asked))
 
 
+def base_form(word: str) -> str:
+    """Return the base form of an irregular past form, such as `write` of `written`; any other word as it is."""
+    return _load().base_forms.get(word.casefold(), word)
+
+
 @dataclass(frozen=True, slots=True)
 class _Task:
     """A task: its verb in the base form, a particle such as `up`, and the words of the thing and of when."""
@@ -172,6 +177,7 @@ class _Tables:
     not_yet: frozenset[str]
     passive_when: frozenset[str]
     irregular: Mapping[str, frozenset[str]]
+    base_forms: Mapping[str, str]
 
 
 @cache
@@ -188,4 +194,5 @@ def _load() -> _Tables:
         frozenset(data["not_yet"]),
         frozenset(data["passive_when"]),
         {base: frozenset(past) for base, *past in data["irregular"]},
+        {form: base for base, *past in data["irregular"] for form in past},
     )

@@ -13,6 +13,7 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.text_cache import cached_for_short_texts
 
 MAX_CHARS = 120  # of a sentence that puts a value right
 MIN_DISTINCT_DIGITS = 4  # of a number that tells by itself which statement is meant
@@ -60,10 +61,16 @@ def corrected(text: str, stored: str, analyzer: Analyzer) -> str | None:
         stored: a stored statement.
         analyzer: makes lexemes.
     """
-    for correction in _corrections(text):
+    for correction in _known_corrections(text):
         if _is_meant(correction, stored, analyzer) and (place := _place_of(correction.wrong, stored)):
             return stored[: place[0]] + correction.right + _DATE.sub("", stored[place[1] :])
     return None
+
+
+@cached_for_short_texts(entries=64)
+def _known_corrections(text: str) -> tuple[Correction, ...]:
+    """Return what `_corrections` yields, which is asked for with each stored statement."""
+    return tuple(_corrections(text))
 
 
 def _corrections(text: str) -> Iterator[Correction]:

@@ -20,8 +20,12 @@ from memex.subagent.text_cache import cached_for_short_texts
 
 MAX_CHARS = 220  # of a statement that says one thing
 MAX_DIFFERING = 6  # words that a value has
+MAX_PLAIN_WORDS = 2  # of a value that is no number, date, name or the like
 STEMMED_FROM = 4  # a longer word is compared without its ending
 
+_IN_YEAR = re.compile(
+    r"\b(?:in|since|from|until|im|ab|seit|bis|en|depuis|dès|desde|hasta) (?:19|20)\d\d\b", re.IGNORECASE
+)
 _KEY = re.compile(r"[:=]\s")
 _ENDING = re.compile(r"(?:(?<=f)fe|(?<=n)ne|es|s|e)$")
 _TOKEN = re.compile(r"[^\W_][\w.,:/@%'+-]*[\w%]|[^\W_]|[$€£¥]\d[\d.,]*")
@@ -43,6 +47,12 @@ def common_frame(newer: str, older: str) -> Frame | None:
     return _short_frame(newer, older) if max(len(newer), len(older)) <= MAX_CHARS else None
 
 
+def verb_in(text: str) -> tuple[int, int] | None:
+    """Return where the first verb stands that may stand before a value; None if there is none."""
+    found = _load().verb.search(text)
+    return found.span() if found else None
+
+
 @lru_cache(maxsize=4_096)
 def _short_frame(newer: str, older: str) -> Frame | None:
     now, then = _tokens(newer), _tokens(older)
@@ -60,14 +70,47 @@ def _short_frame(newer: str, older: str) -> Frame | None:
         rest = newer[span[1] :].lstrip()
         is_role = "name" in kinds and _load().role.match(rest) and not _load().kin.search(rest)
         return frame if is_role else None
-    if _splits(frame):
+    if _splits(frame) or not _load().verb.search(newer[: span[0]]):
         return None
-    if last and not _load().verb.search(newer[: span[0]]):
+    if not (_is_pure(newer, span, new) and _is_pure(older, old_span, old)):
+        return None
+    if _is_of_another_time(newer, older, span, old_span, kinds):
         return None
     if not _is_one_value(new, old, kinds) or _may_both_hold(newer, older, frame, kinds):
         return None
     is_alike = frame.newer[0].isupper() == frame.older[0].isupper()
     return frame if kinds or (is_alike and _load().one.search(newer[: span[0]])) else None
+
+
+def _is_of_another_time(
+    newer: str, older: str, span: tuple[int, int], old_span: tuple[int, int], kinds: set[str]
+) -> bool:
+    """Tell whether both may hold at their times: `500 euros in 2026`, `is booked for Monday`.
+
+    A thing has one day or time if its verb stands before that: `The audit is on 3 June`.
+    """
+    is_moment = any(kind.startswith(("date", "time")) for kind in kinds)
+    if not is_moment:
+        return any(_IN_YEAR.search(text[slice(*at)]) for text, at in ((newer, span), (older, old_span)))
+    if kinds & {"money", "code"}:
+        return True
+    verb = list(_load().verb.finditer(newer[: span[0]]))[-1]
+    between = {token.form for token in _tokens(newer[verb.end() : span[0]])}
+    return not between <= _load().generic | _load().happens
+
+
+def _is_pure(text: str, span: tuple[int, int], tokens: Sequence["_Token"]) -> bool:
+    """Tell whether what differs is nothing but values, and small words between them; a plain word is one word."""
+    values = [value for value in values_of(text) if value.start < span[1] and span[0] < value.end]
+    if not values:
+        return len(tokens) <= MAX_PLAIN_WORDS
+    small = _load().generic | _load().time_words
+    return all(
+        token.form in small
+        or any(value.start < token.end and token.start < value.end for value in values)
+        or text[token.start].isupper()
+        for token in tokens
+    )
 
 
 def _splits(frame: "Frame") -> bool:
@@ -126,6 +169,7 @@ class _Tables:
     skipped: frozenset[str]
     generic: frozenset[str]
     time_words: frozenset[str]
+    happens: frozenset[str]
     added: re.Pattern[str]
     many: re.Pattern[str]
     kind_of: re.Pattern[str]
@@ -152,6 +196,7 @@ def _load() -> _Tables:
         frozenset((*data["articles"], *data["speaker"], *data["fillers"])),
         frozenset(data["generic"]),
         frozenset(data["time_words"]),
+        frozenset(data["happens"]),
         *(
             any_of(data[name])
             for name in (

@@ -1,10 +1,10 @@
 """What a new statement makes of an older one: it replaces it, closes it, contradicts it, or leaves it alone. Pure.
 
 Finding the older statement is the easy half: it shares rare words with the new one. Deciding is the hard half.
-`contradiction` weighs what speaks for a contradiction, with weights that were fitted to the open lives of
-`memex.evals.lives` and are measured on the sealed ones. Nothing is replaced on a guess: `decide` says `replaces`
-or `closes` only if much speaks for it, if the words say that something changed or ended, and if the older
-statement says nothing else. What is merely likely is a rival: it stays, and a context shows it below the newer one.
+`decide` says `replaces` or `closes` only by the grounds of `replacement`, and not by how likely a contradiction is.
+What is merely likely is a rival: it stays, and a context shows it below the newer one. How likely that is says
+`contradiction`, with weights that were fitted to the open lives of `memex.evals.lives` and are measured on the
+sealed ones.
 """
 
 import math
@@ -17,7 +17,9 @@ from typing import Literal
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
+from memex.subagent.statements.comparison.clauses import StatementClause, clauses_of
 from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.comparison.replacement import Supersession, replacement
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.language import StatementKind
@@ -29,9 +31,6 @@ RelationOutcome = Literal["replaces", "closes", "rival"]
 MAX_COMPARED_CHARS = 600  # a longer statement says too much to be compared
 MAX_REPLACED_CHARS = 220  # a longer statement says more than what a new one changes
 RIVAL_FROM = 0.3
-REPLACES_FROM = 0.45
-REPLACES_WITHOUT_VALUES_FROM = 0.6  # where no number, date or the like differs
-CLOSES_FROM = 0.5
 STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
 FRAME_LIKELIHOOD = 0.9  # of two statements that are the same but for one value
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
@@ -103,10 +102,13 @@ class StatementView:
         topic: its words, without those that only say that something changed.
         amounts: those of its words that say when or how much.
         values: its values, in their order.
+        plain: the statement with single spaces and straight quotes, without the dates beside days.
+        clauses: its clauses, in their order.
         subject: see `subject_of`.
         is_change: its words say that something is different now.
         is_closing: its words say that something is over or done.
         is_added: its words say that something holds beside something else.
+        may_change: it may change what memory holds: it is not guarded, denies nothing, and quotes nobody.
         is_guarded: it is a hypothesis, hearsay, an exception or a denial, and changes nothing.
         is_open: it is a task, a blocker or an open question.
     """
@@ -116,10 +118,13 @@ class StatementView:
     topic: frozenset[str]
     amounts: frozenset[str]
     values: tuple[Value, ...]
+    plain: str
+    clauses: tuple[StatementClause, ...]
     subject: str | None
     is_change: bool
     is_closing: bool
     is_added: bool
+    may_change: bool
     is_guarded: bool
     is_open: bool
 
@@ -151,11 +156,15 @@ class StatementComparison:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What becomes of an older statement, and how likely the new one contradicts it, from 0 to 1."""
+    """What becomes of an older statement, and how likely the new one contradicts it, from 0 to 1.
+
+    `rest` is what else the older statement says, which stays; see `replacement.Supersession`.
+    """
 
     outcome: RelationOutcome
     older: StatementView
     likelihood: float
+    rest: str = ""
 
 
 @cached_for_short_texts(entries=4_096)
@@ -179,12 +188,15 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         topic=topic or frozenset(analyzer.lexemes(plain)),
         amounts=frozenset(lexeme for value in values if _is_amount(value) for lexeme in value.lexemes),
         values=values,
+        plain=plain,
+        clauses=clauses_of(plain, values, analyzer),
         subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
         is_closing=is_plain
         and _NOT_OVER.search(unquoted) is None
         and (kind == "done" or tables.closing.search(_NO_END.sub(" ", unquoted)) is not None),
         is_added=_ADDED.search(unquoted) is not None,
+        may_change=is_plain and unquoted == plain,
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
     )
@@ -262,13 +274,18 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     form = normal_form(new.text)
     if not ranked or new.is_guarded or len(new.text) > MAX_COMPARED_CHARS:
         return None
-    best, likelihood = max(
-        ((one, contradiction(new, one, lead_of(place, ranked))) for place, one in enumerate(ranked)),
-        key=lambda found: found[1],
-    )
+    likely = [(one, contradiction(new, one, lead_of(place, ranked))) for place, one in enumerate(ranked)]
+    others = [found for found in likely if normal_form(found[0].older.text) != form]
+    going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]
+    # Which of several is meant is in doubt, but where each is the same sentence.
+    if going and (len(going) == 1 or going[0][2].ground == "frame"):
+        one, likelihood, why = going[0]
+        outcome: RelationOutcome = "closes" if why.ground == "done" else "replaces"
+        return Relation(outcome, one.older, max(likelihood, RIVAL_FROM), why.rest)
+    best, likelihood = max(likely, key=lambda found: found[1])
     if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
         return None
-    return Relation(_outcome(new, best, likelihood), best.older, likelihood)
+    return Relation("rival", best.older, likelihood)
 
 
 def contradiction(new: StatementView, one: StatementComparison, lead: float) -> float:
@@ -319,18 +336,20 @@ def may_give_way(older: StatementView, *, is_same_scope: bool) -> bool:
     return is_same_scope and not _says_more(older)
 
 
-def _outcome(new: StatementView, one: StatementComparison, likelihood: float) -> RelationOutcome:
+def _replacement(new: StatementView, one: StatementComparison) -> Supersession | None:
+    """Return why an older statement goes; None if it stays."""
     older = one.older
-    if not may_give_way(older, is_same_scope=one.is_same_scope) or new.is_added or older.is_added:
-        return "rival"
-    may_end = older.is_open or any(value.sort in ("date", "time") for value in older.values)
-    is_told = new.is_change or (new.subject is not None and new.subject == older.subject)
-    least = REPLACES_FROM if one.is_same_slot else REPLACES_WITHOUT_VALUES_FROM
-    if one.is_same_frame or (likelihood >= least and is_told and not older.is_open):
-        return "replaces"
-    if older.kind == "pending" and _leaves_a_part(new.text, older.text):
-        return "rival"
-    return "closes" if likelihood >= CLOSES_FROM and new.is_closing and may_end else "rival"
+    if not one.is_same_scope or older.is_guarded or new.is_added or older.is_added or not one.shared:
+        return None
+    if one.is_same_frame:
+        return Supersession("frame")  # the new statement says the rest as well
+    why = replacement(new, older) if new.may_change else None
+    if why is None or why.ground != "done":
+        return why
+    is_task = older.kind in ("pending", "blocker")
+    if not new.is_closing or (why.rest and not is_task) or _leaves_a_part(new.text, older.text):
+        return None
+    return why
 
 
 def _leaves_a_part(done: str, task: str) -> bool:

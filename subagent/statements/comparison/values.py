@@ -26,6 +26,7 @@ _LOOK_BEHIND_CHARS = 40  # in which the end of the sentence before a name is loo
 _THOUSANDS = re.compile(r"(?<=\d)[,.' ](?=\d{3}(?!\d))")
 _AMOUNT = re.compile(r"\d+(?:[.,]\d+)?")
 _THOUSAND = re.compile(r"\d ?k\b")
+_LIMITED = re.compile(r"\b(?:until|till|from (?=\d|the \d)|starting|during|while)\b", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\d{4}-(\d\d-\d\d)")
 
 
@@ -75,6 +76,17 @@ def values_of(text: str) -> tuple[Value, ...]:
         if " " in match[0] or not _SENTENCE_START.search(text, before, match.start()):
             take(Value("name", _fold(match[0]), "", *match.span()), match)
     return tuple(sorted(found, key=lambda value: value.start))
+
+
+def may_take_place(newer: str, older: str) -> bool:
+    """Tell whether a statement may stand for one with the same key: `The meeting is at 10` leaves its day alone.
+
+    Both hold if their values are of two sorts, or if one of them says from when or until when it holds.
+    """
+    if _LIMITED.search(newer) or _LIMITED.search(older):
+        return False
+    sorts = [{value.sort for value in values_of(text) if value.sort != "name"} for text in (newer, older)]
+    return not all(sorts) or not sorts[0].isdisjoint(sorts[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,10 +185,10 @@ def _score(lane: Lane, hints: LaneHints) -> ScoredLane:
 
     Where hints name a place, a lane of another place does not fit because its branch or its words are the same.
     """
-    is_repository = bool(hints.repository) and hints.repository in (
-        lane.label,
-        lane.label.partition(":")[2].partition("#")[0],
-        lane.root,
+    # Any folder can name this remote: where the folder is given, it has to be one in which the lane took place.
+    is_named = hints.repository in (lane.label, lane.label.partition(":")[2].partition("#")[0])
+    is_repository = bool(hints.repository) and (
+        hints.repository == lane.root or (is_named and (not hints.cwd or is_below(hints.cwd, lane.root)))
     )
     identity = {
         "repository": is_repository,

@@ -207,7 +207,7 @@ def test_a_live_model_is_recorded_and_played(
     fresh: Memex, suite: Path, tmp_path: Path, model_server: ModelServer
 ) -> None:
     """The second run asks nobody: it has no key and no address."""
-    model_server.play(calls(("answer", {"spans": [{"span": "S1", "reason": ""}]})), endless=True)
+    model_server.play(calls(("answer", {"lines": [1]})), endless=True)
     folder = ("--runs", str(tmp_path / "runs"))
     live = fresh.elsewhere(fresh.data_dir, OPENAI_API_KEY="k", OPENAI_BASE_URL=model_server.url)
     recorded: dict[str, Any] = live.json(

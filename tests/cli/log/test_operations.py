@@ -31,22 +31,21 @@ def test_an_id_that_is_the_name_of_a_command_is_shown(memex: Memex) -> None:
 def test_the_list_says_what_was_asked_and_by_whom(memex: Memex) -> None:
     """On one line, cut when it is long, and without what would control a terminal."""
     kim = ("--user", "kim")
-    memex.plain(
-        "remember", "I like \x1b[31mred\x1b[0m boats\nand [bold]tea[/bold].", *kim, "--tool-call-id", "told"
-    )
-    memex.plain("context", "Which boats? " + "Really? " * 300, *kim, "--tool-call-id", "asked")
+    memex.plain("remember", "I like red boats.", *kim, "--tool-call-id", "told")
+    query = "Which \x1b[31mred\x1b[0m boats\nor [bold]tea[/bold]? " + "Really? " * 300
+    memex.plain("context", query, *kim, "--tool-call-id", "asked")
     memex.run("read", "user/no.md", *kim)
 
     plain = memex.plain("log", *kim)
     screen = re.sub(r"\x1b\[[\d;]*m", "", memex.on_terminal("log", *kim).decode()).replace("\r\n", "\n")
     rows = {row.split()[2]: row for row in plain.splitlines()[1:]}
 
-    assert "cli, agent  I like ␛[31mred␛[0m boats and [bold]tea[/bold].  " in rows["told"]
-    assert "cli, agent  Which boats? Really? " in rows["asked"]
+    assert re.search(r"cli, agent  user/journal/\S+\.md@1:0-17  .* user/preferences\.md@1", rows["told"])
+    assert "cli, agent  Which ␛[31mred␛[0m boats or [bold]tea[/bold]? Really? " in rows["asked"]
     assert rows["asked"].endswith("…")
     assert re.search(r"read +failed +\d+ +cli, agent +user/no.md +FILE_NOT_FOUND$", plain, re.MULTILINE)
     assert "\x1b" not in plain
-    assert re.search(r"  told  remember  committed  \d+ ms  cli, agent\n  I like ␛\[31mred␛", screen)
+    assert re.search(r"  asked  context  answered  \d+ ms  cli, agent\n  Which ␛\[31mred␛", screen)
 
 
 def test_old_calls_are_pruned_and_kept_ones_stay(memex: Memex) -> None:
@@ -94,14 +93,14 @@ def test_calls_that_saw_a_version_are_found(memex: Memex) -> None:
     seen, revisions = memex.both("seen", "--call", "asked", *sue)
 
     assert [(one["tool_call_id"], one["how"]) for one in calls["calls"]] == [
-        ("asked", ["returned", "read", "found"])
+        ("asked", ["returned", "read", "found", "listed"])
     ]
-    assert re.search(r"  asked +context +returned, read, found$", plain, re.MULTILINE)
+    assert re.search(r"  asked +context +returned, read, found, listed$", plain, re.MULTILINE)
     assert re.search(r"  asked +sue +context ", everyone)
     assert revisions["revisions"] == [
-        {"path": "shared/tea.md", "version": 1, "how": ["returned", "read", "found"]}
+        {"path": "shared/tea.md", "version": 1, "how": ["returned", "read", "found", "listed"]}
     ]
-    assert "shared/tea.md@1  returned, read, found" in seen
+    assert "shared/tea.md@1  returned, read, found, listed" in seen
     assert memex.json("seen", "shared/tea.md", *sue) == calls, "without a version, the newest"
     memex.plain("write", "shared/tea.md", "--content", "# Tea\n", "--overwrite", *sue, "--as-admin")
     assert memex.plain("seen", "shared/tea.md", *sue) == "No call saw shared/tea.md@2.\n"
@@ -187,7 +186,7 @@ def test_the_commands_of_the_page_run(memex: Memex) -> None:
     assert "└── took " in printed["log call-2"]
     assert "call-2" in printed["seen user/preferences.md@1"]
     assert "call-2" in printed["seen user/preferences.md"]
-    assert "user/preferences.md@1  returned, read, found" in printed["seen --call call-2"]
+    assert re.search(r"user/preferences\.md@1 +returned, read, found, listed", printed["seen --call call-2"])
     assert printed["seen shared/guide.md@1 --everyone"] == "No call saw shared/guide.md@1.\n"
     assert "I prefer oolong tea." in printed["blame user/preferences.md"]
     assert printed["log keep call-1"] == "Kept whatever its age: call-1, 1 attempt\n"

@@ -93,10 +93,16 @@ def test_what_was_given_up_is_shown_and_tried_again(memex: Memex) -> None:
     not_dans = memex.run("queue", "retry", "cal-1", "--user", "dan", "--json")
     retried = memex.plain("queue", "retry", "cal-1", *cal)
     done = memex.json("queue", "work")
+    none = memex.plain("queue", "retry", "--all")
+    unclear = memex.run("queue", "retry", "cal-1", "--all")
 
+    assert none == "Nothing to try again: no call was given up.\n"
+    assert (unclear.code, "VALIDATION_ERROR" in unclear.err) == (1, True)
     assert worked == "1 call done.\n1 call was given up: `memex queue list` says why.\n"
     assert listed.splitlines()[1].split()[2:] == ["cal-1", "cal", "quarantined", "1", "PROJECT_NOT_FOUND"]
-    assert listed.endswith("Try one again: memex queue retry TOOL_CALL_ID\n")
+    assert listed.endswith(
+        "Try one again: memex queue retry TOOL_CALL_ID\nTry all again: memex queue retry --all\n"
+    )
     assert (not_dans.code, json.loads(not_dans.err)["code"]) == (1, "OPERATION_NOT_FOUND")
     assert retried.startswith("In the queue again: 1 call of cal.\n")
     assert done == {"done": 1, "quarantined": 0}
@@ -159,4 +165,4 @@ def test_a_service_that_is_killed_loses_no_queued_text(prepared: Memex) -> None:
 
     assert tries == [(1,)]
     assert answer["status"] == "committed"
-    assert counts == [(1, 1)]
+    assert counts == [(2, 1)]  # a page and an entry

@@ -17,6 +17,8 @@ def asked(memex: Memex, server_up: None) -> str:
     """A user with two calls, `asked` and `noted`, made once for all tests: replay changes nothing."""
     user = "replayed"
     memex.json("write", "user/tea.md", "--content", TEA, "--user", user)
+    more = "# Tea of others\n\nWhich tea Ada and Ben like: she likes the smoky one, he likes any that is strong.\n"
+    memex.json("write", "user/others.md", "--content", more, "--user", user)
     memex.json("context", "Which tea do I like?", "--tool-call-id", "asked", "--user", user)
     memex.json("remember", "I prefer sencha tea.", "--tool-call-id", "noted", "--user", user)
     return user
@@ -66,7 +68,7 @@ def test_a_change_is_shown_beside_the_call(memex: Memex, asked: str) -> None:
 
     assert "budget 200" in said
     assert "another answer" in said
-    assert "\n- user/tea.md@1:" in said
+    assert "\n- user/others.md@1:" in said
     assert result["is_same_answer"]
 
 

@@ -14,6 +14,12 @@ SAID = "I prefer green tea over coffee. How are you? We decided to paint the oar
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
+@pytest.fixture
+def filing(memex: Memex) -> Memex:
+    """The command with no journal, where a page of notes holds what is no preference, decision or task."""
+    return memex.elsewhere(memex.data_dir, MEMEX_JOURNAL="off")
+
+
 def shown(memex: Memex, *arguments: str) -> str:
     """Return what stands on a terminal of 100 columns, without its colours."""
     return STYLE.sub("", memex.on_terminal(*arguments).decode()).replace("\r\n", "\n")
@@ -24,7 +30,8 @@ def test_remember_shows_what_became_of_the_text(memex: Memex) -> None:
     ann = ("--user", "ann")
 
     said = memex.plain("remember", SAID, *ann, "--tool-call-id", "tea-1")
-    again = memex.plain("remember", "I prefer green tea over coffee.", *ann)
+    twice = memex.plain("remember", SAID, *ann)
+    again = memex.plain("remember", "I prefer green tea over coffee.", *ann, "--tool-call-id", "tea-2")
 
     assert said.startswith(
         "Remembered in 2 files.\n\nuser/preferences.md  version 1  1 added\n--- /dev/null\n"
@@ -32,13 +39,17 @@ def test_remember_shows_what_became_of_the_text(memex: Memex) -> None:
     assert "+- We decided to paint the oars red. (" in said
     assert re.search(r"^“How are you\?” +small talk$", said, re.MULTILINE)
     assert said.endswith("call     tea-1\nundo     memex revert tea-1 --user ann\n")
-    assert again.startswith("Nothing to remember: ")
+    assert twice.startswith("Nothing to remember: ")
+    assert "undo" not in twice
+    assert again.startswith("Kept in the journal alone: user/journal/")
     assert re.search(
         r"^“I prefer green tea over coffee\.” +known in user/preferences\.md@1$", again, re.MULTILINE
     )
-    assert "undo" not in again
-    assert memex.json("revert", "tea-1", *ann)["reverted"] == "tea-1"
-    assert memex.plain("list", *ann) == "No files.\n"
+    assert again.endswith("undo     memex revert tea-2 --user ann\n")
+    for call in ("tea-2", "tea-1"):
+        assert memex.json("revert", call, *ann)["reverted"] == call
+    assert memex.json("list", *ann)["files"] == []
+    assert memex.json("list", *ann)["journal"] == []
 
 
 def test_remember_replaces_in_colours(memex: Memex) -> None:
@@ -52,25 +63,25 @@ def test_remember_replaces_in_colours(memex: Memex) -> None:
     assert "\x1b[32m+- My favorite color is red." in written
 
 
-def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: Memex) -> None:
+def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(filing: Memex) -> None:
     """Both stay until the user forgets the older one, by the command that the answer names; `revert` undoes it."""
     ida = ("--user", "ida")
-    memex.plain(
+    filing.plain(
         "remember", "The session cache runs on Redis, and Anna looks after Redis. I hate cilantro.", *ida
     )
 
-    said = memex.plain("remember", "The session cache no longer runs on Redis.", *ida)
-    tried = memex.plain(
+    said = filing.plain("remember", "The session cache also no longer runs on Redis.", *ida)
+    tried = filing.plain(
         "forget", "The session cache runs on Redis, and Anna looks after Redis.", "--dry-run", *ida
     )
-    gone = memex.plain(
+    gone = filing.plain(
         "forget",
         "The session cache runs on Redis, and Anna looks after Redis.",
         *ida,
         "--tool-call-id",
         "gone-1",
     )
-    left = memex.plain("read", "user/notes.md", *ida)
+    left = filing.plain("read", "user/notes.md", *ida)
 
     assert re.search(
         r"^may be out of date +handle\nThe session cache runs on Redis, and Anna looks after Redis\."
@@ -88,18 +99,32 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: M
     assert "-- The session cache runs on Redis, and Anna looks after Redis. (" in gone
     assert gone.endswith("undo     memex revert gone-1 --user ida\n")
     assert ["Anna" in left, "no longer" in left] == [False, True]
-    assert memex.json("revert", "gone-1", *ida)["reverted"] == "gone-1"
-    assert "Anna" in memex.plain("read", "user/notes.md", *ida)
+    assert filing.json("revert", "gone-1", *ida)["reverted"] == "gone-1"
+    assert "Anna" in filing.plain("read", "user/notes.md", *ida)
+
+
+def test_remember_shows_what_it_took_out(filing: Memex) -> None:
+    """The older statement and the one for which it went; what else it said stays in its line."""
+    kim = ("--user", "kim")
+    older = "The session cache runs on Redis, and Anna looks after Redis."
+    filing.plain("remember", older, *kim)
+
+    said = filing.plain("remember", "The session cache no longer runs on Redis.", *kim)
+    left = filing.plain("read", "user/notes.md", *kim)
+
+    assert re.search(rf"^taken out +for\n{re.escape(older)} +The session cache no longer", said, re.MULTILINE)
+    assert "- Anna looks after Redis. (" in left
+    assert older not in left
 
 
 def test_forget_lists_what_may_be_meant(memex: Memex) -> None:
     """Nothing changes where two fit or none does; whatever the words are, they are never stored."""
     jon = ("--user", "jon")
-    owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
+    owed = ["I need to pay Karim 200 euros for the tent.", "I need to pay Karim 350 euros for the stove."]
     memex.plain("remember", *owed, "I hate cilantro.", *jon)
     before = memex.json("list", *jon)["files"]
 
-    several, document = memex.both("forget", "I", "owe", "Karim", "money", *jon)
+    several, document = memex.both("forget", "I", "need", "to", "pay", "Karim", *jon)
     none = memex.plain("forget", "Remember that the unicorn limps, and don't forget the milk", *jon)
     refused = [memex.run("forget", words, *jon) for words in (" ", "x" * 501)]
 
@@ -107,7 +132,7 @@ def test_forget_lists_what_may_be_meant(memex: Memex) -> None:
         "Nothing is forgotten: it is not clear which statement is meant.\n\nmay be meant "
     )
     assert sorted(one["text"] for one in document["candidates"]) == owed
-    assert "`candidates`" in document["note"]
+    assert "`outdated`" in document["note"]
     assert none.startswith("Nothing is forgotten: no stored statement fits these words.\n")
     assert [(done.code, "VALIDATION_ERROR" in done.err) for done in refused] == [(1, True)] * 2
     assert memex.json("list", *jon)["files"] == before
@@ -157,26 +182,30 @@ def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:
     known = memex.run(*ask, "--known-hash", found["hash"])
 
     assert plain == found["context"]
-    assert evil.replace("\x1b", "⟨U+001B⟩") in plain
+    assert "] tea\nOolong ⟨U+001B⟩[31m from Fujian.\n" in plain
     assert len(plain) == found["budget"]["used"]
     assert (known.code, known.out) == (0, "")
     assert known.err == "Not modified: the context has the known hash.\n"
 
 
 def test_nothing_found_is_said_beside_the_pipe(memex: Memex) -> None:
-    """Nothing on stdout, a word on stderr, and no failure."""
-    memex.plain("write", "user/a.md", "--content", "x", "--user", "somebody", "--overwrite")
-    done = memex.run("context", "nothingofthesort", "--user", "somebody")
+    """Nothing on stdout, a word on stderr, and no failure; with a band the context itself says so."""
+    ask = ("context", "nothingofthesort", "--user", "nobody")
 
-    assert (done.code, done.out, done.err) == (0, "", "Nothing found.\n")
+    done = memex.run(*ask, "--min-confidence", "none")
+    judged = memex.run(*ask)
+
+    assert (done.code, done.out, done.err.split("\n")[0]) == (0, "", "Nothing found.")
+    assert (judged.code, judged.out.split("\n")[1]) == (0, "Nothing is remembered about this.")
+    assert "Nothing found." not in judged.err
 
 
 def test_a_terminal_says_what_to_try_when_nothing_is_found(memex: Memex) -> None:
     """One line with the command that shows what is there, for the same user."""
-    for command in ("context", "find"):
+    for command, said in (("context", "Nothing is remembered about this."), ("find", "Nothing found.")):
         screen = shown(memex, command, "nothingofthesort", "--user", "nobody")
 
-        assert "Nothing found.\n" in screen
+        assert f"{said}\n" in screen
         assert "or list all files: memex list --catalogue --user nobody\n" in screen
 
 
@@ -192,13 +221,13 @@ def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:
 
     assert "⟨U+001B⟩]0;title⟨U+0007⟩ From [[b]]." in screen
     assert "\x1b" not in screen
-    assert re.search(r"^user/a\.md@1 +match +0-\d+ +\d+ *$", screen, re.MULTILINE)
-    assert re.search(r"^user/b\.md@1 +link from user/a\.md +0-\d+ +\d+ *$", screen, re.MULTILINE)
+    assert re.search(r"^user/a\.md@1 +words +10-\d+ +\d+ *$", screen, re.MULTILINE)
+    assert re.search(r"^user/b\.md@1 +link from user/a\.md +10-\d+ +\d+ *$", screen, re.MULTILINE)
     assert re.search(r"^budget   █+░+  \d+ of 1,000 characters$", screen, re.MULTILINE)
     assert [line.split()[0] for line in screen.splitlines()[-4:]] == ["hash", "state", "planner", "call"]
     assert table.startswith("source ")
     assert "Fujian" not in table
-    assert "user/b.md" not in near
+    assert "link from" not in near
 
 
 def test_the_log_tells_the_story_of_a_call(memex: Memex) -> None:
@@ -218,7 +247,7 @@ def test_the_log_tells_the_story_of_a_call(memex: Memex) -> None:
     assert len(branches) == len(steps) + 4
     assert re.search(r"^│   └── user/a\.md@1:0-\d+  score ", plain, re.MULTILINE)
     assert [branch.split()[0] for branch in branches[-4:]] == ["planned", "chose", "returned", "took"]
-    assert re.search(r"^│   └── user/a\.md@1:0-\d+  match$", plain, re.MULTILINE)
+    assert re.search(r"^│   └── user/a\.md@1:10-\d+  words$", plain, re.MULTILINE)
     assert re.search(r"^  saw +(user 1, shared 0|shared 0, user 1)$", plain, re.MULTILINE)
     assert ('"hash": ' in plain, '"hash": ' in raw) == (False, True), (
         "request and response as they are logged"
@@ -257,7 +286,7 @@ def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_serv
     """`context` says who planned, `log` what was asked and answered, `spend` what the day has cost."""
     bea = ("--user", "bea")
     memex.plain("remember", "I prefer oolong tea.", *bea)
-    model_server.play(calls(("answer", {"spans": [{"span": "S1", "reason": "It names the tea."}]})))
+    model_server.play(calls(("answer", {"lines": [1]})))
     asking = memex.elsewhere(
         memex.data_dir,
         MEMEX_MODEL="openai:scripted",
@@ -282,7 +311,7 @@ def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_serv
 
 
 def test_a_host_says_how_sure_a_context_must_be(memex: Memex) -> None:
-    """Below that the context says that nothing is remembered; the terminal shows the band and its reason."""
+    """Below that the context says that nothing is remembered; the terminal shows the band."""
     kim = ("--user", "kim")
     memex.plain("write", "user/tea.md", "--content", "# Tea\n\nOolong from Fujian.\n", *kim)
     ask = ("context", "Which oolong did the neighbours order yesterday evening?", *kim)
@@ -295,6 +324,6 @@ def test_a_host_says_how_sure_a_context_must_be(memex: Memex) -> None:
     assert plain.split("\n")[1] == "Nothing is remembered about this."
     assert found["omitted"]["best"][0]["reason"] == "nothing_fits"
     assert "Oolong from Fujian." in screen
-    assert re.search(r"^band +fair \(0\.\d\d, lifted by few_passages\)$", screen, re.MULTILINE)
+    assert re.search(r"^band +weak \(0\.\d\d\)$", screen, re.MULTILINE)
     assert re.search(r"^user/tea\.md@1.* confidence 0\.\d\d$", hits, re.MULTILINE)
     assert memex.run(*ask, "--min-confidence", "sure").code == 2

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 from tests.cli.conftest import PROGRAM, Memex
+from tests.kit.mcp_results import result_of
 
 from mcp import Client, StdioServerParameters
 from memex.cli.main import COMMANDS
@@ -412,5 +413,4 @@ async def test_a_client_gets_the_tools_by_what_was_written(memex: Memex, tmp_pat
 
     assert listed == ["memory_remember", "memory_context"]
     assert "memory_patch" in more
-    assert recalled.structured_content is not None
-    assert "oolong tea" in recalled.structured_content["context"]
+    assert "oolong tea" in result_of(recalled)["context"]

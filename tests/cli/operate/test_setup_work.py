@@ -40,14 +40,15 @@ def queue_session(memex: Memex, server_up: None, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clone of acme/apollo with an AGENTS.md, as the current folder."""
+def repository(queue_session: Memex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of acme/apollo with an AGENTS.md, as the current folder; a person has confirmed what it is."""
     folder = tmp_path / "apollo"
     (folder / ".git").mkdir(parents=True)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (folder / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/apollo.git\n')
     (folder / "AGENTS.md").write_bytes(b"# Ours")
     monkeypatch.chdir(folder)
+    queue_session.json("work", "trust", "--yes")
     return folder
 
 

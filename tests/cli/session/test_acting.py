@@ -40,7 +40,7 @@ def test_a_command_shows_what_the_users_agent_sees(ways: dict[str, Memex], way: 
     """No project that the user is not a member of, and no call of an admin; with --as-admin both."""
     by_default = ways[way].plain(*READING[name])
     as_admin = ways[way].plain(*READING[name], "--as-admin")
-    hidden = "by-admin" if name == "log" else "projects/apollo"
+    hidden = {"log": "by-admin", "context": "The secret plan."}.get(name, "projects/apollo")
 
     assert hidden not in by_default
     assert hidden in as_admin

@@ -4,7 +4,7 @@ import gzip
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from memex.evals.lives.life import FOLDER, SUMS, Life, load_life, shipped_lives,
 from memex.evals.lives.measure import LifeMeasures, combine, measure
 from memex.evals.lives.pairs import FILES
 from memex.evals.lives.play import context_units, file_units, play
-from memex.service.evals.states import State
-from memex.store.records import Reference
+from memex.evals.memex_adapter import MemexAdapter
+from memex.service.evals.states import Manifest, State
+from memex.service.service import Service
 from memex.subagent.context.assembly import Note, assemble
 from memex.subagent.statements.bullets import ITEM
 
+NOW = datetime(2027, 3, 1, 9, tzinfo=UTC)
 LIFE = """\
 life: ferryman
 language: en
@@ -50,17 +52,18 @@ questions:
 
 
 class Scripted:
-    """A service that keeps everything, or nothing, and recalls all that it keeps."""
+    """A service that keeps everything, nothing, or a journal alone, and recalls all that its file holds."""
 
     name = "scripted"
 
-    def __init__(self, *, keeps: bool) -> None:
+    def __init__(self, *, keeps: bool, is_journal: bool = False) -> None:
         self.keeps = keeps
+        self.is_journal = is_journal
 
     @asynccontextmanager
     async def place(self, state: State) -> AsyncIterator[Placed]:
         """Begin with an empty memory."""
-        yield Everything() if self.keeps else Nothing()
+        yield Kept() if self.is_journal else Everything() if self.keeps else Nothing()
 
 
 class Nothing(Placed):
@@ -76,7 +79,7 @@ class Nothing(Placed):
         self, user: str, query: str, *, budget: int, project: str | None, max_hops: int, now: datetime
     ) -> Recalled:
         """Recall all."""
-        notes = [Note(Reference("user/notes.md", 1, (0, len(self.text))), self.text)] if self.text else []
+        notes = [Note("user/notes.md", self.text)] if self.text else []
         return Recalled(assemble(notes).text)
 
     async def files(self, user: str) -> Mapping[str, str] | None:
@@ -94,6 +97,26 @@ class Everything(Nothing):
         self.text += "".join(f"- {sentence.rstrip('.')}.\n" for sentence in text.split(". "))
         is_rival = "08:45" in text
         return Remembered(trace={"rivals": [{"older": "The ferry leaves at 07:15."}] if is_rival else []})
+
+
+class Kept(Nothing):
+    """A memory that keeps each text word for word in a journal, and states nothing."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, str] = {}
+
+    async def remember(self, user: str, text: str, *, project: str | None, now: datetime) -> Remembered:
+        """Keep the text, with secrets removed."""
+        self.entries[f"user/journal/{now:%Y-%m-%d}.md"] = text.replace("9917", "[removed]")
+        return Remembered()
+
+    async def files(self, user: str) -> Mapping[str, str] | None:
+        """Return no file."""
+        return {}
+
+    async def journal(self, user: str) -> Mapping[str, str]:
+        """Return all that was told."""
+        return self.entries
 
 
 @pytest.fixture
@@ -203,6 +226,32 @@ async def test_a_memory_that_keeps_nothing(life: Life) -> None:
     assert [size.mean for size in measured.sizes] == [0, 0, 0, None]
 
 
+async def test_a_memory_that_keeps_a_journal_alone(life: Life) -> None:
+    """What an entry holds is not lost, and counts as a note; no page states it, and nothing takes it back."""
+    found = counted(measure(await play(life, Scripted(keeps=True, is_journal=True))))
+
+    assert found["lost"] == (0, 3)
+    assert found["wrongly removed"] == (0, 16)
+    assert found["kind right"] == (4, 6)
+    assert found["small talk kept"] == (0, 1)
+    assert found["secrets kept out"] == (1, 1)
+    assert found["applied: digests"] == found["applied: messages"] == (0, 1)
+    assert found["forgotten: one statement"] == (0, 1)
+
+
+async def test_words_that_no_page_holds_any_more_are_blank_in_the_journal(service: Service) -> None:
+    """As contexts leave them out; what else a text told stays."""
+    manifest = Manifest(name="m", purpose="-", at=NOW, users=("user",))
+    async with MemexAdapter(service).place(State(Path(), manifest, {})) as memory:
+        for text in ("My boat is Fulmar. I prefer oolong tea.", "Forget that I prefer oolong tea."):
+            await memory.remember("user", text, project=None, now=NOW)
+        told = list((await memory.journal("user")).values())
+
+        assert await memory.files("user") is not None
+    assert [text.rstrip() for text in told][:1] == ["My boat is Fulmar."]
+    assert not any("oolong" in text for text in told)
+
+
 async def test_lives_are_counted_together(life: Life) -> None:
     """Each case once; the tables show the shares, the aims and what went wrong."""
     measured = [measure(await play(life, Scripted(keeps=keeps))) for keeps in (True, False)]
@@ -214,7 +263,7 @@ async def test_lives_are_counted_together(life: Life) -> None:
     assert rows["applied: digests"][1:] == ("0 % of 1", "–", "0 % of 1")
     assert document["lost"]["hits"] == 3
     assert document["lost"]["share"] == 0.5
-    assert document["statements in 600 characters"]["mean"] == 1.5
+    assert document["lines in 600 characters"]["mean"] == 1.5
     assert [row[0].split(":")[0] for row in tables.misses(measured[1], "lost").rows] == ["f4", "f5", "f6"]
     assert tables.misses(measured[0], "lost").rows == ()
 
@@ -231,7 +280,7 @@ def test_files_and_contexts_are_read_by_their_entries() -> None:
     """Each with the headings above it, or with the line of its note."""
     content = "# Tasks\n\nTwo\nlines.\n\n## Done\n\n- [x] Sail.\n  And  row.\n1. Oar\n"
     units = file_units("user/tasks.md", content)
-    note = Note(Reference("user/tasks.md", 1, (0, 5)), "- Oar\n- Sail", heading=("To do",), is_outdated=True)
+    note = Note("user/tasks.md", "# To do\n- Oar\n- Sail", is_outdated=True)
     [first, second] = context_units(assemble([note]).text)
 
     assert [unit.text for unit in units] == ["two lines.", "- [x] sail. and row.", "1. oar"]

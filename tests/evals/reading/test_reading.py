@@ -1,10 +1,11 @@
-"""The sentences and people to which the classifiers are fitted."""
+"""The sentences to which the classifier is fitted, and the people whose questions are asked."""
 
+from memex.evals.memex_adapter import MemexAdapter
 from memex.evals.reading.fit import SENTENCES, load_sentences
-from memex.evals.reading.people import load_people, read_people
-from memex.evals.reading.recall import HELD_OUT, LANGUAGES
+from memex.evals.reading.people import LANGUAGES, SETS, Person, PersonQuestion, load_people
+from memex.evals.reading.recall import BUDGETS, measure
+from memex.service.service import Service
 from memex.subagent.statements.classifier.classifier import CLASSES
-from memex.subagent.statements.classifier.themes import THEMES
 
 
 def test_each_sentence_has_a_class() -> None:
@@ -17,26 +18,33 @@ def test_each_sentence_has_a_class() -> None:
 
 
 def test_each_person_asks_for_what_they_said() -> None:
-    """Each statement and question has themes, and each answer is a statement."""
-    people = load_people()
-    themes = {
-        theme
-        for one in people
-        for text in (*one.statements.values(), *(asked.asked for asked in one.questions))
-        for theme in text.themes
-    }
-
-    assert len(people) > 100
-    assert themes == set(THEMES)
-    for one in people:
-        assert all(set(asked.answers) <= one.statements.keys() for asked in one.questions)
+    """Each answer is a statement, and each set has people of all four languages."""
+    for folder in SETS.values():
+        people = load_people(folder)
+        assert {one.language for one in people} == set(LANGUAGES.values())
+        for one in people:
+            assert one.questions
+            assert all(set(asked.answers) <= one.statements.keys() for asked in one.questions)
+            assert not any(text.startswith("\t") or not text.strip() for text in one.statements.values())
 
 
-def test_nobody_who_is_measured_was_fitted_to() -> None:
-    """The people of `held_out/` stand in no other folder; a writer may have said the same by chance."""
-    fitted = {text.text for one in load_people() for text in one.statements.values()}
-    measured = [one for code in LANGUAGES for one in read_people(HELD_OUT / f"{code}.txt")]
+def test_people_of_both_sets_said_other_things() -> None:
+    """Nobody stands in both, so that one can be read and the other measured; two may say the same by chance."""
+    opened, measured = (load_people(SETS[name]) for name in ("people", "held"))
+    read = {text for one in opened for text in one.statements.values()}
+    told = [text for one in measured for text in one.statements.values()]
 
-    assert len(measured) == 14
-    told = [text.text for one in measured for text in one.statements.values()]
-    assert len(fitted.intersection(told)) < 0.01 * len(told)
+    assert (len(opened) > 100, len(measured)) == (True, 14)
+    assert len(read.intersection(told)) < 0.01 * len(told)
+
+
+async def test_what_a_context_holds_is_counted(service: Service) -> None:
+    """Each statement that answers, by budget; a question without an answer expects none."""
+    statements = {"S1": "My boat is called Fulmar.", "S2": "I prefer oolong tea."}
+    questions = [PersonQuestion("What is my boat called?", ("S1",)), PersonQuestion("Who is Wanda?", ())]
+    counts = await measure(Person("a rower", "english", statements, questions), MemexAdapter(service))
+
+    for budget in BUDGETS:
+        assert counts[f"questions {budget}"] == 2
+        assert (counts[f"found {budget}"], counts[f"expected {budget}"]) == (1, 1)
+        assert counts[f"lines {budget}"] >= 1

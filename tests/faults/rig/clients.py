@@ -236,14 +236,21 @@ def _operation(
         case "find" if is_done:
             found = [Seen(_file(user, hit["path"]), hit["version"]) for hit in body["hits"]]
             made["read"] = tuple(found)
-            made["search"] = Search(call.word or "", call.scopes, frozenset(seen.file for seen in found))
+            # A statement and the entry that it was made from are one hit, which names both.
+            entries = {_file(user, path) for hit in body["hits"] for path in hit.get("entries", ())}
+            files = frozenset(seen.file for seen in found) | entries
+            made["search"] = Search(call.word or "", call.scopes, files)
         case "write_many" | "remember" | "revert" if is_done:
             named = body["results"] if call.kind == "write_many" else body["writes"]
-            made["wrote"] = tuple(
+            wrote = [
                 Seen(_file(user, one["path"]), one["version"], one.get("sha256"))
                 for one in named
                 if one.get("changed", True)
-            )
+            ]
+            if entry := body.get("entry"):
+                path, _, version = entry.rpartition("@")
+                wrote.append(Seen(_file(user, path), int(version)))
+            made["wrote"] = tuple(wrote)
         case _ if is_done:
             seen = Seen(_file(user, body["path"]), body["version"], body.get("sha256"))
             made["wrote" if body.get("changed", True) else "read"] = (seen,)
@@ -261,5 +268,6 @@ def _scope(user: str, mount: str) -> str:
 
 
 def _file(user: str, path: str) -> File:
-    mount, _, name = path.rpartition("/")
-    return _scope(user, mount), name
+    """Return the scope and the path in it; a project's mount has two parts, `projects/apollo`."""
+    mount = path[: path.index("/", len("projects/") if path.startswith("projects/") else 0)]
+    return _scope(user, mount), path.removeprefix(f"{mount}/")

@@ -142,6 +142,14 @@ class PostgresServer:
         """Make a standby the primary."""
         self._run("pg_ctl", "promote", "-D", str(self.data), "-w")
 
+    def follow(self, primary: "PostgresServer") -> None:
+        """Start a stopped server again as a standby of another one: it takes no writes any more."""
+        followed = make_conninfo(primary.admin, dbname=None)
+        with (self.data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"primary_conninfo = '{followed}'\n")
+        (self.data / "standby.signal").touch()
+        self.start()
+
     def standby(self, name: str) -> "PostgresServer":
         """Return a standby that replays what this server writes; it is not started."""
         made = PostgresServer(

@@ -24,13 +24,15 @@ def test_a_budget_that_does_not_fit_is_refused(alice: httpx2.Client) -> None:
 
 def test_a_call_shows_the_operations_inside_it(alice: httpx2.Client) -> None:
     """Read alone, in their order; a list of calls holds none of them."""
-    assert recall(alice, "call-1", query="tea").json()["context"] == ""
+    assert recall(alice, "call-1", query="tea").json()["sources"] == []
     [shown] = alice.get("/v1/operations/call-1").json()["attempts"]
     listed = alice.get("/v1/operations").json()["operations"]
 
     assert [(inner["ordinal"], inner["tool"], inner["status"]) for inner in shown["inner"]] == [
         (1, "memory_find", "answered"),
         (2, "memory_pinned", "answered"),
+        (3, "memory_list", "answered"),
+        (4, "memory_list", "answered"),
     ]
     assert shown["inner"][0]["request"]["query"] == "tea"
     assert [(call["tool_call_id"], call["inner"]) for call in listed] == [("call-1", [])]
@@ -49,7 +51,7 @@ def test_conversations_are_included_from_the_first_import_on(alice: httpx2.Clien
     [shown] = alice.get("/v1/operations/after").json()["attempts"]
     refused = recall(alice, "refused", query="tea", include=["dreams"])
 
-    assert (before["context"], before["included"][0]["passages"]) == ("", 0)
+    assert (before["sources"], before["included"][0]["passages"]) == ([], 0)
     assert "Oolong: how hot?" in after["context"]
     assert shown["inner"][0]["tool"] == "context_include"
     assert shown["inner"][0]["response"]["passages"][0][0].startswith("conversations/")

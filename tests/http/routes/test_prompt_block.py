@@ -63,6 +63,7 @@ def test_it_tells_of_the_tools_the_pinned_notes_and_the_files(
                     "start": start,
                     "end": start + len(body),
                     "sha256": hashlib.sha256(body.encode()).hexdigest(),
+                    "why": "pinned",
                 }
             ],
             "truncated": False,

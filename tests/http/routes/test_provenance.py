@@ -96,7 +96,7 @@ def test_calls_that_saw_a_version_and_versions_that_a_call_saw(alice: Client) ->
 
     assert [(one["tool_call_id"], one["how"]) for one in calls["calls"]] == [
         ("read", ["returned"]),
-        ("asked", ["returned", "read", "found"]),
+        ("asked", ["returned", "read", "found", "listed"]),
     ]
     assert page["calls"] + rest["calls"] == calls["calls"]
     assert [(one["path"], one["version"]) for one in seen["revisions"]] == [(PATH, 2)]

@@ -10,7 +10,7 @@ from memex.service.log import queue
 
 ClientOf = Callable[..., Client]
 
-OLDER = "The bookbinding workshop of the guild takes place in room 204."
+OLDER = "We decided that the bookbinding workshop of the guild takes place in room 204."
 # What else memory holds, so that words differ in how much they say.
 WORLD = (
     "I am allergic to walnuts. My dentist is Dr. Okafor. The cabin key hangs behind the boiler. "
@@ -18,8 +18,8 @@ WORLD = (
     "The quarterly report goes to the board in October. Our mascot is a heron called Fitz. "
     "The choir rehearses in the old chapel. My bicycle has a blue saddle. The greenhouse is heated with gas. "
 )
-OWED = "I owe Karim 200 euros for the tent. I owe Karim 350 euros for the stove."
-NEWER = "In room 311 the guild holds its bookbinding workshop."
+OWED = "I need to pay Karim 200 euros for the tent. I need to pay Karim 350 euros for the stove."
+NEWER = "We decided that in room 311 the guild holds its bookbinding workshop."
 
 
 def remember(client: Client, text: str, **more: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_a_rival_is_gone_with_its_newer_statement(alice: Client) -> None:
 def test_candidates_of_a_request_to_forget_wait(alice: Client) -> None:
     """Each is decided by itself: one is taken out, the other stays for good."""
     remember(alice, WORLD + OWED)
-    answer = remember(alice, "Forget that I owe Karim money.")
+    answer = remember(alice, "Forget that I pay Karim.")
     assert len(answer["candidates"]) == 2, answer
 
     first, second = review(alice, kind="forget")["items"]

@@ -1,6 +1,7 @@
 """The tools over HTTP, as a trusted backend calls them."""
 
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -20,7 +21,7 @@ def run(client: Client, tool: str, /, *, context: dict[str, Any] | None = None, 
 
 
 # Members of answers about texts that hold some, and of a dry run.
-IF_FOUND = {"secrets", "hidden_characters", "statements", "included"}
+IF_FOUND = {"entry", "secrets", "hidden_characters", "statements", "included"}
 
 
 def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Client) -> None:
@@ -53,6 +54,25 @@ def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Cl
     )
 
 
+def test_a_program_gets_the_text_for_its_model_if_it_asks_for_plain_text(alice: Client) -> None:
+    """Within the budget, also by another name of the tool; a client that takes JSON too gets the whole result."""
+    run(alice, "memory_remember", text=" ".join(f"I drank tea number {n} on Monday." for n in range(60)))
+    call = {"arguments": {"query": "tea", "budget": 500}}
+    address = "/v1/tools/memory_context/execute"
+    plain = alice.post(address, json=call, headers={"Accept": "text/plain"})
+    both = alice.post(address, json=call, headers={"Accept": "application/json, text/plain, */*"})
+    found = alice.post(
+        "/v1/tools/memory_search/execute",
+        json={"arguments": {"q": "tea"}},
+        headers={"Accept": "text/plain"},
+    )
+
+    assert plain.headers["content-type"] == "text/plain; charset=utf-8"
+    assert 400 < len(plain.text) <= 500
+    assert plain.text.startswith(both.json()["context"])
+    assert re.match(r"user/journal/.*@1:0-\d+ · \"", found.text)
+
+
 def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: Client) -> None:
     """What a model reads of them stands in files; their schemas hold for what they return."""
     remember, context, *_ = alice.get("/v1/tools").json()["tools"]
@@ -70,7 +90,8 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         assert tool["description"] == prompt.tool
         assert told == dict(prompt.arguments)
         assert "description" not in tool["input_schema"]
-        assert set(tool["output_schema"]["properties"]) - IF_FOUND == set(result)
+        members = set(tool["output_schema"]["properties"])
+        assert members - IF_FOUND <= set(result) <= members
     assert "required" not in remember["input_schema"]  # a text, or handles
     assert set(remember["input_schema"]["properties"]) == {
         "text",
@@ -95,12 +116,11 @@ def test_a_host_says_how_sure_a_context_must_be(alice: Client) -> None:
     [hit] = run(alice, "memory_find", query=question).json()["hits"]
     told = alice.get("/v1/tools", params={"format": "openai"}).text
 
-    assert found["confidence"]["band"] == "fair"
-    assert found["confidence"]["lifted_by"] == "few_passages"
+    assert found["confidence"]["band"] == "weak"
     assert "Oolong from Fujian." in found["context"]
     assert nothing["context"].split("\n")[1] == "Nothing is remembered about this."
     assert (nothing["sources"], nothing["confidence"]) == ([], found["confidence"])
-    assert hit["confidence"] == found["confidence"]["score"]
+    assert 0 < hit["confidence"] < 1
     assert "min_confidence" not in told
     assert run(alice, "memory_context", query=question, min_confidence="sure").status_code == 422
 
@@ -119,7 +139,7 @@ def test_a_text_is_remembered_and_recalled(alice: Client, bob: Client) -> None:
     assert (other.status_code, other.json()["code"]) == (409, "TOOL_CALL_CONFLICT")
     assert tried.json()["writes"] == done.json()["writes"]
     assert "favorite color is blue" in run(alice, "memory_context", query="favorite color").json()["context"]
-    assert run(bob, "memory_context", query="favorite color").json()["context"] == ""
+    assert run(bob, "memory_context", query="favorite color").json()["sources"] == []
     [path] = [write["path"] for write in done.json()["writes"]]
     assert len(run(alice, "memory_history", path=path).json()["revisions"]) == 2
     assert alice.post("/v1/operations/call-1/revert").json()["code"] == "VERSION_CONFLICT"

@@ -109,7 +109,7 @@ async def test_old_words_do_not_overrule_newer_ones(service: Service, caller_of:
 async def test_what_memory_gave_up_stays_away(service: Service, caller_of: CallerOf) -> None:
     """A statement that was forgotten, replaced or deleted after it was said in a chat does not come back."""
     anna = await caller_of("anna")
-    for text in ("I own a zeppelin.", "I live in Graz.", "My desk is green."):
+    for text in ("I own a zeppelin.", "I live in Graz.", "I prefer a green desk."):
         await service.execute(anna, "memory_remember", {"text": text, "said_at": "2020-01-01"})
     for text in ("Please forget that I own a zeppelin.", "I live in Lisbon now."):
         await service.execute(anna, "memory_remember", {"text": text})
@@ -118,9 +118,9 @@ async def test_what_memory_gave_up_stays_away(service: Service, caller_of: Calle
             kept = "".join(line for line in content.splitlines(keepends=True) if "green" not in line)
             await service.execute(anna, "memory_write", {"path": path, "content": kept, "overwrite": True})
     before = "".join((await files(service, anna)).values())
-    turns = [("user", text) for text in ("I own a zeppelin.", "I live in Graz.", "My desk is green.")]
+    turns = [("user", text) for text in ("I own a zeppelin.", "I live in Graz.", "I prefer a green desk.")]
     name, anna = await put(service, anna, "old", said(*turns))
-    after, anna = await put(service, anna, "new", said(("user", "My desk is green."), days_ago=-0.001))
+    after, anna = await put(service, anna, "new", said(("user", "I prefer a green desk."), days_ago=-0.001))
 
     done = await distil(service, anna, conversation=name, apply=True)
     old = "".join((await files(service, anna)).values())
@@ -129,7 +129,7 @@ async def test_what_memory_gave_up_stays_away(service: Service, caller_of: Calle
     assert ("zeppelin" in before, "Graz" in before, "green" in before) == (False, False, False)
     assert old == before
     assert [one.text for one in done.outdated] == [text for _, text in turns]
-    assert "My desk is green." in "".join((await files(service, anna)).values())
+    assert "I prefer a green desk." in "".join((await files(service, anna)).values())
 
 
 async def test_tasks_of_old_chats(service: Service, caller_of: CallerOf) -> None:

@@ -62,7 +62,7 @@ async def test_injected_instructions_write_nothing_but_notes_of_the_user(
     assert (stored["user/keep.md"], stored["user/owned.md"]) == (KEPT, KEPT)
     for context in contexts:
         text = context["context"]
-        assert not text or text.rstrip().endswith(f"</memory-{text[8:24]}>")
+        assert not text or text.rstrip().endswith(f"</memory-{text[8:12]}>")
         assert not text or text.count("</memory-") == 1 + text.count("</memory-0000000000000000>")
     lines = [line for path, text in stored.items() for line in text.splitlines() if line.startswith("- ")]
     assert [line for line in lines if "[[conversations/" not in line] == []

@@ -25,14 +25,28 @@ from memex.errors import (
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.store.identity import tenants
-from memex.store.log.call import Call, CallAnswer, CallRequest, digest
-from memex.store.log.operations import expand
+from memex.store.log.call import Call, CallAnswer, CallRequest, InnerOperation, digest
+from memex.store.log.operations import add, expand, read_call
 from memex.store.records import FileChange
 from memex.store.writes.draft import Draft
 from memex.subagent.engine import ENGINE
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Arguments = dict[str, Any]
+
+# Of an operation inside a call.
+LOGGED = (
+    "kind",
+    "request",
+    "response",
+    "state",
+    "error_code",
+    "started_at",
+    "duration_ms",
+    "model",
+    "usage",
+    "prompt_sha256",
+)
 
 
 async def logged(service: Service, caller: Caller, call_id: str) -> OperationResult:
@@ -395,10 +409,10 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
 
     assert (row.tool, row.status, row.engine) == ("memory_context", "answered", ENGINE)
     assert (row.request, row.state) == ({"query": "oolong", "budget": 900}, state)
-    assert row.config == {"planner": "builtin", "prompt": "context-3", "min_confidence": "weak"}
+    assert row.config == {"planner": "builtin", "prompt": "context-4", "min_confidence": "weak"}
     assert row.response == {k: v for k, v in answer.items() if k not in ("context", "tool_call_id")}
     assert [(inner[n].tool, inner[n].request) for n in sorted(inner)] == [
-        ("memory_find", {"query": "oolong", "limit": 16}),
+        ("memory_find", {"query": "oolong", "limit": 300}),
         ("memory_passages", {"paths": ["user/a.md"]}),
         ("memory_links", {"paths": ["user/a.md"]}),
         ("memory_links", {"paths": ["user/a.md"], "direction": "in"}),
@@ -406,6 +420,9 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
         ("memory_pinned", {}),
         ("memory_passages", {"paths": ["user/p.md"]}),
         ("memory_read", {"spans": ["user/p.md@1:21-30", "user/a.md@1:0-14", "user/b.md@1:0-14"]}),
+        ("memory_list", {"prefix": "", "limit": 100}),
+        ("memory_list", {"prefix": "user/journal/", "limit": 100}),
+        ("memory_statements", {"files": ["user/a.md", "user/b.md"]}),
     ]
     assert inner[1].response["hits"][0].keys() == {"path", "version", "span", "score"}
     assert inner[3].response == {"links": [["user/a.md", "user/b.md"]]}
@@ -430,7 +447,7 @@ async def test_a_list_of_calls_holds_calls_alone(service: Service, alice: Caller
         ("memory_context", 2, []),
     ]
     assert ([row.attempt for row in last.operations], last.next_cursor) == ([1], None)
-    assert [(row.attempt, len(row.inner)) for row in attempts] == [(3, 2), (2, 2), (1, 2)]
+    assert [(row.attempt, len(row.inner)) for row in attempts] == [(3, 4), (2, 4), (1, 4)]
 
 
 async def test_a_failed_call_shows_what_ran_before_it_failed(service: Service, alice: Caller) -> None:
@@ -464,5 +481,32 @@ async def test_operations_inside_calls_hold_no_text_of_memory(service: Service, 
         assert SECRET in answer["context"]
     stored = await rows(service)
 
-    assert sum(row["parent_id"] is not None for row in stored) >= 12
+    assert sum(len(row["inside"] or ()) for row in stored) >= 12
     assert not any(SECRET in str(row) for row in stored)
+
+
+async def test_what_is_inside_a_call_stands_in_its_row(service: Service, alice: Caller) -> None:
+    """Reads of memory in the row of the call, requests to models in rows of their own; together in their order."""
+    began = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
+    state = {"user": 2, "shared": 0}
+    inner = [
+        InnerOperation("memory_list", {"limit": 1}, {"files": []}, state, None, began, 1.5),
+        InnerOperation("model_request", {"mode": "tools"}, {}, None, None, began, 2.0, "m", {}, b"p" * 32),
+        InnerOperation("memory_find", {"query": "tee ☕"}, {"score": 0.5}, state, None, began, 2.5),
+        InnerOperation("memory_read", {"path": "user/a.md"}, None, None, "FILE_NOT_FOUND", began, 3.5),
+    ]
+    call = Call(CallRequest("c1", "memory_context", {}, alice.logged, began + timedelta(seconds=3)))
+    call.record.inner.extend(inner)
+    call.record.prompts[b"p" * 32] = "prompt"
+    async with service.database.transaction(alice.access) as connection:
+        await add(connection, alice.access, call, status="answered", answer=CallAnswer({}, {}, {}))
+        [logged] = await read_call(connection, alice.access, "c1")
+        cursor = await connection.execute("select kind from operation order by operation_id")
+        kinds = [row["kind"] for row in await cursor.fetchall()]
+
+    assert kinds == ["memory_context", "model_request"]
+    assert [one.ordinal for one in logged.inner] == [1, 2, 3, 4]
+    for one, read in zip(inner, logged.inner, strict=True):
+        assert [getattr(read, name) for name in LOGGED] == [getattr(one, name) for name in LOGGED]
+    assert [one.status for one in logged.inner] == ["answered", "answered", "answered", "failed"]
+    assert all(one.tool_call_id == "c1" for one in logged.inner)

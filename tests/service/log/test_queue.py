@@ -12,6 +12,7 @@ from tests.kit.rows import PATIENCE_S, POLL_S, select, until
 
 from memex.call_context import CallContext
 from memex.errors import (
+    Forbidden,
     LimitExceeded,
     MemexError,
     ModelUnavailable,
@@ -23,6 +24,7 @@ from memex.errors import (
     ValidationFailed,
 )
 from memex.service.log import queue
+from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -108,8 +110,9 @@ async def queued(database: Database, call: str = "call-1") -> tuple[int, int]:
 
 
 async def carry_out(service: Service, call: str = "call-1") -> float | None:
-    """Do a call of the queue as a worker does."""
-    return await queue.carry_out(service, *await queued(service.database, call))
+    """Do a call of the queue as a worker does, and return after how many seconds it is tried again."""
+    pause = await queue.carry_out(service, *await queued(service.database, call))
+    return pause.seconds if pause else None
 
 
 async def statuses(service: Service, caller: Caller, call: str = "call-1") -> list[tuple[str, str | None]]:
@@ -124,9 +127,9 @@ async def listed(service: Service, caller: Caller) -> list[tuple[str, str, int, 
 
 
 async def preferences(service: Service, caller: Caller) -> int:
-    """Return how often the tea stands in the user's files."""
+    """Return how often the tea stands in the user's pages."""
     found = await service.execute(caller, "memory_find", {"query": "oolong"})
-    return len(found["hits"])
+    return sum(not hit["path"].startswith("user/journal/") for hit in found["hits"])
 
 
 # --- accepting -----------------------------------------------------------------------------------------------
@@ -141,6 +144,7 @@ async def test_a_call_that_does_not_wait_is_queued(service: Service, alice: Call
         "status": "queued",
         "writes": [],
         "skipped": [],
+        "replaced": [],
         "rivals": [],
         "candidates": [],
         "unresolved": [],
@@ -173,12 +177,14 @@ async def test_a_queued_call_is_carried_out_as_a_waiting_one(
 
     assert again is None
     done, asked = await service.operation(alice, "call-1")
+    told = await now(service, alice)
     assert (done.status, asked.status) == ("committed", "answered")
     assert before <= datetime.fromisoformat(done.started_at) <= accepted
     assert done.principal == asked.principal
-    assert done.request == asked.request
+    assert asked.request == {"text": TEA}
+    assert done.request == {"text": {"$text": f"{told['entry']}:0-{len(TEA)}"}}
     assert asked.response["status"] == "queued"
-    assert await now(service, alice) == await later(service, alice) == waited
+    assert told == await later(service, alice) == waited | {"entry": told["entry"]}
     assert await listed(service, alice) == []
 
 
@@ -189,7 +195,8 @@ async def test_what_a_queued_call_wrote_can_be_reverted(service: Service, alice:
 
     reverted = await service.revert(alice, "call-1")
 
-    assert [write["path"] for write in reverted["writes"]] == ["user/preferences.md"]
+    assert reverted["writes"][0]["path"] == "user/preferences.md"
+    assert [write["path"].partition("/journal/")[0] for write in reverted["writes"][1:]] == ["user"]
     assert await preferences(service, alice) == 0
 
 
@@ -275,7 +282,7 @@ async def test_twenty_equal_calls_are_one(service: Service, alice: Caller) -> No
     assert jobs == [(len(rows),)]
     assert {answer["status"] for answer in answers if answer} <= {"queued", "committed"}
     assert (await now(service, alice))["status"] == "committed"
-    assert await select(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, "select count(*) from revision") == [(2,)]  # a page and an entry
     assert await select(service.database, "select count(*) from operation where status = 'committed'") == [
         (1,)
     ]
@@ -560,6 +567,209 @@ async def test_an_admin_names_whose_call_is_put_back(
     assert [one[1] for one in await listed(service, theirs)] == ["quarantined"]
 
 
+async def test_an_admin_puts_all_back_in_their_order(
+    service: Service, alice: Caller, caller_of: CallerOf
+) -> None:
+    """Of one user, or of the tenant; in the order of acceptance, in which their jobs are done."""
+    bob, theirs = await caller_of("bob"), await caller_of("alice", tenant="theirs")
+    broken = failing(service, LimitExceeded("too much"))
+    for number, caller in enumerate((alice, bob, alice, theirs)):
+        await later(service, caller, f"I hate food {number}.", call=f"call-{number}")
+    for number in (2, 0, 3, 1):
+        await carry_out(broken, f"call-{number}")
+
+    await select(service.database, "delete from procrastinate_jobs")  # a worker's jobs would be done
+    of_bob = await queue.retry_all(service, await caller_of("bob", role="admin"))
+    of_all = await queue.retry_all(service, await caller_of(None, role="admin"))
+    of_none = await queue.retry_all(service, await caller_of(None, role="admin"))
+    jobs = await select(
+        service.database, "select args ->> 'operation_id' from procrastinate_jobs order by id desc limit 2"
+    )
+    first, second = [(await queued(service.database, call))[1] for call in ("call-0", "call-2")]
+
+    assert [one.tool_call_id for one in of_bob.calls] == ["call-1"]
+    assert [(one.tool_call_id, one.status, one.attempts) for one in of_all.calls] == [
+        ("call-0", "queued", 0),
+        ("call-2", "queued", 0),
+    ]
+    assert of_none.calls == []
+    assert jobs == [(str(second),), (str(first),)]
+    assert [one[1] for one in await listed(service, theirs)] == ["quarantined"]
+    with pytest.raises(Forbidden):
+        await queue.retry_all(service, alice)
+
+
+# --- the order of acceptance ----------------------------------------------------------------------------------
+
+OLD, NEW = "My address is 1 Elm Street.", "My address is 2 Oak Street."
+
+
+async def pages(service: Service, caller: Caller) -> str:
+    """Return the user's page of facts about them."""
+    read = await service.execute(caller, "memory_read", {"path": "user/profile.md"})
+    return str(read["content"])
+
+
+@pytest.fixture
+async def given_up_address(service: Service, alice: Caller) -> None:
+    """An address of Alice's was given up, and then she told a newer one; the journal has both."""
+    service.keeps_journal = True
+    await later(service, alice, OLD, call="old")
+    await carry_out(failing(service, LimitExceeded("too much")), "old")
+    await now(service, alice, NEW, call="new")
+
+
+@pytest.mark.usefixtures("given_up_address")
+@pytest.mark.parametrize("how", ["put back", "sent again", "sent again and waited for"])
+async def test_what_was_given_up_takes_no_newer_ones_place(
+    service: Service, alice: Caller, caller_of: CallerOf, how: str
+) -> None:
+    """However it is tried again: it was said when it was accepted first, of which its entry has the time."""
+    [(accepted_at,)] = await select(
+        service.database, "select now from operation where tool_call_id = 'old' and status = 'quarantined'"
+    )
+    if how == "sent again and waited for":
+        answer = await now(service, alice, OLD, call="old")
+    else:
+        if how == "put back":
+            await queue.retry_all(service, await caller_of(None, role="admin"))
+        else:
+            await later(service, alice, OLD, call="old")
+        await carry_out(service, "old")
+        answer = await now(service, alice, OLD, call="old")
+    entry = await select(service.database, "select path, said_at from revision where content = %s", OLD)
+
+    assert answer["writes"] == []
+    assert [skip["reason"] for skip in answer["skipped"]] == ["superseded"]
+    assert "Oak" in await pages(service, alice)
+    assert "Elm" not in await pages(service, alice)
+    assert [said_at for _, said_at in entry] == [accepted_at]
+    assert f"{accepted_at.astimezone(UTC):%Y-%m-%d/%H%M%S}-" in entry[0][0]
+
+
+async def test_a_text_that_was_accepted_later_takes_the_place(service: Service, alice: Caller) -> None:
+    """Also if it waited: nothing newer stands."""
+    await later(service, alice, OLD, call="old")
+    await later(service, alice, NEW, call="new")
+    await carry_out(service, "old")
+    await carry_out(service, "new")
+
+    assert "Oak" in await pages(service, alice)
+    assert "Elm" not in await pages(service, alice)
+
+
+async def test_texts_that_are_done_in_any_order_leave_the_newest(service: Service, alice: Caller) -> None:
+    """The order of acceptance counts, and not that of the attempts."""
+    texts = {f"call-{number}": f"My address is {number} Elm Street." for number in range(4)}
+    for call, text in texts.items():
+        await later(service, alice, text, call=call)
+    for call in ("call-2", "call-0", "call-3", "call-1"):
+        await carry_out(service, call)
+
+    assert next(line for line in (await pages(service, alice)).splitlines() if "Elm" in line).startswith(
+        "- My address is 3 Elm Street."
+    )
+    assert (await pages(service, alice)).count("Elm") == 1
+
+
+async def test_what_was_said_again_is_as_new_as_the_last_time(
+    service: Service, alice: Caller, caller_of: CallerOf
+) -> None:
+    """A, B and A again: B, which comes last, was accepted before A was said again."""
+    await now(service, alice, NEW, call="first")
+    await later(service, alice, OLD, call="old")
+    await carry_out(failing(service, LimitExceeded("too much")), "old")
+    await now(service, alice, NEW, call="again")
+    await queue.retry_call(service, await caller_of(None, role="admin"), "old")
+    await carry_out(service, "old")
+
+    assert "Oak" in await pages(service, alice)
+    assert "Elm" not in await pages(service, alice)
+
+
+async def test_an_older_request_to_forget_leaves_what_was_said_since(service: Service, alice: Caller) -> None:
+    """Neither the page nor the journal loses it."""
+    service.keeps_journal = True
+    await later(service, alice, "Forget that my address is 2 Oak Street.", call="forget")
+    await now(service, alice, NEW, call="new")
+    await carry_out(service, "forget")
+    entry = await select(service.database, "select max(version) from revision where content = %s", NEW)
+
+    assert "Oak" in await pages(service, alice)
+    assert entry == [(1,)]
+
+
+async def test_an_older_value_beside_a_newer_one_stands_before_it(service: Service, alice: Caller) -> None:
+    """Of statements of one day the lower one counts as the newer one; so the older one goes above."""
+    await later(service, alice, "I prefer oolong tea.", call="old")
+    await now(service, alice, "I prefer green tea.", call="new")
+    await now(service, alice, "I prefer window seats.", call="other")
+    await carry_out(service, "old")
+    read = await service.execute(alice, "memory_read", {"path": "user/preferences.md"})
+    found = [word for line in read["content"].splitlines() for word in ("oolong", "green") if word in line]
+
+    assert found in (["oolong", "green"], ["green"])
+
+
+async def test_a_model_that_thinks_for_long_takes_no_newer_ones_place(
+    service: Service, alice: Caller
+) -> None:
+    """A call that waits for a model is as old as its beginning, too; here another one is done meanwhile."""
+
+    async def tell_newer() -> None:
+        await now(service, alice, NEW, call="new")
+
+    answer = await now(planned_by(service, Scripted(tell_newer)), alice, OLD, call="old")
+
+    assert answer["writes"] == []
+    assert "Oak" in await pages(service, alice)
+
+
+async def test_the_order_holds_without_a_journal(service: Service, alice: Caller) -> None:
+    """No entry says when the standing line was said; its row does."""
+    plain = Service(service.database, max_files=10_000, keeps_journal=False)
+    await later(plain, alice, OLD, call="old")
+    await now(plain, alice, NEW, call="new")
+    await carry_out(plain, "old")
+
+    assert "Oak" in await pages(service, alice)
+    assert await select(service.database, "select count(*) from revision where origin is not null") == [(0,)]
+
+
+@pytest.mark.usefixtures("given_up_address")
+async def test_a_late_text_is_replayed_as_it_went(service: Service, alice: Caller) -> None:
+    """The log says which statements it left, as they were said later."""
+    await now(service, alice, OLD, call="old")
+    [logged] = [one for one in await service.operation(alice, "old") if one.status == "committed"]
+    replayed = await replay_call(service, alice, "old")
+
+    assert list(logged.config["said_later"]) == ["user/profile.md"]
+    assert replayed.is_equal
+
+
+async def test_an_older_text_of_a_project_gives_way_to_a_members(
+    service: Service, alice: Caller, caller_of: CallerOf
+) -> None:
+    """Who said the newer one does not matter, though nobody reads the journal of another."""
+    admin = await caller_of(None, role="admin")
+    await service.administer(admin, "x", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
+    for user in ("alice", "bob"):
+        await caller_of(user)
+        await service.administer(
+            admin, "x", {}, lambda c, a, user=user: tenants.add_member(c, a, "apollo", user)
+        )
+    alice, bob = await caller_of("alice", project="apollo"), await caller_of("bob", project="apollo")
+    await later(service, alice, "The deadline is May 3.", call="old")
+    await now(service, bob, "The deadline is June 9.", call="new")
+    await carry_out(service, "old")
+    done = await now(service, alice, "The deadline is May 3.", call="old")
+    found = await service.execute(bob, "memory_find", {"query": "deadline", "prefix": "projects/apollo/"})
+    read = await service.execute(bob, "memory_read", {"path": found["hits"][0]["path"]})
+    lines = [line for line in read["content"].splitlines() if "deadline" in line]
+
+    assert "June 9" in lines[-1], (lines, done)
+
+
 # --- the lease -----------------------------------------------------------------------------------------------
 
 
@@ -593,7 +803,7 @@ async def test_a_call_is_one_workers_at_a_time(
 
     assert await first is None
     assert left_s is not None
-    assert 0 < left_s <= queue.LEASE_S
+    assert 0 < left_s.seconds <= queue.LEASE_S
     assert len(waiting_planner.requests) == 1
 
 
@@ -642,6 +852,26 @@ async def test_a_lease_that_was_lost_ends_the_work(
     assert await statuses(service, alice) == [("queued", None)]
 
 
+async def test_a_beat_that_finds_the_call_done_lets_the_work_end(
+    service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the commit and the end of the work, the call is in no queue, and no other worker has it."""
+    monkeypatch.setattr(queue, "HEARTBEAT_S", 0.0)
+    await later(service, alice)
+    resume = service.resume
+
+    async def end_late(*given: Any) -> Result:
+        result = await resume(*given)
+        for _ in range(50):  # as many beats come meanwhile
+            await select(service.database, "select 1")
+        return result
+
+    monkeypatch.setattr(service, "resume", end_late)
+
+    assert await carry_out(service) is None
+    assert await preferences(service, alice) == 1
+
+
 async def test_two_workers_on_one_call_commit_it_once(
     service: Service,
     alice: Caller,
@@ -665,7 +895,7 @@ async def test_two_workers_on_one_call_commit_it_once(
     assert await second is None
     assert len(waiting_planner.requests) == 2
     assert await statuses(service, alice) == [("repeated", None), ("committed", None), ("answered", None)]
-    assert await select(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, "select count(*) from revision") == [(2,)]  # a page and an entry
 
 
 async def test_a_worker_that_ends_gives_the_call_back(

@@ -108,9 +108,11 @@ async def test_a_context_tells_what_it_found_followed_chose_and_returned(
     ]
     assert ("user/profile.md", "user/teas.md") in hops
     spans = [span for step in told.steps if isinstance(step, ReadStep) for span in step.spans]
-    assert all(span.startswith(("user/profile.md@1:", "user/teas.md@1:")) for span in spans)
+    assert {span.partition("@")[0] for span in spans} == {*NOTES}
     sources = [(one["path"], one["version"], one["reason"], one["linked_from"]) for one in answer["sources"]]
     assert [(one.path, one.version, one.reason, one.linked_from) for one in told.chosen] == sources
+    whys = [[span["why"] for span in one["spans"]] for one in answer["sources"]]
+    assert [[span.why for span in one.spans] for one in told.chosen] == whys
     assert told.cut is not None
     assert told.cut.count == answer["omitted"]["count"] == sum(told.cut.by_reason.values())
     assert told.returned is not None
@@ -144,16 +146,17 @@ async def test_a_remember_tells_what_it_wrote_and_skipped(service: Service, alic
     row = await attempt(service, alice, "r")
 
     assert row.trace is not None
-    [written] = row.trace.written
-    assert f"{written.path}@{written.version}" == row.writes[0]
+    written, entry = row.trace.written
+    assert [f"{one.path}@{one.version}" for one in (written, entry)] == row.writes
+    assert entry.path.startswith("user/journal/")
     assert (written.operation, written.removed, written.reason) == ("create", 0, "1 added")
     assert written.added is not None
     assert written.added > 0
     assert [(text[skip.start : skip.end].strip(), skip.reason) for skip in row.trace.skipped] == [
         ("How are you?", "small_talk")
     ]
-    assert any(line.startswith("wrote 1 file") for line in lines_of(row))
-    assert '"How are you?"  small_talk' in lines_of(row)
+    assert any(line.startswith("wrote 2 files") for line in lines_of(row))
+    assert "20-32  small_talk" in lines_of(row)
 
 
 async def test_a_change_of_lines_is_counted_as_in_a_diff(service: Service, alice: Caller) -> None:
@@ -260,7 +263,7 @@ async def test_requests_to_a_model_are_told_with_what_they_showed_called_and_cos
     database: Database, alice: Caller
 ) -> None:
     """Between the operations, in their order; tokens and dollars add up."""
-    chosen = {"spans": [{"span": "S1", "reason": "tea"}]}
+    chosen = {"lines": [1]}
     service = with_model(
         database,
         ModelResponse(

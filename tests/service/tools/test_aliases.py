@@ -68,7 +68,8 @@ async def test_other_names_do_what_ours_do(service: Service, alice: Caller) -> N
 
     assert said == again
     assert said["status"] == "committed"
-    assert [hit["path"] for hit in found["hits"]] == ["user/preferences.md"]
+    [hit] = found["hits"]
+    assert (hit["path"], hit["entries"]) == ("user/preferences.md", [said["entry"].rpartition("@")[0]])
     assert (searched.tool, searched.request) == ("memory_find", {"query": "tea", "limit": 1})
 
 

@@ -10,12 +10,14 @@ from tests.kit.memory import open_project, remember, run_tool, skipped
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.subagent.remember.filing.handles import handle_of
+from memex.subagent.statements.days.dating import without_dates
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
 
 # The statements that these calls make are tested on both servers by the tests of the store.
 pytestmark = pytest.mark.embedded_only
+notes_are_filed = pytest.mark.usefixtures("without_journal")
 
 # What else memory holds, so that words differ in how much they say.
 WORLD = (
@@ -34,7 +36,7 @@ CORRECTIONS = {
 }
 RENT, NEW_RENT = "The rent for the studio is 850 euros.", "The rent for the studio was raised to 910 euros."
 ROOM = "The bookbinding workshop of the guild takes place in room 204."
-NEW_ROOM = "In room 311 the guild holds its bookbinding workshop."
+NEW_ROOM = "In room 311 the bookbinding workshop of the guild takes place."
 LEASE = "I need to send Priya the signed lease."
 POSTGRES = "We use Postgres for the billing service."
 LAUNCH = "The launch of the new shop is on 12 May."
@@ -108,6 +110,7 @@ async def known_user(service: Service, alice: Caller) -> Caller:
 # --- replaced and closed -------------------------------------------------------------------------------------
 
 
+@notes_are_filed
 async def test_a_correction_takes_the_place_of_what_it_corrects(service: Service, known_user: Caller) -> None:
     """One statement goes for each, and nothing else; what was said of other things stays."""
     for older in CORRECTIONS:
@@ -122,6 +125,7 @@ async def test_a_correction_takes_the_place_of_what_it_corrects(service: Service
     assert {answer["note"] for answer in answers} == {None}
 
 
+@notes_are_filed
 async def test_what_was_replaced_stays_in_the_history_and_comes_back(
     service: Service, known_user: Caller
 ) -> None:
@@ -151,6 +155,73 @@ async def test_a_done_task_closes_the_open_one(service: Service, known_user: Cal
     assert "I sent Priya the signed lease." in done
 
 
+BOTH_TRUE = (
+    (
+        "The choir rehearses on Tuesdays from 12 January 2027.",
+        "From 12 January 2027, the choir needs a new conductor.",
+    ),
+    ("Ana starts as treasurer on 1 May 2027.", "Ana is away from 1 May to 20 May 2027."),
+    ("The meeting room is booked for Monday.", "The meeting room is painted on Thursday."),
+    (
+        "Jonas manages the Lyon office until 30 June 2027.",
+        "Jonas manages the Oslo office from 1 July 2027.",
+    ),
+    ("The allotment meeting is on Monday.", "The allotment meeting is at 10:00."),
+    ("The rent of the boathouse is 300 euros in 2026.", "The rent of the boathouse is 320 euros in 2027."),
+)
+
+
+@notes_are_filed
+async def test_true_statements_take_nothing_out(service: Service, alice: Caller) -> None:
+    """Whatever months, verbs and names they share, in either order, also within one text."""
+    for older, newer in (*BOTH_TRUE, *((two, one) for one, two in BOTH_TRUE)):
+        answers = [await remember(service, alice, said) for said in (older, newer)]
+        text = without_dates(await everything(service, alice))
+
+        assert [one["replaced"] for one in answers] == [[], []], newer
+        assert (older in text, newer in text) == (True, True), newer
+
+    assert (await remember(service, alice, " ".join(BOTH_TRUE[4])))["replaced"] == []
+
+
+@notes_are_filed
+async def test_of_a_line_that_says_more_the_rest_stays(service: Service, alice: Caller) -> None:
+    """The answer says what went, for what, and what is left; the log names the older text by its version."""
+    older, newer = "I take 5 mg of ramipril because of my blood pressure.", "I now take 10 mg of ramipril."
+    rest = "I take … of ramipril because of my blood pressure."
+    await remember(service, alice, older)
+    path = (await remember(service, alice, "The hall costs 40 euros an hour, and Ana has the key."))[
+        "writes"
+    ][0]
+    answer = await remember(service, alice, newer, call="dose")
+    second = await remember(service, alice, "The hall now costs 45 euros an hour.")
+    text = await everything(service, alice)
+    logged = await service.operation(alice, "dose")
+
+    [took] = answer["replaced"]
+    assert took == {"path": took["path"], "older": older, "newer": newer, "kept": rest}
+    assert [one["kept"] for one in second["replaced"]] == ["Ana has the key."]
+    assert second["replaced"][0]["path"] == path["path"]
+    assert f"- {rest} (" in text
+    assert "- Ana has the key. (" in text
+    assert f"- {newer} (" in text
+    assert older not in text
+    assert [list(one["older"]) for one in logged[0].response["replaced"]] == [["$text"]]
+
+
+async def test_a_task_that_says_more_stays_whole_as_done(service: Service, alice: Caller) -> None:
+    """It is ticked, and stands under its heading with what it says besides."""
+    task = "I have to order the sodium thiosulphate, the van with the pump can fetch it."
+    await remember(service, alice, task)
+    answer = await remember(service, alice, "The thiosulphate is ordered.")
+    todo, _, done = (await text_of(service, alice, "user/tasks.md")).partition("## Done")
+
+    assert [one["kept"] for one in answer["replaced"]] == [task]
+    assert task not in todo
+    assert f"- [x] {task} (" in done
+
+
+@notes_are_filed
 async def test_an_unclear_contradiction_is_a_rival(service: Service, known_user: Caller) -> None:
     """Both stay; the answer names them, and a context shows the newer first and marks the older one."""
     await remember(service, known_user, ROOM)
@@ -177,6 +248,7 @@ async def test_what_replaces_a_statement_has_no_rival(service: Service, known_us
     assert (answer["rivals"], answer["note"]) == ([], None)
 
 
+@notes_are_filed
 async def test_what_is_no_change_changes_nothing(service: Service, known_user: Caller) -> None:
     """A denial, a hypothesis, hearsay, an exception and a quotation leave the stored statement where it is."""
     for older in {older for older, _ in NO_CHANGES}:
@@ -192,6 +264,7 @@ async def test_what_is_no_change_changes_nothing(service: Service, known_user: C
     } == set()
 
 
+@notes_are_filed
 async def test_statements_of_others_are_never_changed(service: Service, caller_of: CallerOf) -> None:
     """Neither another user's, nor those of a project that the call is not about, nor by a request to forget."""
     admin = await caller_of(None, role="admin")
@@ -215,6 +288,7 @@ async def test_statements_of_others_are_never_changed(service: Service, caller_o
     assert RENT in before["projects/zeus/notes.md"]
 
 
+@notes_are_filed
 async def test_back_to_the_first_value(service: Service, known_user: Caller) -> None:
     """A correction of a correction that says the first statement again makes that one the newest."""
     await remember(service, known_user, ROOM)
@@ -239,6 +313,7 @@ async def test_back_to_the_first_value(service: Service, known_user: Caller) -> 
 # --- once, at once and again ---------------------------------------------------------------------------------
 
 
+@notes_are_filed
 async def test_20_at_once_lose_nothing(service: Service, known_user: Caller) -> None:
     """Corrections and new statements at the same time: each new statement stands, and no corrected one does."""
     for older in CORRECTIONS:
@@ -252,6 +327,7 @@ async def test_20_at_once_lose_nothing(service: Service, known_user: Caller) -> 
     assert [older for older in CORRECTIONS if any(older in line for line in lines)] == []
 
 
+@notes_are_filed
 async def test_a_repeated_call_and_a_replay_give_the_same_answer(
     service: Service, known_user: Caller
 ) -> None:
@@ -272,6 +348,7 @@ async def test_a_repeated_call_and_a_replay_give_the_same_answer(
     assert {name: result.difference for name, result in replayed.items() if not result.is_equal} == {}
 
 
+@notes_are_filed
 async def test_a_dry_run_shows_and_writes_nothing(service: Service, known_user: Caller) -> None:
     """Of a correction, of a rival and of a request to forget; only the note speaks of what would be."""
     await remember(service, known_user, f"{RENT} {ROOM} {DIVORCE}")
@@ -307,7 +384,8 @@ async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
     past = await text_of(service, known_user, "user/profile.md", version=2)
     await service.revert(known_user, "forget")
 
-    assert reasons(answer) == [("user/profile.md", "1 removed")]
+    assert reasons(answer)[0] == ("user/profile.md", "1 removed")
+    assert [reason for _, reason in reasons(answer)[1:]] == ["words forgotten"]
     assert skipped(text, answer) == [(text, "forget")]
     assert "`revert`" in answer["note"]
     assert "Lena" not in after
@@ -333,7 +411,7 @@ async def test_what_is_said_beside_a_request_is_kept(service: Service, known_use
 async def test_two_that_fit_are_candidates(service: Service, known_user: Caller) -> None:
     """Nothing is taken out before the caller names one."""
     owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
-    await remember(service, known_user, " ".join(owed))
+    told = await remember(service, known_user, " ".join(owed))
     before = await stored(service, known_user)
     answer = await remember(service, known_user, "Forget that I owe Karim money.")
     between = await stored(service, known_user)
@@ -341,12 +419,13 @@ async def test_two_that_fit_are_candidates(service: Service, known_user: Caller)
 
     assert answer["status"] == "nothing"
     assert sorted(one["text"] for one in answer["candidates"]) == owed
-    assert "`candidates`" in answer["note"]
+    assert "`outdated`" in answer["note"]
     assert between == before
-    text = await everything(service, known_user)
+    text = await text_of(service, known_user, told["entry"].rpartition("@")[0])
     assert [owed[0] in text, owed[1] in text] == [True, False]
 
 
+@notes_are_filed
 async def test_a_statement_that_is_named_word_for_word_is_meant(service: Service, known_user: Caller) -> None:
     """Also where another one differs in a number alone, as the older of two rivals does."""
     await remember(service, known_user, ROOM)
@@ -406,10 +485,14 @@ async def test_requests_are_understood_in_four_languages(service: Service, known
     for text in REQUESTS:
         await remember(service, known_user, text)
     answers = {text: await remember(service, known_user, request) for text, request in REQUESTS.items()}
-    left = await everything(service, known_user)
+    listed = await service.execute(known_user, "memory_list", {"prefix": "user/journal/"})
+    told = [await text_of(service, known_user, file["path"]) for file in listed["files"]]
+    left = "\n".join([await everything(service, known_user), *told])
 
     assert [text for text in REQUESTS if text in left] == []
-    assert {reason for answer in answers.values() for _, reason in reasons(answer)} == {"1 removed"}
+    given = {reason for answer in answers.values() for _, reason in reasons(answer)}
+    assert given <= {"1 removed", "words forgotten"}
+    assert [answer["candidates"] for answer in answers.values()] == [[]] * len(REQUESTS)
     assert [said for said in WORLD.split(". ") if said.rstrip(".") not in left] == []
 
 
@@ -428,6 +511,7 @@ async def test_a_file_that_is_no_list_of_statements_is_left_alone(
 # --- settled by handle ---------------------------------------------------------------------------------------
 
 
+@notes_are_filed
 async def test_a_handle_takes_an_outdated_statement_out(service: Service, known_user: Caller) -> None:
     """The caller who knows the conversation names it by the answer's handle, without a text; a revert undoes it."""
     await remember(service, known_user, ROOM)
@@ -445,6 +529,7 @@ async def test_a_handle_takes_an_outdated_statement_out(service: Service, known_
     assert await stored(service, known_user) == before
 
 
+@notes_are_filed
 async def test_both_may_hold(service: Service, known_user: Caller) -> None:
     """The mark ends, a contradiction of a later day brings it back, and a revert takes the word back."""
     await remember(service, known_user, ROOM, said_at="2026-03-02")
@@ -475,15 +560,16 @@ async def test_both_may_hold(service: Service, known_user: Caller) -> None:
 async def test_a_handle_settles_candidates(service: Service, known_user: Caller) -> None:
     """Of two statements that a request may mean, the one whose handle is sent goes."""
     owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
-    await remember(service, known_user, " ".join(owed))
+    told = await remember(service, known_user, " ".join(owed))
     asked = await remember(service, known_user, "Forget that I owe Karim money.")
     handles = {one["text"]: one["handle"] for one in asked["candidates"]}
     await service.execute(known_user, "memory_remember", {"outdated": [handles[owed[0]]]})
-    text = await everything(service, known_user)
+    text = await text_of(service, known_user, told["entry"].rpartition("@")[0])
 
     assert [said in text for said in owed] == [False, True]
 
 
+@notes_are_filed
 async def test_the_same_text_with_a_handle_only_takes_out(service: Service, known_user: Caller) -> None:
     """Sent again with the handle of its rival, a text is not written twice, and the rival goes."""
     await remember(service, known_user, ROOM)
@@ -496,6 +582,7 @@ async def test_the_same_text_with_a_handle_only_takes_out(service: Service, know
     assert answer["rivals"] == []
 
 
+@notes_are_filed
 async def test_a_bad_handle_loses_no_text(service: Service, known_user: Caller) -> None:
     """Handles that name nothing any more, never named anything, or are too many come back; the text is stored."""
     await remember(service, known_user, ROOM)
@@ -516,6 +603,7 @@ async def test_a_bad_handle_loses_no_text(service: Service, known_user: Caller) 
     assert [reasons_of[one] for one in many] == ["unknown"] * 3 + ["limit"] * 3
 
 
+@notes_are_filed
 async def test_a_handle_of_another_user_is_unknown(service: Service, caller_of: CallerOf) -> None:
     """A handle names no user: it reaches neither another user's memory nor a project that the call is not about."""
     admin = await caller_of(None, role="admin")
@@ -536,6 +624,7 @@ async def test_a_handle_of_another_user_is_unknown(service: Service, caller_of: 
     assert ROOM in after["user/notes.md"]
 
 
+@notes_are_filed
 async def test_a_settled_call_is_repeated_and_replayed(service: Service, known_user: Caller) -> None:
     """The same call gives the same answer, and a replay finds the statement that stood there then."""
     await remember(service, known_user, ROOM)
@@ -549,6 +638,7 @@ async def test_a_settled_call_is_repeated_and_replayed(service: Service, known_u
     assert replayed.is_equal, replayed.difference
 
 
+@notes_are_filed
 async def test_the_log_keeps_rivals_and_candidates_as_references(
     service: Service, known_user: Caller
 ) -> None:

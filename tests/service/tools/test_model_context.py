@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -59,28 +58,28 @@ FILES = {
     "user/coffee.md": "# Coffee\n\nI do not like coffee after tea.\n",
 }
 READING = {
-    "memory_catalogue",
     "memory_find",
     "memory_links",
     "memory_list",
     "memory_passages",
+    "memory_statements",
     "memory_pinned",
     "memory_read",
 }
 EVERY_TOOL = (
     ("find", {"query": "kettle"}),
-    ("read", {"path": "user/kettle.md"}),
-    ("list_files", {"prefix": "user/"}),
-    ("links", {"path": "user/tea.md"}),
+    ("read", {"place": "user/kettle.md"}),
+    ("read", {"place": "1", "heading": "Brewing"}),
+    ("links", {"place": "user/tea.md"}),
 )
 
 Found = dict[str, Any]
 Ask = Callable[..., Awaitable[tuple[Found, OperationResult]]]
 
 
-def answers(*spans: str, **turn: Any) -> Callable[[Request], Step]:
-    """Return a step that chooses spans: by the tool for answers, or as a document where none is offered."""
-    document = {"spans": [{"span": span, "reason": "It says so."} for span in spans]}
+def answers(*lines: object, **turn: Any) -> Callable[[Request], Step]:
+    """Return a step that picks lines: by the tool for answers, or as a document where none is offered."""
+    document = {"lines": lines}
     return lambda request: (
         calls(("answer", document), **turn) if "answer" in request.tools else says(document, **turn)
     )
@@ -88,9 +87,7 @@ def answers(*spans: str, **turn: Any) -> Callable[[Request], Step]:
 
 def unless_single(step: Step) -> Callable[[Request], Step]:
     """Return a step for as long as there are tools; asked for one answer at once, the model gives it."""
-    return lambda request: (
-        step if "find" in request.tools else says({"spans": [{"span": "S1", "reason": ""}]})
-    )
+    return lambda request: step if "find" in request.tools else says({"lines": [1]})
 
 
 @pytest.fixture(autouse=True)
@@ -264,55 +261,51 @@ def made(operation: OperationResult, tool: str) -> list[dict[str, Any]]:
     return [inner.request for inner in operation.inner if inner.tool == tool]
 
 
-CHOSEN = calls(("answer", {"spans": [{"span": "S1", "reason": "It says so."}]}))
+CHOSEN = calls(("answer", {"lines": [1]}))
 MENDED: dict[str, list[Act]] = {
-    "answers at once": [answers("S1")],
-    "looks around first": [calls(*EVERY_TOOL), answers("S1")],
-    "says something beside its call": [calls(*EVERY_TOOL[:1], text="Let me look."), answers("S1")],
-    "sends arguments that are no JSON": [calls(("find", '{"query": ')), answers("S1")],
-    "sends arguments of another tool": [calls(("find", {"path": "user/tea.md"})), answers("S1")],
-    "sends arguments of no form": [calls(("find", "[]"), ("read", "null"), ("links", "7")), answers("S1")],
-    "sends too many arguments": [calls(("find", {"query": "tea", "user_id": "bob"})), answers("S1")],
-    "sends no arguments": [calls(("find", ""), ("list_files", "")), answers("S1")],
-    "invents a tool": [calls(("memory_write", {"path": "user/x.md", "content": "x"})), answers("S1")],
-    "invents a path": [calls(("read", {"path": "users/bob/tea.md"})), answers("S1")],
-    "answers in no form": [calls(("answer", {"spans": "S1"})), answers("S1")],
-    "answers null": [calls(("answer", "null")), answers("S1")],
-    "answers twice at once": [calls(*[("answer", {"spans": [{"span": "S1", "reason": ""}]})] * 2)],
-    "answers and looks around at once": [calls(("answer", {"spans": []}), *EVERY_TOOL)],
-    "names a span that there is not": [answers("S99"), answers("S1")],
-    "names a file that there is not": [answers("user/secret.md@1:0-10"), answers("S1")],
-    "names the file of another": [answers("users/bob/tea.md@1:0-10"), answers("S1")],
-    "names a span beyond its file": [answers("user/tea.md@1:0-9999"), answers("S1")],
-    "names another version": [answers("user/tea.md@7:0-10"), answers("S1")],
-    "names a number beyond all": [answers("S" + "9" * 40), answers("S1")],
-    "names the text itself": [answers("I like oolong tea."), answers("S1")],
-    "names parts that overlap": [
-        answers("user/tea.md@1:0-20", "user/tea.md@1:10-30", "S1", "user/tea.md@1:8-12", "S2")
-    ],
+    "answers at once": [answers(1)],
+    "looks around first": [calls(*EVERY_TOOL), answers(1)],
+    "says something beside its call": [calls(*EVERY_TOOL[:1], text="Let me look."), answers(1)],
+    "sends arguments that are no JSON": [calls(("find", '{"query": ')), answers(1)],
+    "sends arguments of another tool": [calls(("find", {"path": "user/tea.md"})), answers(1)],
+    "sends arguments of no form": [calls(("find", "[]"), ("read", "null"), ("links", "7")), answers(1)],
+    "sends too many arguments": [calls(("find", {"query": "tea", "user_id": "bob"})), answers(1)],
+    "sends no arguments": [calls(("find", ""), ("read", "")), answers(1)],
+    "invents a tool": [calls(("memory_write", {"path": "user/x.md", "content": "x"})), answers(1)],
+    "invents a path": [calls(("read", {"place": "users/bob/tea.md"})), answers(1)],
+    "answers in no form": [calls(("answer", {"lines": "one"})), answers(1)],
+    "answers null": [calls(("answer", "null")), answers(1)],
+    "answers twice at once": [calls(*[("answer", {"lines": [1]})] * 2)],
+    "answers and looks around at once": [calls(("answer", {"lines": []}), *EVERY_TOOL)],
+    "names a line that there is not": [answers(99), answers(1)],
+    "names a file that there is not": [answers("user/secret.md@1:0-10"), answers(1)],
+    "names a number beyond all": [answers(10**40), answers(1)],
+    "names a number below all": [answers(-1, 0), answers(1)],
+    "names the text itself": [answers("I like oolong tea."), answers(1)],
+    "names a line twice": [answers(1, 1, 2, 1)],
     "asks for what no tool takes": [
         calls(
             ("find", {"query": ""}),
             ("find", {"query": "tea " * 20_000}),
-            ("read", {"path": ""}),
-            ("read", {"path": "user/tea.md", "heading": ""}),
-            ("list_files", {"prefix": "../"}),
-            ("links", {"path": "user/"}),
+            ("read", {"place": ""}),
+            ("read", {"place": "user/tea.md", "heading": ""}),
+            ("read", {"place": "99"}),
+            ("links", {"place": "user/"}),
         ),
-        answers("S1"),
+        answers(1),
     ],
-    "says nothing of its tokens": [answers("S1", usage=None)],
-    "read much of it before": [answers("S1", usage=Usage(5_000, 20, cached_tokens=4_900))],
-    "says that it used endless tokens": [answers("S1", usage=Usage(10**30, 10**30, cached_tokens=10**30))],
-    "talks first": [says("I would call find."), answers("S1")],
-    "is out of order for a moment": [fails(429, retry_after=0), fails(503), resets(), answers("S1")],
-    "breaks off once": [cut(CHOSEN), answers("S1")],
-    "hangs up between": [calls(*EVERY_TOOL), resets(), answers("S1")],
+    "says nothing of its tokens": [answers(1, usage=None)],
+    "read much of it before": [answers(1, usage=Usage(5_000, 20, cached_tokens=4_900))],
+    "says that it used endless tokens": [answers(1, usage=Usage(10**30, 10**30, cached_tokens=10**30))],
+    "talks first": [says("I would call find."), answers(1)],
+    "is out of order for a moment": [fails(429, retry_after=0), fails(503), resets(), answers(1)],
+    "breaks off once": [cut(CHOSEN), answers(1)],
+    "hangs up between": [calls(*EVERY_TOOL), resets(), answers(1)],
     "searches for what cannot be stored": [
-        calls(("find", {"query": "a\0b"}), ("find", {"query": "\ud800"}), ("read", {"path": "user/\0.md"})),
-        answers("S1"),
+        calls(("find", {"query": "a\0b"}), ("find", {"query": "\ud800"}), ("read", {"place": "user/\0.md"})),
+        answers(1),
     ],
-    "says what cannot be stored": [calls(*EVERY_TOOL[:1], text="a\0b"), answers("S1")],
+    "says what cannot be stored": [calls(*EVERY_TOOL[:1], text="a\0b"), answers(1)],
 }
 
 
@@ -371,7 +364,7 @@ ALWAYS: dict[str, list[Act]] = {
     "is out of order": [fails(500)],
     "breaks off": [cut(CHOSEN)],
     "hangs up": [resets()],
-    "names spans that there are not": [answers("S99")],
+    "names lines that there are not": [answers(99)],
     "names the text itself": [answers("I like oolong tea.", "Oolong.")],
     "names the file of another": [answers("users/bob/tea.md@1:0-10")],
     "is no model": [garbage()],
@@ -411,9 +404,9 @@ async def test_no_page_of_a_gateway_is_taken_for_an_answer(
 @pytest.mark.parametrize(
     ("script", "degraded"),
     [
-        ([calls(*EVERY_TOOL), answers("S1")], None),
-        ([says("I would call find."), answers("S1")], None),
-        ([answers("S99"), answers("S1")], None),
+        ([calls(*EVERY_TOOL), answers(1)], None),
+        ([says("I would call find."), answers(1)], None),
+        ([answers(99), answers(1)], None),
         ([refuses()], DEGRADED),
         ([filtered()], DEGRADED),
         ([cut_off()], DEGRADED),
@@ -461,7 +454,7 @@ async def test_a_server_that_is_not_there_is_replaced_by_rules(
 @pytest.mark.parametrize("place", [1, 2, 3])
 @pytest.mark.parametrize(
     "failure",
-    [fails(500), fails(401), resets(), cut(CHOSEN), garbage(), refuses(), hangs(), answers("S99")],
+    [fails(500), fails(401), resets(), cut(CHOSEN), garbage(), refuses(), hangs(), answers(99)],
     ids=["500", "401", "reset", "cut", "garbage", "refusal", "hang", "invention"],
 )
 async def test_wherever_a_model_fails_the_answer_is_that_of_the_rules(
@@ -469,7 +462,7 @@ async def test_wherever_a_model_fails_the_answer_is_that_of_the_rules(
 ) -> None:
     """To the byte, but for who planned, as `ask` checks: what was found before leaves no trace in it."""
     looks = [
-        calls(("find", {"query": f"kettle {n}"}), ("read", {"path": "user/kettle.md"})) for n in range(2)
+        calls(("find", {"query": f"kettle {n}"}), ("read", {"place": "user/kettle.md"})) for n in range(2)
     ]
 
     answer, operation = await ask(
@@ -503,7 +496,7 @@ async def test_calls_of_one_response_stay_within_the_limit(
     """Of many different ones the first are made, one after the other; the model hears it of each of the others."""
     many = calls(*(("find", {"query": f"tea {number}"}) for number in range(count)))
 
-    answer, operation = await ask(many, answers("S1"), model_tool_calls=7)
+    answer, operation = await ask(many, answers(1), model_tool_calls=7)
 
     found = [request["query"] for request in made(operation, "memory_find")]
     results = model_server.requests[-1].tool_results
@@ -529,10 +522,10 @@ async def test_calls_that_cannot_be_made_count_too(ask: Ask, model_server: Model
 async def test_the_same_question_is_answered_from_memory(ask: Ask, model_server: ModelServer) -> None:
     """Within a response and in later ones: one operation on memory, and the model hears the same again."""
     again = calls(
-        ("find", {"query": "kettle"}), ("find", {"query": "kettle"}), ("read", {"path": "user/tea.md"})
+        ("find", {"query": "kettle"}), ("find", {"query": "kettle"}), ("read", {"place": "user/tea.md"})
     )
 
-    answer, operation = await ask(again, again, again, answers("S1"))
+    answer, operation = await ask(again, again, again, answers(1))
 
     results = model_server.requests[-1].tool_results
     assert [request["query"] for request in made(operation, "memory_find")].count("kettle") == 1
@@ -541,45 +534,46 @@ async def test_the_same_question_is_answered_from_memory(ask: Ask, model_server:
     assert answer["degraded"] is None
 
 
-async def test_an_invented_span_is_answered_with_those_that_there_are(
+async def test_an_invented_line_is_answered_with_those_that_there_are(
     ask: Ask, model_server: ModelServer
 ) -> None:
     """Once; what is invented again is not asked for a third time."""
-    _, operation = await ask(answers("S99", "user/secret.md@1:0-5"), answers("S99"), model_mode="tools")
+    _, operation = await ask(answers(99, 98), answers(99), model_mode="tools")
 
     _, second = model_server.requests
-    assert "There is no span 'S99'." in second.text
-    assert all(f"{path}@1:" in second.text for path in FILES)
+    assert "There is no line 99, 98; the numbers are 1 to " in second.text
     assert operation.config is not None
-    assert operation.config["failure"] == "its plan names spans that there are not"
+    assert operation.config["failure"] == "its plan names lines that there are not"
 
 
-async def test_a_plan_over_the_budget_is_mended_or_cut(ask: Ask, model_server: ModelServer) -> None:
-    """The model hears the sizes once. What it chooses then goes in as far as it fits."""
-    answer, _ = await ask(answers("S1", "S2", "S3"), endless=True, budget=300)
+@pytest.mark.parametrize("picks", [[], [1], [3, 2, 1], [1, 2, 3, 4]], ids=["lazy", "one", "turned", "greedy"])
+@pytest.mark.parametrize("budget", [300, 8_000])
+async def test_whatever_a_model_picks_the_budget_holds(
+    ask: Ask, model_server: ModelServer, picks: list[int], budget: int
+) -> None:
+    """One request is enough, and what it did not pick fills what is left."""
+    answer, _ = await ask(answers(*picks), budget=budget)
 
-    assert len(model_server.requests) == 2
-    assert re.search(r"It has \d+ characters, the budget is \d+\.", model_server.requests[1].text)
+    assert len(model_server.requests) == 1
     assert answer["degraded"] is None
-    assert 0 < answer["budget"]["used"] <= 300
+    assert 0 < answer["budget"]["used"] <= budget
 
 
-async def test_a_long_plan_over_the_budget_is_told_in_few_words(ask: Ask, model_server: ModelServer) -> None:
-    """The model hears of each span once, however often it names it."""
-    answer, _ = await ask(answers(*["S1", "S2", "S3"] * 1_000), answers("S1"), budget=300)
+async def test_a_pick_is_worth_what_the_setting_says(ask: Ask) -> None:
+    """With much, the picked lines stand first; with nothing, the choice is that of the rules."""
+    first, _ = await ask(answers(3), model_pick=100, budget=200)
+    ruled, _ = await ask(answers(3), model_pick=0, budget=200)
 
-    told = model_server.requests[1].tool_results[-1]
-    assert answer["degraded"] is None
-    assert len(told) < 300
+    assert first["context"].index("The blue kettle") < first["context"].index("oolong")
+    assert "oolong" in ruled["context"]
+    assert "The blue kettle" not in ruled["context"]
 
 
-async def test_a_plan_that_names_one_span_over_and_over_holds_it_once(
+async def test_a_plan_that_names_one_line_over_and_over_holds_it_once(
     ask: Ask, model_server: ModelServer
 ) -> None:
-    """Five thousand times the same, with a megabyte of reasons, is one span; nothing of it is sent back."""
-    many = {"spans": [{"span": "S1", "reason": "It says so. " * 20}] * 5_000}
-
-    answer, _ = await ask(calls(("answer", many)), answers("S1"), endless=True)
+    """Fifty thousand times the same is one line; nothing of it is sent back."""
+    answer, _ = await ask(answers(*[1] * 50_000), endless=True)
 
     assert answer["degraded"] is None
     assert answer["context"].count("oolong") == 1
@@ -627,7 +621,7 @@ async def test_what_is_left_of_the_output_tokens_goes_with_each_request(
     ask: Ask, model_server: ModelServer
 ) -> None:
     """So that the provider ends an answer which would go beyond."""
-    await ask(calls(*EVERY_TOOL), answers("S1"), model_output_tokens=50, model_mode="tools")
+    await ask(calls(*EVERY_TOOL), answers(1), model_output_tokens=50, model_mode="tools")
 
     assert [request.body["max_tokens"] for request in model_server.requests] == [50, 40]
 
@@ -655,7 +649,7 @@ async def test_a_model_that_thinks_is_given_no_temperature(
 ) -> None:
     """It would be ignored, with a warning on stderr."""
     service = await service_of(context_model=model)
-    model_server.play(answers("S1"))
+    model_server.play(answers(1))
     answer = await service.execute(await someone(service), "memory_context", {"query": QUERY})
 
     assert (answer["planner"], answer["degraded"]) == (model, None)
@@ -672,9 +666,9 @@ async def test_a_file_of_many_sections_uses_up_no_other_limit(
     for number in range(5):
         path = f"user/large-{number}.md"
         await service.execute(caller, "memory_write", {"path": path, "content": f"# {number}\n\n{sections}"})
-    reads = [("read", {"path": f"user/large-{number}.md"}) for number in range(5)]
-    reads += [("read", {"path": "user/large-0.md", "heading": f"Part {number}"}) for number in range(50)]
-    model_server.play(calls(*reads), answers("S1", "S40", "S60"))
+    reads = [("read", {"place": f"user/large-{number}.md"}) for number in range(5)]
+    reads += [("read", {"place": "user/large-0.md", "heading": f"Part {number}"}) for number in range(50)]
+    model_server.play(calls(*reads), answers(1, 40, 60))
 
     answer = await service.execute(caller, "memory_context", {"query": QUERY})
 
@@ -725,7 +719,7 @@ async def test_the_past_is_planned_by_the_model_too(service_of: ServiceOf, model
     """With `as_of` it sees, and its plan recalls, what stood then; a context that is known is not sent again."""
     service = await service_of()
     caller = await someone(service)
-    model_server.play(calls(("read", {"path": "user/tea.md"})), answers("S1"), answers("S1"), answers("S1"))
+    model_server.play(calls(("read", {"place": "user/tea.md"})), answers(1), answers(1), answers(1))
     first = await service.execute(caller, "memory_context", {"query": QUERY})
     patch = {"path": "user/tea.md", "operation": "replace", "match": "oolong", "text": "matcha"}
     await service.execute(caller, "memory_patch", patch)

@@ -26,7 +26,7 @@ from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 
 # One server is enough: what a planner does is the same on each.
-pytestmark = pytest.mark.embedded_only
+pytestmark = [pytest.mark.embedded_only, pytest.mark.usefixtures("without_journal")]
 
 Result = dict[str, Any]
 Reply = Callable[[str], ModelResponse]
@@ -47,9 +47,10 @@ class Model:
         self.chat = ChatModel("function:test", lambda: (FunctionModel(play, profile=profile), None))
 
     def service(self, database: Database, *, max_files: int = 1_000, **limits: Any) -> Service:
-        """Return a service that this model plans for."""
+        """Return a service that this model plans for, which files notes in pages and keeps no journal."""
         planner = ModelPlanner(self.chat, BuiltinPlanner(Analyzer()), limits=Limits(**limits))
-        return Service(database, max_files=max_files, planning=Planners(planner, planner))
+        planners = Planners(planner, planner)
+        return Service(database, max_files=max_files, planning=planners, keeps_journal=False)
 
 
 def answer(*edits: Result, skipped: Sequence[Result] = ()) -> ModelResponse:
@@ -303,7 +304,7 @@ async def test_no_model_is_asked_what_to_forget(service: Service, database: Data
     result = await remember(asked, alice, "Forget that my sister Lena is getting divorced.", call="call-1")
     replayed = await replay_call(asked, alice, "call-1")
 
-    assert told(result) == [("user/profile.md", 2, "1 removed")]
+    assert told(result)[0] == ("user/profile.md", 2, "1 removed")
     assert (result["planner"], result["degraded"], model.told) == ("builtin", None, [])
     assert replayed.is_equal
 
@@ -437,11 +438,15 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-async def test_an_edit_that_does_not_fit_is_told_once_and_left_out(
-    database: Database, apollo: Caller, bad: Result
+NOWHERE = {"evidence that is not there", "no evidence"}
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_an_edit_that_does_not_fit_is_told_once_and_its_sentence_is_filed(
+    database: Database, apollo: Caller, name: str
 ) -> None:
-    """What the model does not mend is skipped as invalid and the rest written; without a rest the rules answer."""
+    """What the model does not mend falls back to the sentence; without one, and without a rest, to the rules."""
+    bad, has_sentence = BAD[name], name not in NOWHERE
     text = f"{GOOD} Green tea is good too."
     stubborn, mending, helpless = (
         playing(*answers)
@@ -458,11 +463,15 @@ async def test_an_edit_that_does_not_fit_is_told_once_and_left_out(
 
     assert [len(model.told) for model in (stubborn, mending, helpless)] == [2, 2, 2]
     assert all("Edit 1: " in model.told[1] for model in (stubborn, mending, helpless))
-    assert told(part) == [("user/notes.md", 1, "1 added")]
-    assert [skip["reason"] for skip in part["skipped"]] == ["invalid"]
+    assert told(part) == [("user/notes.md", 1, "2 added" if has_sentence else "1 added")]
+    assert [skip["reason"] for skip in part["skipped"]] == ([] if has_sentence else ["invalid"])
     assert (mended["planner"], told(mended)) == ("function:test", [("user/notes.md", 1, "1 added")])
-    assert (none["planner"], none["degraded"]) == ("builtin", "MODEL_UNAVAILABLE")
-    assert sorted(write["path"] for write in none["writes"]) == ["user/notes.md", "user/preferences.md"]
+    if has_sentence:
+        assert (none["planner"], told(none)) == ("function:test", [("user/notes.md", 1, "1 added")])
+        assert f"- {GOOD}" in none["writes"][0]["diff"]
+    else:
+        assert (none["planner"], none["degraded"]) == ("builtin", "MODEL_UNAVAILABLE")
+        assert sorted(write["path"] for write in none["writes"]) == ["user/notes.md", "user/preferences.md"]
 
 
 FORBIDDEN = {
@@ -529,7 +538,7 @@ async def test_a_question_is_no_memory_and_an_order_is_no_wish(database: Databas
 
 
 async def test_personal_things_stay_with_the_person(database: Database, apollo: Caller) -> None:
-    """A project's members read its files: what is personal is not put there, work is."""
+    """A project's members read its files: what is personal is filed below user/ instead, work is put there."""
     text = "I have asthma. The launch is in May."
     model = playing(
         answer(
@@ -540,8 +549,8 @@ async def test_personal_things_stay_with_the_person(database: Database, apollo: 
     service = model.service(database)
     result = await remember(service, apollo, text, project="apollo")
 
-    assert list(await files(service, apollo)) == ["projects/apollo/plan.md"]
-    assert skipped(text, result) == [("I have asthma.", "invalid")]
+    assert sorted(await files(service, apollo)) == ["projects/apollo/plan.md", "user/profile.md"]
+    assert skipped(text, result) == []
     assert "below user/" in model.told[1]
 
 
@@ -678,7 +687,7 @@ async def test_two_calls_that_replace_one_statement_lose_nothing(database: Datab
 
         model = ChatModel("function:test", lambda: (FunctionModel(play), None))
         planner = ModelPlanner(model, BuiltinPlanner(Analyzer()))
-        return Service(database, max_files=100, planning=Planners(planner, planner))
+        return Service(database, max_files=100, planning=Planners(planner, planner), keeps_journal=False)
 
     services = [chat(text) for text in texts]
     await write(services[0], alice, "user/bakery.md", "# Bakery\n\n- Alice runs the bakery. (2025-01-02)\n")

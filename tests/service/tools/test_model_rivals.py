@@ -23,7 +23,7 @@ from memex.subagent.model.chat import ModelAccess, chat_model
 from memex.subagent.model.planner import ModelPlanner
 
 # One server is enough: what a planner does is the same on each.
-pytestmark = pytest.mark.embedded_only
+pytestmark = [pytest.mark.embedded_only, pytest.mark.usefixtures("without_journal")]
 
 OLD = "The choir rehearsal is on Tuesday at 18:00."
 NEW = "The choir rehearsal moved to Thursday at 19:30."
@@ -196,8 +196,8 @@ async def test_a_verdict_without_its_statement_is_idle(database: Database, alice
     assert result["rivals"] == []
 
 
-async def test_what_says_more_is_never_replaced_by_a_verdict(database: Database, alice: Caller) -> None:
-    """The model may merge it by an edit; a verdict would lose the rest."""
+async def test_of_what_says_more_a_verdict_leaves_the_rest(database: Database, alice: Caller) -> None:
+    """The value goes, and what else the line says stays in its place."""
     more = "The choir rehearsal is on Tuesday at 18:00; bring the blue scores."
     plain = Model(lambda _: answer(edit(more)))
     await remember(plain.service(database), alice, f"Forget this: {OLD}")
@@ -205,8 +205,10 @@ async def test_what_says_more_is_never_replaced_by_a_verdict(database: Database,
     model = Model(lambda told: answer(edit(NEW), verdicts=((number_of(told, more), "replaced"),)))
     result = await remember(model.service(database), alice, NEW)
 
-    assert set(statements(await files(model.service(database), alice))) == {NEW, more}
-    assert [rival["older"] for rival in result["rivals"]] == [more]
+    rest = "The choir rehearsal is on …; bring the blue scores."
+    assert set(statements(await files(model.service(database), alice))) == {NEW, rest}
+    assert [one["kept"] for one in result["replaced"]] == [rest]
+    assert result["rivals"] == []
 
 
 async def test_a_rule_of_a_project_outlives_what_a_member_says_of_himself(
@@ -235,7 +237,7 @@ async def test_prose_in_place_of_an_answer_leaves_it_to_the_rules(
     """Over HTTP; so does a verdict that there is not, and no answer makes up a change."""
     chat = chat_model("openai:small", ModelAccess(base_url=model_server.url))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
-    service = Service(database, max_files=1_000, planning=Planners(planner, planner))
+    service = Service(database, max_files=1_000, planning=Planners(planner, planner), keeps_journal=False)
     document = {"edits": [], "skipped": [], "verdicts": [{"known": "N1", "becomes": "deleted"}]}
     for step in (says("N1 is replaced, and so is everything else."), calls(("answer", document))):
         model_server.play(step, endless=True)
@@ -324,7 +326,7 @@ async def test_a_prompt_without_rivals_asks_for_no_verdicts(
     planner = ModelPlanner(
         model.chat, BuiltinPlanner(Analyzer()), load=partial(prompts.load, directory=tmp_path)
     )
-    service = Service(database, max_files=1_000, planning=Planners(planner, planner))
+    service = Service(database, max_files=1_000, planning=Planners(planner, planner), keeps_journal=False)
     result = await remember(service, alice, NEW)
 
     assert [rival["older"] for rival in result["rivals"]] == [OLD]

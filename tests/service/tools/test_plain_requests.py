@@ -10,6 +10,7 @@ from memex.errors import FileNotFound
 from memex.service.service import Caller, Service
 
 pytestmark = pytest.mark.embedded_only
+notes_are_filed = pytest.mark.usefixtures("without_journal")
 
 CallerOf = Callable[..., Awaitable[Caller]]
 FILES = ("notes", "profile", "preferences", "tasks", "decisions", "goals")
@@ -66,12 +67,14 @@ async def told(service: Service, caller: Caller, *texts: str) -> dict[str, list[
     return await held(service, caller)
 
 
+@notes_are_filed
 async def test_a_stated_request_forgets_what_says_at_most_when(service: Service, caller_of: CallerOf) -> None:
     """The request names what, and leaves out how often and when."""
     for number, (text, request) in enumerate(FORGOTTEN):
         assert await told(service, await caller_of(f"user-{number}"), text, request) == {}, request
 
 
+@notes_are_filed
 async def test_a_stated_request_forgets_nothing_that_says_more(service: Service, caller_of: CallerOf) -> None:
     """Another person, another value, a denial, two things in one statement, or two statements that are meant."""
     for number, (text, request) in enumerate(NOT_FORGOTTEN):
@@ -81,6 +84,7 @@ async def test_a_stated_request_forgets_nothing_that_says_more(service: Service,
         assert before.items() <= after.items() or set(before["notes"]) <= set(after["notes"]), request
 
 
+@notes_are_filed
 async def test_a_correction_puts_the_value_right(service: Service, alice: Caller) -> None:
     """The sentence itself is not stored, and no rival is left."""
     texts = ["The dev server listens on port 4180.", "The docs are served on port 80."]
@@ -93,6 +97,7 @@ async def test_a_correction_puts_the_value_right(service: Service, alice: Caller
     assert "replaced" in answers[-1]["writes"][0]["reason"]
 
 
+@notes_are_filed
 async def test_a_correction_that_may_mean_two_statements_changes_neither(
     service: Service, caller_of: CallerOf
 ) -> None:
@@ -168,6 +173,7 @@ async def test_a_task_of_a_project_is_done_by_what_its_member_says(
     assert "[x] I booked the flights." in (await held(service, inside))["tasks"]
 
 
+@notes_are_filed
 async def test_what_another_person_likes_is_a_note(service: Service, caller_of: CallerOf) -> None:
     """Of the project if the call names one; a person of the user's own stays with the user."""
     await open_project(service, await caller_of(None, role="admin"), "apollo", "alice")

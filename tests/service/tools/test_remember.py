@@ -31,7 +31,8 @@ CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
 
 # The statements that these calls make are tested on both servers by the tests of the store.
-pytestmark = pytest.mark.embedded_only
+# Notes are filed in pages where no journal is kept.
+pytestmark = [pytest.mark.embedded_only, pytest.mark.usefixtures("without_journal")]
 
 SEVERAL_KINDS = (
     "I prefer oolong tea. I live in Lisbon. We decided to use Postgres.\n"
@@ -90,7 +91,7 @@ async def second_service(conninfo: str) -> AsyncIterator[Service]:
     """Another service over the same database, with connections of its own."""
     database = await Database.open(conninfo, max_connections=20)
     try:
-        yield Service(database, max_files=10_000)
+        yield Service(database, max_files=10_000, keeps_journal=False)
     finally:
         await database.close()
 
@@ -124,6 +125,7 @@ async def test_the_answer_names_each_write_and_what_was_left_out(service: Servic
         "status",
         "writes",
         "skipped",
+        "replaced",
         "rivals",
         "candidates",
         "unresolved",
@@ -522,7 +524,7 @@ async def test_a_refusal_by_one_scope_leaves_both_alone(
 ) -> None:
     """The project is at its limit of files: nothing is written under user/, and the id is free."""
     await run(service, apollo, "write", path="projects/apollo/a.md", content="x")
-    small = Service(database, max_files=2)
+    small = Service(database, max_files=2, keeps_journal=False)
 
     with pytest.raises(LimitExceeded):
         await remember(small, apollo, SEVERAL_KINDS, project="apollo", call="call-1")
@@ -777,7 +779,7 @@ async def test_the_log_holds_the_text_once(service: Service, alice: Caller) -> N
     }
     async with service.database.transaction(alice.access, snapshot=True) as connection:
         assert await expand(connection, alice.access, row.response) | {"tool_call_id": "call-1"} == result
-    assert row.config == {"planner": "builtin", "prompt": "remember-4"}
+    assert row.config == {"planner": "builtin", "prompt": "remember-5"}
 
 
 async def test_the_operations_inside_are_logged_in_order(service: Service, alice: Caller) -> None:
@@ -840,7 +842,7 @@ async def test_others_see_nothing_of_it(service: Service, apollo: Caller, caller
     await remember(service, apollo, SEVERAL_KINDS, project="apollo", call="call-1")
     for stranger in (await caller_of("eve"), await caller_of("alice", tenant="other")):
         assert await files(service, stranger) == {}
-        assert (await run(service, stranger, "context", query="Which tea?"))["context"] == ""
+        assert (await run(service, stranger, "context", query="Which tea?"))["sources"] == []
         with pytest.raises(OperationNotFound):
             await service.operation(stranger, "call-1")
         done = await remember(service, stranger, SEVERAL_KINDS, call="call-1")

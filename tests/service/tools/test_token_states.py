@@ -79,7 +79,7 @@ async def test_more_of_a_search_comes_from_the_same_ranking(searched: tuple[Serv
     assert len(few.hits) == 1
     assert len(more.hits) > 1
     assert more.ranking is few.ranking is not None
-    assert (more.hits, more.near, more.confidence) == (fresh.hits, fresh.near, fresh.confidence)
+    assert (more.hits, more.near) == (fresh.hits, fresh.near)
     assert [hit.path for hit in elsewhere.hits] == ["user/garden.md"]
 
 
@@ -123,7 +123,7 @@ async def test_states_come_and_go_with_their_texts(searched: tuple[Service, Call
 async def test_states_that_are_missing_are_no_evidence_against_a_file(
     searched: tuple[Service, Caller],
 ) -> None:
-    """While states are made, a file without any counts as the least similar, and is found by its words."""
+    """While states are made, a file without any counts as typical of the others, and is found by its words."""
     service, caller = searched
     async with service.database.maintenance() as connection:
         await connection.execute(

@@ -245,3 +245,30 @@ async def test_a_label_of_events_alone_is_known(service: Service, caller_of: Cal
     assert (await packing.pack(service, alice, {"cwd": "/code/new"})).status == "resolved"
     with pytest.raises(ProjectNotFound):
         await asking.show(service, bob, {"project": "folder:00aa"})
+
+
+async def test_the_label_of_a_folder_keeps_other_places_out(service: Service, caller_of: CallerOf) -> None:
+    """Beside a folder, a label gives the pack of its project, and nothing of an earlier label there."""
+    admin = await caller_of("carol", role="admin")
+    for slug in ("apollo", "zeus"):
+        await open_project(service, admin, slug, "alice")
+    remote, folder = PLACES[0][1], {"cwd": "/code/apollo/src", "repository": "/code/apollo", "branch": "main"}
+    alice = await session(service, await caller_of("alice"), "legacy", remote, root="/code/apollo")
+    await labels.link(service, alice, {"label": remote, "project": "apollo"})
+    [linked] = (await labels.list_labels(service, alice)).labels
+
+    async def told(label: str, **more: Any) -> tuple[str, str | None, bool]:
+        pack = await packing.pack(service, alice, folder | {"label": label} | more)
+        return pack.status, pack.scope, "build the legacy." in pack.text
+
+    assert linked.linked_at is not None
+    assert await told(remote) == ("resolved", "project:apollo", True)
+    assert await told(remote, project="apollo") == ("resolved", "project:apollo", True)
+    assert await told(remote, project="zeus") == ("no_match", None, False)
+    assert await told("folder:00aa") == ("no_match", None, False)
+    assert await told("folder:00aa", project="apollo") == ("no_match", None, False)
+    alice = await session(service, alice, "own", "folder:00aa", root="/code/apollo")
+    assert await told("folder:00aa") == ("resolved", "label:folder:00aa", False)
+    await labels.link(service, alice, {"label": "folder:00aa", "project": "apollo"})
+    assert (await told("folder:00aa"))[:2] == ("resolved", "project:apollo")
+    assert (await told("name:apollo"))[1] == "project:apollo"

@@ -164,9 +164,9 @@ async def test_a_visitor_sees_no_row_of_another_one(service: Service, visitor: V
     for name in ("anna", "cleo"):
         caller = await visitor(name)
         async with service.database.transaction(caller.access) as connection:
-            rows = await (await connection.execute("select user_id, parent_id from operation")).fetchall()
+            rows = await (await connection.execute("select user_id, inside from operation")).fetchall()
             assert {row["user_id"] for row in rows} == {name}
-            assert any(row["parent_id"] for row in rows) == (name == "anna")
+            assert any(row["inside"] for row in rows) == (name == "anna")
             for user in ("berta", ""):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     async with connection.transaction():

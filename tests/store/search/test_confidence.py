@@ -9,7 +9,7 @@ from memex.store.search.confidence import (
     BY_WORDS,
     LEAST,
     band_of,
-    best_confidence,
+    best_line,
     is_below,
     score_of,
 )
@@ -35,13 +35,38 @@ def test_more_likeness_never_gives_less(share: float, one: float, other: float) 
     assert score_of(share, low) <= score_of(share, high)
 
 
-@given(st.lists(st.tuples(SHARES, SIMILARITIES)))
-def test_a_search_is_as_sure_as_its_best_file(found: list[tuple[float, float | None]]) -> None:
-    """A search that found nothing has no confidence."""
-    best = best_confidence(found)
+LINES = st.lists(st.tuples(SHARES, SIMILARITIES))
+PASSAGES = st.integers(0, 1_000_000)
 
-    assert best.score == max((score_of(*one) for one in found), default=0.0)
+
+@given(LINES, st.tuples(SHARES, SIMILARITIES), PASSAGES)
+def test_a_context_is_as_sure_as_its_best_line(
+    found: list[tuple[float, float | None]], other: tuple[float, float | None], passages: int
+) -> None:
+    """One more line never makes it less sure; without lines it is not sure at all."""
+    best = best_line(found, passages)
+
+    assert best.score == max((best_line([one], passages).score for one in found), default=0.0)
     assert best.band == band_of(best.score)
+    assert best_line([*found, other], passages).score >= best.score
+
+
+@given(LINES, PASSAGES, PASSAGES)
+def test_the_same_line_says_less_in_a_larger_memory(
+    found: list[tuple[float, float | None]], one: int, other: int
+) -> None:
+    """Of more passages one fits better by chance."""
+    few, many = sorted((one, other))
+
+    assert best_line(found, few).score >= best_line(found, many).score
+
+
+def test_a_line_that_was_compared_is_judged_by_meaning_alone() -> None:
+    """Words that it shares with a question do not make up for another meaning."""
+    assert best_line([(1.0, -1.0)], 100).band == "none"
+    assert best_line([(1.0, None)], 100).band == "strong"
+    assert best_line([(0.0, 1.0)], 100).band == "strong"
+    assert best_line([(0.0, None)], 1).band == "none"
 
 
 def test_bands_begin_where_they_say() -> None:

@@ -142,7 +142,7 @@ async def test_a_call_counts_from_its_clock(service: Service, alice: Caller) -> 
     """Of find and context; a text that is remembered is not narrowed: its duplicate may stand in any file."""
     today = datetime.now(UTC).date()
     days = [f"user/journal/{today - timedelta(days=back)}.md" for back in (1, 9)]
-    fact = "I walked to the boathouse today."
+    fact = "We decided today to walk to the boathouse."
     await write_each(service, alice, dict.fromkeys(days, f"---\ntags: [x]\n---\n{TEXT}"))
     await write_each(service, alice, {"user/facts.md": f"---\ndate: 2025-01-01\n---\n# Facts\n\n- {fact}\n"})
     question = {"query": "Who walked to the boathouse yesterday?"}

@@ -102,6 +102,23 @@ async def story(memory: Memory) -> list[Any]:
     return answers
 
 
+async def test_entries_of_the_journal_stay_entries(service: Service, alice: Caller) -> None:
+    """In the restored scope they are counted and not listed, and the same text told again makes no second one."""
+    service.keeps_journal = True
+    told = {"text": "I prefer oolong tea.", "said_at": "2025-11-27"}
+    first = await service.execute(alice, "memory_remember", told)
+    taken_at = await state_of(alice, service.database)
+    scopes = await taken(alice, service.database, [taken_at])
+
+    async with put(service, scopes) as restored:
+        listed = await service.execute(restored, "memory_list", {})
+        again = await service.execute(restored, "memory_remember", told)
+
+    assert listed["journal"] == [{"month": "2025-11", "entries": 1}]
+    assert [file["path"] for file in listed["files"]] == ["user/preferences.md"]
+    assert again["entry"] == first["entry"]
+
+
 async def live(database: Database, access: Access) -> list[Any]:
     """Return what memory answers now."""
     async with database.transaction(access, snapshot=True) as connection:

@@ -118,6 +118,11 @@ async def live_in(service: Service, tenant_id: int) -> None:
             "insert into ui_link (tenant_id, token_sha256, expires_at) values (%(tenant)s, sha256(%(key)s), now())",
             "insert into erasure (tenant_id, user_id, scope_ids) values (%(tenant)s, 'bob', '{}')",
             "insert into log_hour values (%(tenant)s, now(), 'memory_find', 'answered', 1, '{}', '{}')",
+            (
+                "insert into rival values (%(scope)s, %(tenant)s, %(scope)s, 'a.md', "
+                "decode(repeat('00', 16), 'hex'), 0, 0, %(scope)s, 'b.md', "
+                "decode(repeat('00', 16), 'hex'), 0, 0, false, 1, null, 'call')"
+            ),
             "insert into conversation_stat (scope_id, tenant_id) values (%(scope)s, %(tenant)s)",
             "insert into source values (%(scope)s, %(tenant)s, 1, 'chatgpt', 'chatgpt', '', 1, now())",
             (
@@ -156,6 +161,11 @@ async def live_in(service: Service, tenant_id: int) -> None:
             (
                 "insert into citation values (%(scope)s, %(tenant)s, 'alice', '9k2m4q7wtx3d', 1, sha256('x'), "
                 "sha256('y'), 0, 1, now(), 'notes.md@1', 't', now())"
+            ),
+            "insert into told_again values (%(scope)s, %(tenant)s, 'journal/a.md', now(), 't')",
+            (
+                "insert into statement (scope_id, tenant_id, file_id, line_key, state, rev, tool_call_id) values "
+                "(%(scope)s, %(tenant)s, 1, substr(sha256('x'), 1, 16), 'in_force', 1, 't')"
             ),
             "insert into distilled values (%(scope)s, %(tenant)s, '9k2m4q7wtx3d', 1, 'builtin', 't', now())",
             "insert into document_stat values (%(scope)s, %(tenant)s)",

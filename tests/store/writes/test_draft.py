@@ -35,8 +35,9 @@ from memex.store.identity.authentication import Principal
 from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import FileChange
-from memex.store.writes.draft import Commit, Draft
+from memex.store.writes.draft import Draft
 from memex.store.writes.edits import MAX_FILE_BYTES
+from memex.store.writes.results import Commit
 
 CallerOf = Callable[..., Any]
 WAITING = """

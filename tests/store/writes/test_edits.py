@@ -22,6 +22,7 @@ from memex.store.writes.edits import (
     PlannedRevision,
     Revise,
     ScopedPath,
+    Show,
     Undo,
     UndoneRevision,
     WorkingTree,
@@ -456,3 +457,14 @@ def test_revise_keeps_its_reason() -> None:
     applied = tree(one()).apply([Revise(at("a.md"), _shout, reason="because")])
 
     assert [file.reason for file in applied.touched] == ["because"]
+
+
+def test_words_are_shown_again_where_they_are_blanked_alone() -> None:
+    """Words that stand already, or that other spans hide, stay as they are, and so does an entry that is gone."""
+    place, head = one(content="I am     and      old.")
+    shown = tree((place, head)).apply([Show(place, ((5, "ill"), (13, "very"), (0, "I am")))])
+    again = tree((place, head)).apply([Show(place, ((0, "I am"),))])
+    gone = tree().apply([Show(place, ((0, "I am"),))])
+
+    assert summary(shown.planned()) == [("user/a.md", 4, "patch", "I am ill and very old.")]
+    assert summary(again.planned()) == summary(gone.planned()) == []

@@ -10,6 +10,7 @@ from memex.store.records import FilePassages, Passage, Reference, Span
 from memex.store.search.bm25 import Query
 from memex.subagent.context.evidence import (
     FILE_SHARE,
+    FRONT_CHARS,
     NEIGHBOUR_SHARE,
     Evidence,
     ReachedFile,
@@ -53,10 +54,19 @@ def values(found: Sequence[ScoredPassage]) -> dict[Span, int]:
 
 
 def test_a_short_file_is_one_passage() -> None:
-    """From behind its front matter to its end, worth what its best passage is."""
+    """From its front matter, if that is short, to its end, worth what its best passage is."""
     [worth] = evidence([short_file("user/a.md", 0, 70, 30)]).scored_passages(30)
+    start = FRONT_CHARS + 1
+    file = FilePassages("user/b.md", 1, start + 9, start, (Passage((start, start + 9), (), 70),))
+    [behind] = evidence([file]).scored_passages(30)
 
-    assert worth == ScoredPassage(Reference("user/a.md", 1, (20, 50)), (), 70, "match")
+    assert worth == ScoredPassage(Reference("user/a.md", 1, (0, 50)), (), 70, "match")
+    assert behind.reference.span == (start, start + 9)
+
+
+def test_the_front_matter_of_a_long_file_is_a_passage_of_it() -> None:
+    """As much worth as the best one: a summary in it says what all of the file is about."""
+    assert values(evidence([short_file("user/a.md", 0, 70, 0)]).scored_passages(20))[0, 20] == 70
 
 
 def test_a_long_file_is_its_passages() -> None:
@@ -101,7 +111,7 @@ def test_only_a_link_is_named_as_the_reason_of_what_does_not_match() -> None:
 
 def test_what_is_worth_nothing_or_empty_is_no_passage() -> None:
     """A linked file that nothing speaks for, and one without text."""
-    empty = FilePassages("user/e.md", 1, 20, 20, (Passage((20, 20), (), 90),))
+    empty = FilePassages("user/e.md", 1, 0, 0, (Passage((0, 0), (), 90),))
 
     assert evidence([empty, short_file("user/a.md", 0)]).scored_passages(100) == []
 

@@ -6,13 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from memex.store.search.analyzer import Analyzer
-from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.lists import MAX_FILES, listed_statements
 from memex.subagent.planner import ContextRequest
-
-NOTHING = Query((), (), 0.0, 0.0)
 
 
 class Files:
@@ -44,7 +41,7 @@ async def listed(question: str, files: Files) -> list[str]:
     intent = intent_of(question)
     assert intent is not None
     request = ContextRequest(question, 1_500, 1, date(2027, 3, 10))
-    units = await listed_statements(intent, request, NOTHING, files)  # type: ignore[arg-type]  # only what it reads
+    units = await listed_statements(intent, request, files)  # type: ignore[arg-type]  # only what it reads
     return [unit.candidate.text for unit in units]
 
 

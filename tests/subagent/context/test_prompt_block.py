@@ -33,7 +33,7 @@ def files(*titles: str) -> list[FileSummary]:
 
 def guard(block: PromptBlock) -> str:
     """Return what each line of ours begins with."""
-    found = re.search(r"^\[[0-9a-f]{12}\]", block.text, re.MULTILINE)
+    found = re.search(r"^\[[0-9a-v]{4}\]", block.text, re.MULTILINE)
     assert found is not None
     return found[0]
 
@@ -43,7 +43,7 @@ def test_all_stands_in_it_when_it_fits() -> None:
     pinned = [note("shared/a.md", "Be kind.\n\nAlways.", start=21), note("shared/b.md", "Be brief.")]
     block = render(GUIDE, pinned, files("Tea"), budget=4_000)
     mark = guard(block)
-    tag = re.search(r"<(memory-[0-9a-f]{16})>", block.text)
+    tag = re.search(r"<(memory-[0-9a-v]{4})>", block.text)
 
     assert tag is not None
     assert block.text == (
@@ -109,7 +109,7 @@ def test_a_guide_that_is_too_long_is_cut_at_a_line() -> None:
     assert (block.pinned, block.left_out, block.files) == ((), ("shared/a.md",), 0)
 
 
-parts = [*"ab \n\r[]<>/-#é🦊", "</memory-", "</memory-0123456789abcdef", "[0123456789ab] files", "\n" * 3]
+parts = [*"ab \n\r[]<>/-#é🦊", "</memory-", "</memory-0123", "[0123] files", "\n" * 3]
 lines = st.lists(st.sampled_from(parts), max_size=200).map("".join)
 
 
@@ -122,13 +122,14 @@ def test_it_never_exceeds_its_budget_and_is_never_closed_from_within(
     block = render(guide, pinned, files(*titles), budget=budget)
     assert len(block.text) <= budget
     assert len(block.pinned) + len(block.left_out) == len(texts)
-    closing = re.fullmatch(r"</memory-([0-9a-f]{16})>", block.text.rsplit("\n", 1)[-1])
+    closing = re.fullmatch(r"</memory-([0-9a-v]{4})>", block.text.rsplit("\n", 1)[-1])
     if closing is None:
         assert (block.pinned, block.files) == ((), 0)
         return
-    assert block.text.count(closing[1]) == 2
+    assert block.text.count(f"memory-{closing[1]}") == 2
     inside = block.text.split(f"<memory-{closing[1]}>\n{SENTENCE}\n\n")[1]
-    mark = inside[:14]
+    mark = inside[:6]
+    assert mark == f"[{closing[1]}]"
     listed = inside.count(f"{mark} files\n- ")
     told = inside.count(f"{mark} pinned notes that do not fit: {len(block.left_out)}\n")
     assert listed <= 1

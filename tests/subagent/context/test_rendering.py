@@ -1,10 +1,12 @@
 """What a context shows of stored text: remote images become their words, hidden characters their code points."""
 
 from memex.store.records import Reference
-from memex.subagent.context.assembly import FORMAT, VERBATIM_FORMAT, Note
+from memex.subagent.context.assembly import FORMAT, VERBATIM_FORMAT
 from memex.subagent.context.images import without_remote_images
+from memex.subagent.context.recall import note_of
 from memex.subagent.context.rendering import Rendering, logged_rendering
 from memex.subagent.engine import ENGINE
+from memex.subagent.planner import Choice
 
 HIDDEN = "buy milk\U000e0041"
 REMOTE = "See ![the plan](https://host.example/?q=secret)."
@@ -47,11 +49,9 @@ def test_what_asks_no_host_stays() -> None:
 
 def test_a_note_is_shown_with_its_titles() -> None:
     """The titles above a text come from the same file, so they are shown in the same way."""
-    note = Note(Reference("user/a.md", 1, (0, 9)), HIDDEN, heading=("Pl\u202ean",))
-    shown = Rendering().render_note(note)
+    choice = Choice(Reference("user/a.md", 1, (0, 9)), "match", heading=("Pl\u202ean",))
 
-    assert (shown.text, shown.heading) == ("buy milk⟨U+E0041⟩", ("Pl⟨U+202E⟩an",))
-    assert shown.reference == note.reference
+    assert note_of([(choice, HIDDEN)], Rendering()).text == "# Pl⟨U+202E⟩an\nbuy milk⟨U+E0041⟩"
 
 
 def test_images_are_kept_where_the_setting_says_so() -> None:

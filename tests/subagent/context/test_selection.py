@@ -1,7 +1,6 @@
-"""What goes into a context: the most valuable passages that fit, each once, in the same order everywhere."""
+"""What goes into a context: pinned passages, then what was chosen, as far as it fits, each once."""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -10,8 +9,10 @@ from hypothesis import strategies as st
 from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.snippet import window
-from memex.subagent.context.assembly import WRAPPER_CHARS, Note, assemble
-from memex.subagent.context.selection import CandidatePassage, select
+from memex.subagent.context.assembly import VERBATIM_FORMAT, WRAPPER_CHARS, Note, assemble, title_line
+from memex.subagent.context.recall import group_choices
+from memex.subagent.context.rendering import Rendering
+from memex.subagent.context.selection import CandidatePassage, PassageSelection
 from memex.subagent.planner import Choice, ContextPlan
 
 ANALYZER = Analyzer()
@@ -23,7 +24,16 @@ def cut(text: str, width: int) -> Span:
     return window(text, frozenset({"tea"}), ANALYZER, width)
 
 
-choose = partial(select, cut=cut)
+def choose(
+    pinned: Sequence[CandidatePassage], others: Sequence[CandidatePassage], *, available: int
+) -> ContextPlan:
+    """Offer the pinned half of the room, and then all of it to the others."""
+    selection = PassageSelection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2)
+    for candidate in others:
+        selection.offer(candidate, available)
+    return selection.plan()
 
 
 def candidate(
@@ -52,40 +62,11 @@ def left_out(plan: ContextPlan) -> list[tuple[str, str]]:
 def chars(choices: Sequence[Choice]) -> int:
     """Return how many characters choices take in a context."""
     return sum(
-        Note(choice.reference, "", choice.linked_from, choice.heading).chars
+        Note(choice.reference.path, title_line(choice.reference.path, choice.heading)).chars
         + choice.reference.span[1]
         - choice.reference.span[0]
         for choice in choices
     )
-
-
-def test_the_best_comes_first_and_ties_go_by_path() -> None:
-    """Whatever the order in which they were found."""
-    plan = choose(
-        [], [candidate("b", 50, "two"), candidate("c", 90, "one"), candidate("a", 50, "six")], available=1_000
-    )
-
-    assert names(plan) == ["c", "a", "b"]
-    assert plan.omitted == ()
-
-
-def test_value_is_weighed_against_length() -> None:
-    """Of two passages that are worth the same, the shorter one goes first."""
-    plan = choose([], [candidate("a", 80, "x" * 4_000), candidate("b", 80, "short")], available=10_000)
-
-    assert names(plan) == ["b", "a"]
-
-
-def test_what_is_worth_little_is_not_recalled_to_fill_up() -> None:
-    """Less than a fifth of the best is left out as irrelevant, however much room there is."""
-    plan = choose(
-        [],
-        [candidate("a", 100, "one"), candidate("b", 20, "two"), candidate("c", 19, "six")],
-        available=9_999,
-    )
-
-    assert names(plan) == ["a", "b"]
-    assert left_out(plan) == [("c", "relevance")]
 
 
 def test_a_text_is_recalled_once() -> None:
@@ -100,36 +81,9 @@ def test_a_text_is_recalled_once() -> None:
     assert left_out(plan) == [("a", "duplicate"), ("c", "duplicate")]
 
 
-def test_what_does_not_fit_makes_way_for_what_does() -> None:
-    """A long passage that is not worth cutting is left out for the budget; a shorter one behind it is taken."""
-    plan = choose(
-        [],
-        [candidate("a", 100, "one " * 25), candidate("b", 45, "two " * 100), candidate("c", 21, "three")],
-        available=300,
-    )
-
-    assert names(plan) == ["a", "c"]
-    assert left_out(plan) == [("b", "budget")]
-
-
-def test_only_strong_passages_are_cut() -> None:
-    """What is worth half of the best is cut to what fits; the span says what stands there."""
-    strong = choose([], [candidate("a", 100, "one"), candidate("b", 50, WORDS)], available=500)
-    weak = choose([], [candidate("a", 100, "one"), candidate("b", 49, WORDS)], available=500)
-
-    kept = strong.choices[1]
-    start, end = kept.reference.span
-    assert kept.truncated
-    assert end - start >= 120
-    assert WORDS[start - 1 : start] in ("", " ")
-    assert WORDS[end : end + 1] == " "
-    assert chars(strong.choices) <= 500
-    assert left_out(weak) == [("b", "budget")]
-
-
 def test_a_scrap_is_not_recalled() -> None:
     """Where less than 120 characters of a passage fit, it is left out."""
-    plan = choose([], [candidate("a", 100, "one"), candidate("b", 90, WORDS)], available=180)
+    plan = choose([], [candidate("a", 100, "one"), candidate("b", 90, WORDS)], available=140)
 
     assert names(plan) == ["a"]
     assert left_out(plan) == [("b", "budget")]
@@ -141,16 +95,6 @@ def test_a_character_is_not_cut() -> None:
 
     assert plan.choices == ()
     assert left_out(plan) == [("a", "budget")]
-
-
-def test_what_was_not_read_is_left_out() -> None:
-    """As too weak, or else for the budget; after what was read."""
-    reference = candidate("b", 0, "text").reference
-    weak = reference._replace(path="user/c.md")
-    plan = choose([], [candidate("a", 100, "one")], available=500, unread=[(reference, 20), (weak, 19)])
-
-    assert names(plan) == ["a"]
-    assert left_out(plan) == [("b", "budget"), ("c", "relevance")]
 
 
 def test_neighbours_are_one_span() -> None:
@@ -224,7 +168,7 @@ def test_what_neighbours_take_along_is_not_left_out() -> None:
 
 def test_a_passage_is_left_out_once() -> None:
     """A pinned file that does not fit, as itself or as a match, is one of the omitted."""
-    plan = choose([pinned("p", WORDS)], [candidate("p", 100, WORDS)], available=60)
+    plan = choose([pinned("p", WORDS)], [candidate("p", 100, WORDS)], available=45)
 
     assert plan.choices == ()
     assert left_out(plan) == [("p", "budget")]
@@ -268,29 +212,18 @@ def candidates_of(draw: st.DrawFn) -> tuple[dict[str, str], list[CandidatePassag
 
 
 @settings(deadline=None)
-@given(candidates_of(), st.integers(1, 3_000), st.randoms())
+@given(candidates_of(), st.integers(1, 3_000))
 def test_a_selection_keeps_to_its_room(
     drawn: tuple[dict[str, str], list[CandidatePassage], list[CandidatePassage]],
     available: int,
-    chance: object,
 ) -> None:
-    """Never a character more; spans of a file do not overlap, nor with what was left out; order does not count."""
+    """Never a character more; spans of a file do not overlap, nor with what was left out."""
     texts, first, found = drawn
     plan = choose(first, found, available=available)
-    shuffled = list(found)
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    notes = [
-        Note(
-            choice.reference,
-            texts[choice.reference.path][slice(*choice.reference.span)],
-            choice.linked_from,
-            choice.heading,
-        )
-        for choice in plan.choices
-    ]
+    read = [texts[choice.reference.path][slice(*choice.reference.span)] for choice in plan.choices]
+    notes = [note for note, _ in group_choices(plan.choices, read, Rendering(format=VERBATIM_FORMAT))]
     used = [(choice.reference.path, *choice.reference.span) for choice in plan.choices]
 
-    assert choose(first, shuffled, available=available) == plan
     assert sum(note.chars for note in notes) <= available
     assert len(assemble(notes).text) <= (available + WRAPPER_CHARS if notes else 0)
     assert all(start < end for _, start, end in used)

@@ -1,5 +1,7 @@
-"""Single statements in the passages of files: where each stands, and which newer one contradicts it."""
+"""The lines of passages: where each statement stands."""
 
+import re
+from collections.abc import Sequence
 from datetime import date
 from functools import partial
 
@@ -9,27 +11,16 @@ from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
 from memex.store.records import Reference
-from memex.store.search.analyzer import Analyzer
-from memex.store.search.bm25 import Query, weigh
+from memex.subagent.context.pool import lines_of
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.context.statements import StatementUnit, mark_rivals, split_passages, with_listed
+from memex.subagent.context.statements import StatementUnit
 
-ANALYZER = Analyzer()
 TEXT = st.text(st.sampled_from("aé🦊\u0301 \t`#-\r\n*1.")) | st.lists(
     st.sampled_from(
         ["- ", "tea", " (2027-03-01)", " (2027-02-30)", "\n", "\r\n", "  ", "```", "# T", "[x] ", ":"]
     ),
     max_size=40,
 ).map("".join)
-
-
-def asking(words: str) -> Query:
-    """Return a query as a search in a large memory weighs it."""
-    lexemes = ANALYZER.lexemes(words)
-    return weigh(lexemes, n=10_000, total_length=900_000, df=dict.fromkeys(lexemes, 3))
-
-
-QUERY = asking("oolong rehearsal choir")
 
 
 def passage(
@@ -39,26 +30,22 @@ def passage(
     return CandidatePassage(Reference(path, 1, (start, start + len(text))), text, value, "match")
 
 
-def split(
-    text: str, path: str = "user/notes.md", query: Query = QUERY
-) -> tuple[list[StatementUnit], list[str]]:
-    """Return the statements of one passage, and the texts of the others."""
-    units, others = split_passages([passage(text, path)], query, ANALYZER)
+def split_all(passages: Sequence[CandidatePassage]) -> tuple[list[StatementUnit], list[CandidatePassage]]:
+    """Return the statements among the lines of passages, and the other lines."""
+    lines = lines_of(passages)
+    units = [line.unit for line in lines if line.unit is not None]
+    return units, [line.candidate for line in lines if line.unit is None]
+
+
+def split(text: str, path: str = "user/notes.md") -> tuple[list[StatementUnit], list[str]]:
+    """Return the statements of one passage, and the texts of its other lines."""
+    units, others = split_all([passage(text, path)])
     return units, [other.text for other in others]
 
 
 def texts(text: str) -> list[str]:
     """Return the texts of the statements of one passage."""
     return [unit.candidate.text for unit in split(text)[0]]
-
-
-def rivals(*statements: tuple[str, str], path: str = "user/notes.md") -> dict[str, list[str]]:
-    """Return which dated statements are marked, by which; the file says them one below the other."""
-    lines = [f"- {text} ({day})" for text, day in statements]
-    units, _ = split("\n".join(lines), path)
-    marked = mark_rivals(units, QUERY, ANALYZER)
-    told = {unit.reference: unit.candidate.text[2:-13] for unit in marked}
-    return {told[unit.reference]: [told[one] for one in unit.newer] for unit in marked if unit.newer}
 
 
 def test_each_dated_bullet_is_a_statement() -> None:
@@ -79,14 +66,6 @@ def test_each_dated_bullet_is_a_statement() -> None:
     assert units[1].candidate.text == "* Ich mag Ruhe. (2027-03-02) [[people/ines]]"
 
 
-def test_a_statement_is_worth_what_its_own_words_are() -> None:
-    """One without a word of the question has a little of its passage's value."""
-    [tea, noise], _ = split("- I like oolong. (2027-03-01)\n- I dislike noise. (2027-03-01)")
-
-    assert noise.candidate.value == 50
-    assert tea.candidate.value > 1_000
-
-
 def test_what_is_nested_belongs_to_a_statement() -> None:
     """Lists and code too, with their blank lines; a nested bullet with a date is a statement of its own."""
     whole = [
@@ -102,13 +81,14 @@ def test_what_is_nested_belongs_to_a_statement() -> None:
     ]
 
 
-def test_what_is_no_statement_stays_a_passage() -> None:
-    """Other files as they are; prose and undated bullets between statements by themselves."""
-    prose = "I once wrote this by hand.\nAnd this."
-    units, others = split(f"# Notes\n\n{prose}\n\n- I sing. (2027-03-01)\n- undated\n")
+def test_what_is_no_statement_is_a_line_too() -> None:
+    """Prose and undated bullets, between statements and in other files."""
+    units, others = split(
+        "# Notes\n\nI wrote this by hand.\nAnd this.\n\n- I sing. (2027-03-01)\n- undated\n"
+    )
 
     assert [unit.candidate.text for unit in units] == ["- I sing. (2027-03-01)"]
-    assert others == [f"# Notes\n\n{prose}", "- undated"]
+    assert others == ["I wrote this by hand.", "And this.", "- undated"]
     for text in (
         "- undated",
         "- no day (2027-02-30)",
@@ -120,72 +100,28 @@ def test_what_is_no_statement_stays_a_passage() -> None:
         assert split("- I sing. (2027-03-01)", path) == ([], ["- I sing. (2027-03-01)"])
 
 
-@pytest.mark.parametrize("text", ["# Notes", "# Tasks\n\n## Blocked\n", "## Notes ##\r\n"])
-def test_headings_alone_are_no_passage_of_a_file_of_statements(text: str) -> None:
-    """They say nothing, and would take the room of statements. In a file that a person wrote, they stay."""
-    assert split(text) == ([], [])
-    assert split(text, "user/notes/kettle.md")[1] == [text]
+@pytest.mark.parametrize("text", ["# Notes", "# Tasks\n\n## Blocked\n", "## Notes ##\r\n", "---\n", " \n"])
+def test_headings_alone_are_no_line(text: str) -> None:
+    """They say nothing, and would take the room of others; nor is what has no word."""
+    assert split(text) == split(text, "user/notes/kettle.md") == ([], [])
 
 
 def test_a_statement_that_was_found_twice_is_one() -> None:
     """With the greater of its values, and the place in the file."""
     text = "- I like oolong. (2027-03-01)"
     found = [passage(text, start=7, value=100), passage(text, start=7, value=9_000)]
-    units, others = split_passages(found, QUERY, ANALYZER)
-    best, _ = split_passages(found[1:], QUERY, ANALYZER)
+    units, others = split_all(found)
 
-    assert units == best
-    assert units[0].reference.span == (7, 7 + len(text))
+    assert [(unit.reference.span, unit.candidate.value) for unit in units] == [((7, 7 + len(text)), 9_000)]
     assert others == []
-
-
-def test_what_a_list_asks_for_comes_first() -> None:
-    """In the order of the list; what was found besides stays behind."""
-    tea, noise, sing = split(
-        "- I like oolong. (2027-03-01)\n- I dislike noise. (2027-03-02)\n- I sing. (2027-03-03)"
-    )[0]
-    merged = with_listed([tea, sing], [noise, sing])
-
-    ranked = sorted(merged, key=lambda unit: -unit.candidate.value)
-    assert [unit.reference for unit in ranked] == [noise.reference, sing.reference, tea.reference]
-    assert with_listed([], []) == []
-    assert with_listed([tea], []) == [tea]
-
-
-def test_a_newer_statement_marks_the_older_one() -> None:
-    """A chain is marked link by link, and the newest of it by nothing."""
-    first = ("The choir rehearsal is on Tuesday at 18:00.", "2027-03-01")
-    second = ("The choir rehearsal moved to Thursday at 19:30.", "2027-03-08")
-    third = ("The choir rehearsal is now on Friday at 20:00.", "2027-03-15")
-
-    assert rivals(first, second) == {first[0]: [second[0]]}
-    assert rivals(second, first) == {first[0]: [second[0]]}
-    chain = rivals(first, second, third)
-    assert third[0] not in chain
-    assert all(third[0] in newer or second[0] in newer for newer in chain.values())
-    assert rivals(first, ("Wanda paints three boats.", "2027-03-08")) == {}
-    assert rivals(first) == rivals() == {}
-
-
-def test_all_places_of_an_outdated_statement_are_marked() -> None:
-    """It may stand in several files."""
-    old = "- The choir rehearsal is on Tuesday at 18:00. (2027-03-01)"
-    new = "- The choir rehearsal moved to Thursday at 19:30. (2027-03-08)"
-    found = [passage(old), passage(old, "user/notes-2.md"), passage(new, "user/notes-3.md")]
-    units, _ = split_passages(found, QUERY, ANALYZER)
-    marked = mark_rivals(units, QUERY, ANALYZER)
-
-    assert [bool(unit.newer) for unit in marked] == [True, True, False]
-    assert max(marked, key=lambda unit: unit.candidate.value) == marked[2]
 
 
 @given(st.lists(TEXT, min_size=1, max_size=4), st.integers(0, 5_000))
 def test_any_text_is_split_verbatim(parts: list[str], start: int) -> None:
-    """Statements and passages are disjoint parts of it, and leave out only headings and white space."""
+    """Lines are disjoint parts of it, and leave out only headings and what has no word."""
     text = "\n".join(parts)
-    units, others = split_passages([passage(text, start=start)], QUERY, ANALYZER)
+    units, others = split_all([passage(text, start=start)])
     pieces = [*(unit.candidate for unit in units), *others]
-    marked = mark_rivals(units, QUERY, ANALYZER)
 
     rest = list(text)
     for piece in pieces:
@@ -194,10 +130,7 @@ def test_any_text_is_split_verbatim(parts: list[str], start: int) -> None:
         assert None not in rest[first:last]
         rest[first:last] = [None] * (last - first)  # type: ignore[list-item]  # blanked out
     left = "".join(char or "" for char in rest)
-    assert all(not line.strip() or line.startswith("#") for line in left.splitlines())
-    assert {unit.reference for unit in marked} == {unit.reference for unit in units}
-    order = {unit.reference: unit.order for unit in marked}
-    assert all(order[unit.reference] < order[one] for unit in marked for one in unit.newer)
+    assert all(not re.search(r"\w", line) or re.match(r"\s{0,3}#", line) for line in left.split("\n"))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
 from memex.store import markdown
+from memex.store.statement_lines import line_key
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import revise
 from memex.subagent.statements.bullets import parse_bullet, render_bullet
@@ -259,7 +260,7 @@ def test_outcomes_are_in_the_order_of_the_entries() -> None:
 
     assert revised.outcomes == (
         EntryOutcome("added"),
-        EntryOutcome("duplicate"),
+        EntryOutcome("duplicate", known="I like tea."),
         EntryOutcome("superseded", "I like jazz"),
     )
     assert revised.content == (
@@ -295,7 +296,7 @@ def test_task_that_was_done_may_come_up_again() -> None:
 
     assert "## To do\n\n- [ ] I need to water the plants (2026-11-22)\n\n## Done" in revised.content
     assert "- water the plants (2026-01-02)" in revised.content
-    assert again.outcomes == (EntryOutcome("duplicate"),)
+    assert again.outcomes == (EntryOutcome("duplicate", known="water the plants"),)
 
 
 @pytest.mark.parametrize(
@@ -512,7 +513,8 @@ def test_entry_takes_the_place_that_it_names() -> None:
         revised.content
     )
     assert "tea" not in revised.content
-    assert revise(revised.content, [put], title="T").outcomes == (EntryOutcome("duplicate"),)
+    known = EntryOutcome("duplicate", known="Alice drinks coffee only")
+    assert revise(revised.content, [put], title="T").outcomes == (known,)
 
 
 @pytest.mark.parametrize(
@@ -711,3 +713,26 @@ def test_nearly_the_same_is_known_when_asked_for() -> None:
 
     assert actions == ["duplicate", "duplicate", "duplicate", "added", "added"]
     assert "duplicate" not in exact
+
+
+def test_what_was_said_later_on_the_same_day_keeps_its_place() -> None:
+    """The dates are equal, so the keys of the later bullets tell; a value beside them goes above them."""
+    standing = revise(None, [entry("I moved to Oslo", "profile"), entry("I like jazz")], title="P").content
+    later = frozenset({line_key("I moved to Oslo"), line_key("I like jazz")})
+
+    revised = revise(
+        standing,
+        [entry("I moved to Rome", "profile"), entry("I like the sea"), entry("I have a cat")],
+        title="P",
+        removals=["I like jazz"],
+        later=later,
+    )
+
+    assert revised.removals == (EntryOutcome("overtaken"),)
+    assert revised.outcomes[0].action == "overtaken"
+    assert [line for line in revised.content.splitlines() if line.startswith("- ")] == [
+        f"- I moved to Oslo ({DAY})",
+        f"- I like the sea ({DAY})",
+        f"- I have a cat ({DAY})",
+        f"- I like jazz ({DAY})",
+    ]

@@ -25,7 +25,7 @@ LINES = st.sampled_from(
         "- we use X",
         "1. go",
         "",
-        "The pin is 4471.",
+        "\nThe pin is 4471.",  # a paragraph: behind an item it would be a part of the item
         "a" * 400,
         "---",
     ]

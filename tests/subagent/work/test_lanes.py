@@ -98,6 +98,8 @@ def test_a_place_that_has_no_lane_is_given_none_of_another() -> None:
         LaneHints(cwd="/tmp/clone", repository="/tmp/clone", branch="main", words="the job queue"),
         LaneHints(cwd=nested, repository=nested, branch="main"),
         LaneHints(cwd=nested, repository="evil.example/x/lib"),
+        LaneHints(cwd="/home/ann/downloads/apollo", repository="github.com/acme/apollo"),
+        LaneHints(cwd="/home/ann/downloads/apollo", repository=APOLLO.label, branch="main"),
         LaneHints(cwd=f"{APOLLO.root}/link", repository="/elsewhere/clone", branch="main"),
         LaneHints(project="gemini", branch="main", title="the job queue"),
     ):

@@ -14,6 +14,11 @@ from memex.subagent.work.resuming.pack import PackBudget
 Document = dict[str, Any]
 
 
+def linked_projects(listed: Mapping[str, Any]) -> dict[str, str]:
+    """Return the project of each label that the user linked, of an answer that lists the labels."""
+    return {one["label"]: one["project"] for one in listed["labels"] if one["is_linked"] and one["project"]}
+
+
 class WorkPlacesApi(Protocol):
     """What can be asked about the places of work. Each method acts for a context and answers with JSON."""
 
@@ -74,7 +79,8 @@ class WorkPlaces:
 
         Args:
             project: a slug or a label; without it hints are enough, if they mean one lane.
-            label: what identifies the place of sessions, such as `remote:github.com/acme/apollo`.
+            label: what identifies the place of sessions, such as `remote:github.com/acme/apollo`; beside `cwd` or
+                `repository` it is that of the folder, and the pack is of the project that it belongs to.
             session: the id of one session.
             budget: `micro` (1,000 bytes), `normal` (2,200), `full` (3,600), or `auto`.
             known_hash: of the pack that is known; if it is the same, the text is left out.

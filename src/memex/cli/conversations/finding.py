@@ -204,6 +204,7 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
         screen.line("Nothing was found.")
     for line in found["guidance"]:
         screen.line(line)
+    screen.degraded(found)
     searched = found["searched"]
     if explain and searched:
         words = ", ".join(f"{word} ({count:,})" for word, count in searched["words"].items())

@@ -17,6 +17,7 @@ from memex.cli.output import CommandOutput, print_output
 from memex.errors import MemexError
 from memex.service.health.findings import (
     Finding,
+    examine_degraded,
     examine_index,
     examine_jobs,
     examine_pgvector,
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from memex.settings import Settings
     from memex.store.upkeep.checkup import DatabaseReport
     from memex.subagent.model.chat import ChatModel
+
+
+OF_MODELS = ("planner", "embedder", "degraded")  # what an administrator's key shows of a service
 
 
 def doctor(as_json: Json = False) -> None:
@@ -90,6 +94,7 @@ async def _examine() -> AsyncIterator[Finding]:
 
 async def _examine_service(url: str) -> AsyncIterator[Finding]:
     """Check the service at MEMEX_URL and the key. The doctor on its own machine checks its database."""
+    from memex.call_context import CallContext
     from memex.cli.session.opening import remote_client
     from memex.distribution import version
 
@@ -99,6 +104,7 @@ async def _examine_service(url: str) -> AsyncIterator[Finding]:
             await remote.request("GET", "/health/ready")
             yield Finding("service", f"{named} answers, and so does its database")
             me = await remote.me()
+            health = await remote.health(CallContext()) if me["role"] == "admin" else {"checks": []}
     except MemexError as error:
         name = "key" if error.code == "UNAUTHENTICATED" else "service"
         yield Finding(name, f"{named}: {error.code}: {error.message}", "problem", error.hint)
@@ -111,6 +117,9 @@ async def _examine_service(url: str) -> AsyncIterator[Finding]:
         yield Finding("version", said, "note", "Install the version of the service here.")
     whose = f"bound to the user {me['user']}" if me["user"] else "each call names its user"
     yield Finding("key", f"an {me['role']}'s of the tenant {me['tenant']}; {whose}")
+    for check in health["checks"]:
+        if check["name"] in OF_MODELS:
+            yield Finding(**check)
 
 
 def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
@@ -161,6 +170,7 @@ def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
 async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterator[Finding]:
     from memex.postgres import agent_conninfo_of
     from memex.store.database import Database
+    from memex.store.log.degraded import count_degraded
     from memex.store.upkeep import checkup
 
     report = await checkup.examine(conninfo, settings.pooler)
@@ -183,6 +193,9 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     database = await Database.open(
         conninfo, max_connections=1, pooler_setting=settings.pooler, agent_conninfo=agent_conninfo
     )
+    if report.schema_version == report.newest_version:
+        async with database.maintenance() as connection:
+            yield examine_degraded(await count_degraded(connection))
     await database.close()
     acts = "requests act by the roles memex_agent and memex_admin"
     if not database.acts_by_role:

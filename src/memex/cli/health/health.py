@@ -8,6 +8,8 @@ from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 from memex.service.health.findings import Finding
 
+WORDS = "words alone"
+
 
 @tenant_command
 async def health(session: CommandSession) -> CommandOutput:
@@ -33,6 +35,19 @@ def _show(screen: Screen, found: dict[str, Any]) -> None:
         ]
         screen.line()
         screen.table(columns, rows)
+    screen.line()
+    screen.table(
+        [
+            Column("who answers", "bold"),
+            Column("set up"),
+            Column("in use"),
+            *(Column(name, align="right", whole=True) for name in ("answers", "degraded")),
+        ],
+        [
+            (one["tool"], one["model"] or WORDS, one["in_use"] or WORDS, one["answers"], one["degraded"])
+            for one in found["answers"]
+        ],
+    )
     screen.line()
     sizes = [(one["name"], format_size(one["size_bytes"])) for one in found["disk"]["tables"]]
     screen.table([Column("on disk", "bold"), Column("size", align="right", whole=True)], sizes)

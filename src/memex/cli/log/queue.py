@@ -55,11 +55,21 @@ async def list_calls(
 @tenant_command
 async def retry(
     session: CommandSession,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of a call that was given up.")],
+    call: Annotated[
+        str | None, typer.Argument(metavar="TOOL_CALL_ID", help="The id of a call that was given up.")
+    ] = None,
+    is_all: Annotated[
+        bool, typer.Option("--all", help="All calls that were given up, in the order in which they came.")
+    ] = False,
     user: User = None,
 ) -> CommandOutput:
-    """Put a call that was given up back into the queue, for five more attempts."""
-    retried = await session.api.retry(session.of(user).context, call)
+    """Put a call that was given up back into the queue, or all of them, for five more attempts."""
+    if (call is None) is not is_all:
+        raise ValidationFailed(
+            "One call is tried again, or all of them.", hint="Give the TOOL_CALL_ID of a call, or --all."
+        )
+    context = session.of(user).context
+    retried = await (session.api.retry_all(context) if call is None else session.api.retry(context, call))
     return CommandOutput(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
 
@@ -89,7 +99,7 @@ async def _work() -> CommandOutput | None:
     settings = read_settings()
     check_local(settings)
     logging.configure(settings.log_level)
-    started = postgres.start_in_background(settings)
+    started = postgres.start_in_background(settings, migrates=False)
     from memex.wiring import running_service  # loads while the database starts
 
     gc.enable()
@@ -160,6 +170,7 @@ def _show_calls(screen: Screen, session: CommandSession, listed: dict[str, Any])
     if any(one["status"] == "quarantined" for one in listed["calls"]):
         screen.line()
         screen.line(("Try one again: ", "dim"), session.command("queue", "retry", "TOOL_CALL_ID"))
+        screen.line(("Try all again: ", "dim"), session.command("queue", "retry", "--all"))
 
 
 def _status(call: dict[str, Any]) -> str:
@@ -168,7 +179,10 @@ def _status(call: dict[str, Any]) -> str:
 
 
 def _show_retried(screen: Screen, calls: list[dict[str, Any]]) -> None:
-    users = ", ".join(call["user"] for call in calls)
+    if not calls:
+        screen.line(("Nothing to try again: no call was given up.", "dim"))
+        return
+    users = ", ".join(dict.fromkeys(call["user"] for call in calls))
     screen.line(f"In the queue again: {format_count(len(calls), 'call')} of {users}.")
     screen.line(("A running `memex serve` does it, or now: ", "dim"), f"{program_name()} queue work")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memex.cli.output import Branch, StyledText, format_count, shorten, to_json
+from memex.cli.output import Branch, StyledText, format_count, shorten, to_json, why_chosen
 
 FIRST_STEPS, LAST_STEPS = 30, 10  # of the operations that are shown when there are many
 SHOWN_HITS = 10
@@ -146,7 +146,7 @@ def _chosen(sources: Sequence[Document]) -> Iterator[Branch]:
     below = []
     for source in sources[:SHOWN_FILES]:
         spans = ", ".join(f"{span['start']}-{span['end']}" for span in source["spans"])
-        why = f"  {source['reason']}" + (f" from {source['linked_from']}" if source["linked_from"] else "")
+        why = "  " + why_chosen(source)
         cut: list[StyledText] = [("  cut to fit", "yellow")] if source["truncated"] else []
         below.append(Branch((f"{source['path']}@{source['version']}:{spans}", (why, "green"), *cut)))
     told = f"{format_count(passages, 'passage')} of {format_count(len(sources), 'file')}"
@@ -197,9 +197,10 @@ def _skipped(skipped: Sequence[Document], text: Any) -> Iterator[Branch]:
         return
     below = []
     for one in skipped[:SHOWN_FILES]:
-        said = text[one["start"] : one["end"]] if isinstance(text, str) else f"{one['start']}-{one['end']}"
+        start, end = one["start"], one["end"]
+        part = f'"{shorten(text[start:end], QUERY_CHARS)}"' if isinstance(text, str) else f"{start}-{end}"
         known = f", in {one['known_in']}" if one["known_in"] else ""
-        below.append(Branch((f'"{shorten(said, QUERY_CHARS)}"', (f"  {one['reason']}{known}", "yellow"))))
+        below.append(Branch((part, (f"  {one['reason']}{known}", "yellow"))))
     yield Branch(
         (("skipped ", NAME), format_count(len(skipped), "part")),
         tuple(_with_more(below, len(skipped), "part")),

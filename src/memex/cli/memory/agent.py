@@ -8,7 +8,16 @@ import typer
 
 from memex.cli.memory.files import STDIN, text_of
 from memex.cli.options import AsOf
-from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_count, program_name, shorten
+from memex.cli.output import (
+    Column,
+    CommandOutput,
+    Screen,
+    StyledText,
+    format_count,
+    program_name,
+    shorten,
+    why_chosen,
+)
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -18,7 +27,7 @@ BAR_CHARS = 30
 SHOWN_OMITTED = 3
 DRY_RUN_ALONE = ("dry_run", "statements", "dry_run_id")  # arguments that the write of a dry run does not have
 
-_NOTE = re.compile(r"^\[[0-9a-f]{12}\] ", re.MULTILINE)
+_NOTE = re.compile(r"^\[[0-9a-v]{4}\] ", re.MULTILINE)
 
 
 @user_command
@@ -233,6 +242,7 @@ def _read_text(text: list[str] | None, file: str | None) -> str:
 
 def show_remembered(screen: Screen, session: CommandSession, said: str, done: dict[str, Any]) -> None:
     """Print what became of a text: what each file gained and lost, what was skipped, and what is unclear."""
+    done = {"rivals": [], "candidates": [], "unresolved": []} | done  # the stored answer of an old version
     screen.line((_outcome(done), "bold"))
     if done["status"] == "queued":
         screen.line(
@@ -256,6 +266,10 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
         screen.line()
         columns = [Column("skipped", cut=True), Column("why", "dim")]
         screen.table(columns, [_skipped(skip, said) for skip in skipped])
+    if replaced := done.get("replaced"):
+        screen.line()
+        columns = [Column("taken out"), Column("for", "dim")]
+        screen.table(columns, [(one["older"], one["newer"]) for one in replaced])
     _show_statements(screen, session, "may be out of date", done["rivals"], "older")
     _show_statements(screen, session, "may be meant", done["candidates"], "text")
     if done["unresolved"]:
@@ -292,7 +306,9 @@ def _outcome(done: dict[str, Any]) -> str:
         return _forgetting_outcome(done, files)
     if not done["writes"] and done["unresolved"]:
         return "Nothing is taken out: no stored statement has that handle. It may have changed since."
-    if not done["writes"]:
+    if not done["writes"] and done["status"] == "committed":
+        return f"Kept in the journal alone: {done['entry']}"
+    if done["status"] == "nothing":
         return "Nothing to remember: the text states nothing new that is worth keeping."
     if done["status"] == "dry_run":
         return f"Dry run: {files} would be written."
@@ -328,7 +344,7 @@ def _show_found(
         show_sources(screen, found)
     elif screen.is_terminal:
         show_context(screen, found)
-        if not found["context"] and not found["not_modified"]:
+        if not found["sources"] and not found["not_modified"]:
             all_files = session.command("list", "--catalogue")
             screen.line(("Use other words, or list all files: ", "dim"), all_files)
         screen.line()
@@ -347,7 +363,7 @@ def _source(source: dict[str, Any]) -> tuple[str, str, str, str, str]:
     spans = [(span["start"], span["end"]) for span in source["spans"]]
     return (
         f"{source['path']}@{source['version']}",
-        f"{source['reason']} from {source['linked_from']}" if source["linked_from"] else source["reason"],
+        why_chosen(source),
         ", ".join(f"{start}-{end}" for start, end in spans),
         f"{sum(end - start for start, end in spans):,}",
         "cut" if source["truncated"] else "",

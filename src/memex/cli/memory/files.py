@@ -14,8 +14,9 @@ from memex.cli.memory.explaining import (
     show_explanation,
     show_meaning,
 )
+from memex.cli.memory.journal import DAY_PATH, read_day
 from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Reason
-from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_time
+from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_count, format_time
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -52,7 +53,9 @@ async def list_files(
     found = await session.api.execute(
         session.context, "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
     )
-    return CommandOutput(found, lambda screen: _show_list(screen, found), is_empty=not found["files"])
+    return CommandOutput(
+        found, lambda screen: _show_list(screen, found), is_empty=not (found["files"] or found.get("journal"))
+    )
 
 
 @user_command
@@ -70,7 +73,14 @@ async def read(
         ),
     ] = False,
 ) -> CommandOutput:
-    """Print a file: formatted on a terminal, the stored text in a pipe."""
+    """Print a file: formatted on a terminal, the stored text in a pipe. A day of the journal is one page.
+
+    For example `memex read user/journal/2026-11-27` prints what was told on that day, with its times.
+    """
+    if (day := DAY_PATH.fullmatch(path)) is not None:
+        if (version, heading, as_of) != (None, None, None):
+            raise ValidationFailed("A day of the journal is read whole, as it stands now.")
+        return await read_day(session, day[1])
     found = await session.api.execute(
         session.context, "memory_read", {"path": path, "version": version, "heading": heading, "as_of": as_of}
     )
@@ -296,7 +306,8 @@ def _show_included(screen: Screen, found: dict[str, Any]) -> None:
 
 
 def _show_list(screen: Screen, found: dict[str, Any]) -> None:
-    if not found["files"]:
+    journal = found.get("journal") or []
+    if not found["files"] and not journal:
         screen.line(("No files.", "dim"))
         return
     columns = [
@@ -318,8 +329,12 @@ def _show_list(screen: Screen, found: dict[str, Any]) -> None:
         )
         for file in found["files"]
     ]
-    screen.table(columns, rows)
-    screen.more(found["next_cursor"])
+    if rows:
+        screen.table(columns, rows)
+        screen.more(found["next_cursor"])
+    for one in journal:
+        count = format_count(one["entries"], "entry", "entries")
+        screen.line((f"user/journal/{one['month']}", "bold"), (f"  {count}", "dim"))
 
 
 def _show_file(screen: Screen, found: dict[str, Any], *, raw: bool) -> None:
@@ -402,10 +417,13 @@ def _show_hits(
             (f"  confidence {hit['confidence']:.2f}" if "confidence" in hit else "", "dim"),
         )
         screen.paragraph(*_highlighted(hit, languages))
+        for entry in hit.get("entries") or ():
+            screen.line(("  told in ", "dim"), (entry, "dim"))
         if explain:
             explain_rank(screen, hit["match"], at + 1)
             show_meaning(screen, meanings.get(hit["path"]))
     _show_included(screen, found)
+    screen.degraded(found)
 
 
 def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[StyledText]:

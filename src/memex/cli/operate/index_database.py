@@ -104,7 +104,7 @@ async def _open() -> AsyncIterator[IndexDatabase]:
     check_local(settings)
     # A log line for each batch would disturb the progress bar.
     logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
-    started = postgres.start_in_background(settings)
+    started = postgres.start_in_background(settings, migrates=False)
     from memex.store.database import Database  # loads while the database starts
 
     gc.enable()

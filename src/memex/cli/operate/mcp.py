@@ -112,7 +112,7 @@ def _serve(
             f"The key for {url} determines the tenant.",
             hint="Leave out --tenant, and use a key of that tenant.",
         )
-    started = None if url else postgres.start_in_background(settings)
+    started = None if url else postgres.start_in_background(settings, migrates=False)
     from memex.mcp import stdio  # loads while the database starts
 
     roots = _roots(docs, url or "", user or ("" if url else HERE.user), project) if docs else []

@@ -32,5 +32,10 @@ def _migrate() -> CommandOutput:
             "The schema of the memory is now" if applied else "Nothing to apply: the schema of the memory is"
         )
         screen.line(f"{done} at version {version}.")
+        if ready.begins_journal and settings.journal == "on":
+            screen.line(
+                "From now on, memory_remember keeps each text, word for word, in the user's journal. "
+                "MEMEX_JOURNAL=off switches this off, MEMEX_JOURNAL_DAYS removes old texts: see docs/security.md."
+            )
 
     return CommandOutput({"version": version, "applied": applied}, show)

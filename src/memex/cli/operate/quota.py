@@ -56,10 +56,19 @@ async def set_quota(
 def _show(screen: Screen, quotas: list[dict[str, Any]]) -> None:
     columns = [
         Column("quota", "bold"),
-        *(Column(measure, align="right", whole=True) for measure in (*MEASURES, "messages", "documents")),
+        *(
+            Column(measure, align="right", whole=True)
+            for measure in (*MEASURES, "journal", "messages", "documents")
+        ),
     ]
     rows = [
-        (_named(one), *(_cell(one, name) for name in MEASURES), _messages(one), _documents(one))
+        (
+            _named(one),
+            *(_cell(one, name) for name in MEASURES),
+            _journal(one),
+            _messages(one),
+            _documents(one),
+        )
         for one in quotas
     ]
     screen.table(columns, rows)
@@ -69,6 +78,15 @@ def _named(quota: dict[str, Any]) -> str:
     if quota["kind"] == "tenant":
         return "tenant"
     return f"{quota['kind']} {quota['name']}" if quota["name"] else f"every {quota['kind']}"
+
+
+def _journal(quota: dict[str, Any]) -> str:
+    """Return how large the texts of the journal are, and how large they may be."""
+    held = quota["journal"]
+    if held is None:
+        return ""
+    limit = f" of {format_size(held['max_bytes'])}" if held["max_bytes"] else ""
+    return f"{format_size(held['bytes'])}{limit}"
 
 
 def _messages(quota: dict[str, Any]) -> str:

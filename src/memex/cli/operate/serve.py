@@ -67,6 +67,7 @@ class StartupReport:
     agent_key: str | None
     admin_key: str | None
     sign_in_link: str | None = None
+    planner: str = ""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -107,6 +108,7 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
                     agent_key=keys.agent if keys else None,
                     admin_key=keys.admin if keys else None,
                     sign_in_link=url + LINK_PATH + link if link else None,
+                    planner=name_planners(settings),
                 )
                 _announce(ready, as_json=as_json)
                 log.release()
@@ -152,6 +154,13 @@ def _count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def name_planners(settings: "Settings") -> str:
+    """Return who plans contexts and who plans what to remember, by the settings."""
+    context = settings.context_model or settings.model
+    remember = settings.remember_model or settings.model
+    return context if context == remember else f"context {context}, remember {remember}"
+
+
 def _announce(ready: StartupReport, *, as_json: bool) -> None:
     if as_json:
         print(to_json(ready.document), flush=True)  # noqa: T201
@@ -194,9 +203,10 @@ def _welcome(screen: Screen, ready: StartupReport) -> None:
     heading = "bold"
     screen.line()
     screen.line(("Memex", "bold green"), " answers at ", (ready.url, "bold"))
-    screen.line("  data   ", str(ready.data_dir) if ready.data_dir else "the Postgres of DATABASE_URL")
-    screen.line("  pages  ", f"{ready.url}/ui")
-    screen.line("  docs   ", f"{ready.url}/docs")
+    screen.line("  data     ", str(ready.data_dir) if ready.data_dir else "the Postgres of DATABASE_URL")
+    screen.line("  planner  ", ready.planner)
+    screen.line("  pages    ", f"{ready.url}/ui")
+    screen.line("  docs     ", f"{ready.url}/docs")
     screen.line()
     if ready.sign_in_link:
         screen.line(

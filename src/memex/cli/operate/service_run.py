@@ -6,8 +6,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -83,15 +83,16 @@ def run_workers(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads as soon as it is loaded
     with ExitStack() as held:
         with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
-            from memex.counts import SharedCounts
-            from memex.metrics import GAUGES
-            from memex.service.identity.rate_limits import Buckets
-            from memex.service.tools.call_locks import CallLocks, open_shared_file
-            from memex.subagent.embedders.shared_model import open_model
-            from memex.wiring import load_modules, shared_model_name
+            with _loading():
+                from memex.counts import SharedCounts
+                from memex.metrics import GAUGES
+                from memex.service.identity.rate_limits import Buckets
+                from memex.service.tools.call_locks import CallLocks, open_shared_file
+                from memex.subagent.embedders.shared_model import open_model
+                from memex.wiring import load_modules, shared_model_name
 
-            import_module("memex.http.serving")
-            load_modules(settings)
+                import_module("memex.http.serving")
+                load_modules(settings)
             _collect_seldom()
             counts, call_locks, buckets = SharedCounts(size), CallLocks(open_shared_file()), Buckets()
             shared_model = held.enter_context(open_model(shared_model_name(settings)))
@@ -127,6 +128,16 @@ def data_dir_of(settings: Settings) -> Path | None:
     if settings.database_url is not None:
         return None
     return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Let a signal of `ENDING` wait while modules are loaded: some turn what a handler raises into an error."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _hold_postgres(settings: Settings, line: "WorkerLine") -> None:

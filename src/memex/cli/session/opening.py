@@ -51,7 +51,7 @@ async def _local_session(options: Options) -> AsyncIterator[CommandSession]:
 
     settings = read_settings()
     logging.configure(settings.log_level)
-    started = postgres.start_in_background(settings)
+    started = postgres.start_in_background(settings, migrates=False)
     from memex.api.local import OwnedMemex  # loads while the database starts
     from memex.wiring import running_service
 

@@ -199,17 +199,19 @@ async def _ask(project: str | None, user: str | None) -> tuple[str, tuple[str, .
 
 async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
     """Return the block of the project that a pack would be of, with the objective of the same lane."""
-    from memex.cli.work.places import asked_of_folder
+    from memex.cli.work.places import find_folder
     from memex.hook.redaction import redacted
     from memex.setup.work_block import BlockHeading, BlockLine, build_block
 
     context = replace(session.context, project=None)  # the name may be that of a label
     asked: dict[str, Any] = {"project": session.project}
+    hint = WHICH
     if session.project is None:
-        asked = await asked_of_folder(session, str(Path.cwd()))
+        folder = await find_folder(session, str(Path.cwd()))
+        asked, hint = folder.asked, f"{folder.note}\n{WHICH}" if folder.note else WHICH
     found = await session.api.work.pack(context, asked | {"budget": "full"})
     if found["scope"] is None:
-        raise ValidationFailed("No session tells of a project in this folder.", hint=WHICH)
+        raise ValidationFailed("No session tells of a project in this folder.", hint=hint)
     name = found["scope"].partition(":")[2]
     work = await session.api.work.show(context, {"project": name})
     objectives = [one for one in found["lines"] if one["heading"] == "Objective"]

@@ -1,21 +1,18 @@
 """`memex work pack`, `sessions`, `resolve`, `labels`, `link` and `trust`: where work took place."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from memex.cli.conversations.options import parse_moment
-from memex.cli.options import Json
 from memex.cli.output import (
     CommandOutput,
     Screen,
     format_count,
     format_time,
-    print_output,
-    report_errors,
     shorten,
 )
 from memex.cli.session.commands import user_command
@@ -32,6 +29,12 @@ NEXT = {
     "`memex work pack --label LABEL`.",
     "no_match": "no session fits. `memex work sessions` lists them all.",
 }
+
+WHICH = (
+    "Name a project or a label with --project, or a session with --session: `memex work labels` and "
+    "`memex work sessions` list them. `memex ingest ~/.claude/projects` imports sessions of Claude Code, and hooks "
+    "capture new ones (`memex setup claude-code --hooks`)."
+)
 
 Budget = Literal["auto", "micro", "normal", "full"]
 
@@ -80,13 +83,20 @@ async def pack(
     asked |= {"label": label, "session": of_session, "budget": budget, "known_hash": known_hash}
     if session.project is not None:
         asked["project"] = session.project
+    note = None
     if not any(asked[name] for name in ("label", "session", "repository", "title", "files", "words")):
-        asked |= await asked_of_folder(session, _full(cwd or Path.cwd()))
+        folder = await find_folder(session, _full(cwd or Path.cwd()))
+        if session.project is None:
+            asked |= folder.asked
+            note = folder.note
+        else:
+            asked |= {name: folder.asked.get(name) for name in ("cwd", "repository", "branch")}
     elif cwd is not None:
         asked["cwd"] = _full(cwd)
     asked["as_of"] = parse_moment(as_of, "--as-of")
     found = await session.api.work.pack(_context(session), asked)
-    return CommandOutput(found, lambda screen: _show_pack(screen, found), is_empty=not found["text"])
+    is_empty = not found["text"]
+    return CommandOutput(found, lambda screen: _show_pack(screen, found, note), is_empty=is_empty)
 
 
 @user_command
@@ -148,58 +158,92 @@ async def link(
     """Say which project the sessions of a label belong to."""
     if remove == (slug is not None):
         raise typer.BadParameter("Name a project, or give --remove.")
+    from memex.projects.trust import TrustedFolders
+
     done = await session.api.work.link(session.context, {"label": label, "project": slug})
     text = f"belongs to {slug}" if slug is not None else "belongs to no project"
-    return CommandOutput(
-        done, lambda screen: screen.line((shorten(done["label"], MAX_LABEL), "bold"), f" {text}.")
-    )
+    trusted = TrustedFolders()
+    folders = trusted.folders_of(done["label"])  # a person confirmed that they are what the label says
+    for folder in folders:
+        trusted.add(Path(folder), done["label"], slug or "")
+
+    def show(screen: Screen) -> None:
+        screen.line((shorten(done["label"], MAX_LABEL), "bold"), f" {text}.")
+        for folder in folders:
+            screen.line((f"  with {shorten(folder, MAX_LABEL)}", "dim"))
+        if label.startswith("remote:"):
+            screen.line(("Other folders that call themselves so: `memex work trust FOLDER`.", "dim"))
+
+    return CommandOutput(done, show)
 
 
-def trust(
+@user_command
+async def trust(
+    session: CommandSession,
     folder: Annotated[Path | None, typer.Argument(help="A folder; by default this one.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the confirmation back.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Confirm that the files of a folder may name its project: .memex.toml, and a line in AGENTS.md.
+) -> CommandOutput:
+    """Confirm what a folder calls itself: its git remote, a project in .memex.toml, a line in AGENTS.md.
 
-    Until then the name is only shown, since a cloned repository could name another project of yours.
+    Until then it is only shown, since an archive or a clone could name a project of yours and be given its work.
+    With --project, a remote is also linked to this project.
     """
     from memex.errors import ValidationFailed
-    from memex.projects.detection import named_by_files
+    from memex.projects.detection import names_brought
     from memex.projects.trust import TrustedFolders
 
-    with report_errors(as_json=as_json):
-        trusted = TrustedFolders()
-        root, named = named_by_files(folder or Path.cwd())
-        if remove:
-            removed = trusted.remove(root)
-            document: dict[str, Any] = {"folder": str(root), "removed": removed}
-            shown = shorten(str(root), MAX_LABEL)
-            text = f"{shown} is trusted no more." if removed else f"{shown} was not trusted."
-        else:
-            if not named:
-                raise ValidationFailed(
-                    f"No file of {root} names a project.",
-                    hint='Write `project = "SLUG"` into .memex.toml there, or name the project with --project.',
-                )
-            fresh = [(file, name) for file, name in named if not trusted.holds(root, name)]
-            if fresh and not yes:
-                _confirm(root, fresh)
-            added = [name for _, name in fresh if trusted.add(root, name)]
-            names = ", ".join(dict.fromkeys(name for _, name in named))
-            document = {"folder": str(root), "projects": [name for _, name in named], "added": added}
-            text = f"{shorten(str(root), MAX_LABEL)} may name {names}."
-    print_output(CommandOutput(document, lambda screen: screen.line(text)), as_json=as_json)
+    trusted = TrustedFolders()
+    root, brought = names_brought(folder or Path.cwd())
+    shown = shorten(str(root), MAX_LABEL)
+    if remove:
+        places = dict.fromkeys((root, (folder or Path.cwd()).resolve()))
+        removed = [name for one in places for name in trusted.remove(one)]
+        document: dict[str, Any] = {"folder": str(root), "removed": removed}
+        text = f"{shown} is trusted no more." if removed else f"{shown} was not trusted."
+        return CommandOutput(document, lambda screen: screen.line(text))
+    links = await _links(session)
+    meant = [
+        (file, name, (session.project or links.get(name, "")) if name.startswith("remote:") else name)
+        for file, name in brought
+        if "#" not in name or name in links
+    ]
+    if not meant:
+        raise ValidationFailed(
+            f"{shown} brings no name.",
+            hint='Write `project = "SLUG"` into .memex.toml there, or name the project with --project.',
+        )
+    fresh = [one for one in meant if not trusted.holds(root, *one[1:])]
+    if fresh and not yes:
+        _confirm(root, fresh)
+    for _, name, project in meant:
+        if name.startswith("remote:") and project and links.get(name) != project:
+            await session.api.work.link(_context(session), {"label": name, "project": project})
+    added = [name for _, name, project in fresh if trusted.add(root, name, project)]
+    names = ", ".join(dict.fromkeys(_meant(name, project) for _, name, project in meant))
+    document = {"folder": str(root), "projects": [name for _, name, _ in meant], "added": added}
+    return CommandOutput(document, lambda screen: screen.line(f"{shown} may call itself {names}."))
 
 
-def _confirm(root: Path, named: list[tuple[str, str]]) -> None:
+def _confirm(root: Path, brought: list[tuple[str, str, str]]) -> None:
     screen = Screen(sys.stderr)  # a folder may have any name
-    for file, name in named:
-        screen.line(f"{shorten(str(root / file), MAX_LABEL)} names the project {name}.")
+    for file, name, project in brought:
+        screen.line(f"{shorten(str(root / file), MAX_LABEL)} calls this folder {_meant(name, project)}.")
     typer.confirm(
         "Are sessions in this folder given its work, and is theirs counted to it?", abort=True, err=True
     )
+
+
+def _meant(name: str, project: str) -> str:
+    if name == project:
+        return name
+    return f"{name}, of the project {project}" if project else f"{name}, of no project"
+
+
+async def _links(session: CommandSession) -> dict[str, str]:
+    from memex.api.work.places import linked_projects
+
+    return linked_projects(await session.api.work.labels(_context(session)))
 
 
 def _context(session: CommandSession) -> Any:
@@ -211,23 +255,37 @@ def _full(path: Path) -> str:
     return str(path.absolute())
 
 
-async def asked_of_folder(session: CommandSession, folder: str) -> dict[str, Any]:
-    """Return the arguments of a pack that name the project of a folder."""
+@dataclass(frozen=True, slots=True)
+class FolderPlace:
+    """What a folder is.
+
+    Attributes:
+        asked: the arguments of a pack that ask for it.
+        place: its project, or its label if sessions have it.
+        note: what a person can confirm.
+    """
+
+    asked: dict[str, Any]
+    place: str | None
+    note: str | None
+
+
+async def find_folder(session: CommandSession, folder: str) -> FolderPlace:
+    """Return the project or the label of a folder."""
+    from memex.api.work.places import linked_projects
+    from memex.hook.packs import pack_query
     from memex.projects.detection import detect_project
 
     listed = await session.api.work.labels(_context(session))
-    links = {one["label"]: one["project"] for one in listed["labels"] if one["is_linked"] and one["project"]}
-    found = detect_project(Path(folder), option=session.project, links=links)
-    asked: dict[str, Any] = {"cwd": folder}
-    if found is None:
-        return asked
-    asked["repository"] = found.root or None
+    found = detect_project(Path(folder), option=session.project, links=linked_projects(listed))
+    asked = {name: value or None for name, value in pack_query(folder, found).items()}
     known = {one["label"] for one in listed["labels"]}
-    if found.label in known and session.project is None:
-        asked |= {"label": found.label, "branch": found.branch or None}
-    elif found.slug is not None:
-        asked |= {"project": found.slug, "branch": found.branch or None}
-    return asked
+    place = found and (found.slug or (found.label if found.label in known else None))
+    note = None
+    if found is not None and found.unconfirmed:
+        command = session.command("work", "trust", folder)
+        note = f"This folder calls itself {found.unconfirmed}; nobody has confirmed it. If it is yours: {command}"
+    return FolderPlace(asked, place or None, note)
 
 
 async def place_of_folder(session: CommandSession, folder: str) -> str:
@@ -238,28 +296,29 @@ async def place_of_folder(session: CommandSession, folder: str) -> str:
     """
     from memex.errors import ValidationFailed
 
-    here = await asked_of_folder(session, folder)
-    if place := here.get("project") or here.get("label"):
-        return str(place)
-    hints = {"cwd": folder, "repository": here.get("repository")}
+    here = await find_folder(session, folder)
+    if here.place:
+        return here.place
+    hints = {"cwd": folder, "repository": here.asked.get("repository")}
     found = await session.api.work.resolve(_context(session), hints)
+    # What was reported of a folder of this path under another label is not of what stands there now.
     places = {
         lane["project"] or lane["label"]
         for lane in ([found["lane"]] if found["lane"] else found["candidates"])
-        if lane is not None
+        if lane is not None and lane["label"].startswith("cwd:")
     }
     if len(places) == 1:
         return str(places.pop())
     said = "Several places of work fit" if places else "No session of work is known in"
     raise ValidationFailed(
         f"{said} this folder.",
-        hint="Name a project or a label with --project, or a session with --session: `memex work labels` and "
-        "`memex work sessions` list them. `memex ingest ~/.claude/projects` imports sessions of Claude Code, and "
-        "hooks capture new ones (`memex setup claude-code --hooks`).",
+        hint="\n".join(filter(None, (here.note, WHICH))),
     )
 
 
-def _show_pack(screen: Screen, found: dict[str, Any]) -> None:
+def _show_pack(screen: Screen, found: dict[str, Any], note: str | None) -> None:
+    if note:
+        screen.line((note, "yellow"))
     if found["not_modified"]:
         screen.line("Nothing has changed since.")
         return

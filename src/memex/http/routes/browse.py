@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
+from memex.service.journal.reading import JournalResult, read_journal
 from memex.service.search.changes import ChangesResult, show_changes
 from memex.service.search.explanation import ExplainFindResult, explain_search
 from memex.service.search.topics import TopicsResult, show_topics
@@ -141,3 +142,30 @@ async def list_topics(
     """Return the tags of files with how many files bear each, those of most files first."""
     given = {"project": project, "limit": limit}
     return await show_topics(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "/journal",
+    summary="Look through the journal",
+    admin_summary="Look through the journal, as an admin",
+    admin_description="Return what the journal of the user in Memex-User holds.",
+)
+async def show_journal(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    month: Annotated[str | None, Query(description="List the days of this month, such as 2026-11.")] = None,
+    day: Annotated[str | None, Query(description="List the entries of this day, such as 2026-11-27.")] = None,
+    path: Annotated[
+        str | None, Query(description="Read one entry, with the lines of pages that were made from it.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: str | None = None,
+) -> JournalResult:
+    """Return how many entries each month has, and with month, day or path what stands there.
+
+    An entry is a text as it was told: `told_again` says when the same text was told again.
+    """
+    given = {"month": month, "day": day, "path": path, "limit": limit, "cursor": cursor}
+    return await read_journal(service, caller, given, tool_call_id=tool_call_id)

@@ -29,6 +29,15 @@ async def list_queue(
     return await queue.list_queued_calls(service, caller, limit=limit, cursor=cursor)
 
 
+@admin_router.post("/retry", summary="Try all calls again")
+async def retry_all(service: ServiceDependency, caller: HeaderCaller) -> RetryResult:
+    """Put all calls that were given up back into the queue, in the order in which they were accepted.
+
+    Those of the user in Memex-User, or without one those of all users; none if none was given up.
+    """
+    return await queue.retry_all(service, caller)
+
+
 @admin_router.post("/{tool_call_id:path}/retry", summary="Try a call again")
 async def retry(service: ServiceDependency, caller: HeaderCaller, tool_call_id: str) -> RetryResult:
     """Put a call that was given up back into the queue, for five more attempts.

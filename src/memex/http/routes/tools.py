@@ -5,6 +5,7 @@ from functools import cache
 from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from memex.http.answers import json_answer
@@ -19,9 +20,11 @@ from memex.http.callers import (
 )
 from memex.http.routers import RouterPair
 from memex.service.service import BY_NAME, check_role
-from memex.service.tools.aliases import ALIASES
+from memex.service.tools.aliases import ALIASES, translate
 from memex.service.tools.definitions import Format, Profile, define, define_all
+from memex.toolcalls import result_text
 
+PLAIN = "text/plain"
 PAIR = RouterPair("/tools", "tools")
 router, admin_router = PAIR.agent, PAIR.admin
 
@@ -105,6 +108,7 @@ async def list_tools(
     admin_summary="Run a tool as an admin",
     admin_description="Run a tool over shared/, any project, and user/ of the user whom the context names.",
     response_model=dict[str, Any],
+    responses={200: {"content": {PLAIN: {"schema": {"type": "string"}}}}},
     route_class_override=ToolRoute,
 )
 async def execute(
@@ -115,9 +119,15 @@ async def execute(
     holder: KeyHolder,
     role: RouteRole,
 ) -> Response:
-    """Run a tool for the user whom the context, or the key itself, names."""
+    """Run a tool for the user whom the context, or the key itself, names.
+
+    With `Accept: text/plain` the answer is the text for the model, which a budget holds for.
+    """
     caller = await resolve(service, holder, call.context, role=role, action=tool, from_cache=True)
     check_user_header(request, caller)
-    return json_answer(
-        await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
-    )
+    result = await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
+    accepted = request.headers.get("accept", "")
+    if PLAIN in accepted and "json" not in accepted:  # some clients name both by default
+        name, _ = translate(tool, {})
+        return PlainTextResponse(result_text(name, result))
+    return json_answer(result)

@@ -26,6 +26,7 @@ from memex.store.conversations.events import (
 from memex.store.conversations.ingest import MAX_MESSAGES
 from memex.store.log.call import CallAnswer
 from memex.store.text_pool import offload
+from memex.subagent.remember.recalled import without_recalled
 from memex.subagent.secrets.finding import find_secrets, redact
 
 PUT, HEARD = "event_put", "event_heard"
@@ -204,7 +205,7 @@ async def put(
         for source, conversations in _conversations(arguments.events):
             done = await putting.put(service, caller, source, conversations)
             added += done.messages_added
-        events = [one.stored() for one in arguments.events]
+        events = [_without_recalled(one.stored()) for one in arguments.events]
         policy = service.policies_of(caller).remember
         if policy in ("redact", "refuse"):
             chars = sum(len(said.text) for one in events for said in one.messages)
@@ -265,6 +266,13 @@ def _continuation(session: str, events: Sequence[EventInput]) -> ConversationInp
             for said in one.messages
             if said.id is not None
         ],
+    )
+
+
+def _without_recalled(event: NewEvent) -> NewEvent:
+    """Return an event whose messages have no context of Memex's own."""
+    return replace(
+        event, messages=tuple(replace(said, text=without_recalled(said.text)) for said in event.messages)
     )
 
 

@@ -134,7 +134,7 @@ async def find(
     async with service.recorder.recorded(caller, NAME, plain, tool_call_id=tool_call_id) as log:
         arguments = TOOL.parse(asked)
         scope, hits, searched = caller.access.conversations, [], None
-        vector = await _vector(service, caller, arguments, log.call)
+        vector, degraded = await _vector(service, caller, arguments, log.call)
         if scope is not None:
             narrowed = caller.access.for_conversations()
             async with service.database.transaction(narrowed, snapshot=True) as connection:
@@ -146,8 +146,10 @@ async def find(
             searched=_searched(searched) if searched else None,
             guidance=[] if hits else _guidance(searched, arguments),
             by_vectors=vector is not None,
+            degraded=degraded,
         )
-        logged = {"messages": [f"{hit.reference}" for hit in hits]}
+        logged: dict[str, Any] = {"messages": [f"{hit.reference}" for hit in hits]}
+        logged |= {} if degraded is None else {"degraded": degraded}
         await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
@@ -178,8 +180,10 @@ async def _find(
 
 async def _vector(
     service: Service, caller: Caller, arguments: FindMessagesArguments, call: Call
-) -> QueryVector | None:
-    """Return the vector of the query; None if the search uses words alone, as nothing was embedded.
+) -> tuple[QueryVector | None, str | None]:
+    """Return the vector of the query, and a code if the embedder did not answer.
+
+    Without a vector the search uses words alone, also because nothing was embedded.
 
     Raises:
         ValidationFailed: only vectors are to be searched, and there are none; or a smallest score is given without.
@@ -190,7 +194,7 @@ async def _vector(
     scope = caller.access.conversations
     embedder = service.embedder if service.database.has_vectors else None
     if arguments.mode == "words":
-        return None
+        return None, None
     is_embedded, stored = False, None
     if scope is not None and embedder is not None:
         async with service.database.transaction(caller.access.for_conversations()) as connection:
@@ -198,7 +202,7 @@ async def _vector(
             if is_embedded and (named := _named(arguments)) is not None:
                 stored = await stored_vector(connection, scope, embedder.name, *named)
     if stored is not None:
-        return stored
+        return stored, None
     if arguments.mode == "vectors" and not is_embedded:
         raise ValidationFailed(
             "The conversations of this user have no vectors."
@@ -209,10 +213,10 @@ async def _vector(
             + " Search by words needs none.",
         )
     if not is_embedded:
-        return None
+        return None, None
     wanted: SearchMode | None = "hybrid" if arguments.mode == "vectors" else None
     embedded = await service.query_embedder.of(arguments.query, wanted, call)
-    return embedded.by_query.get(arguments.query)
+    return embedded.by_query.get(arguments.query), embedded.degraded
 
 
 def _named(arguments: FindMessagesArguments) -> tuple[str, int] | None:

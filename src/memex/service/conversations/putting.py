@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, ValidationError, field_validator
@@ -43,7 +43,9 @@ from memex.store.conversations.records import (
     StoredConversation,
 )
 from memex.store.log.call import Call, CallAnswer
+from memex.store.memory import Memory
 from memex.store.text_pool import offload
+from memex.subagent.remember.recalled import line_of, may_repeat_lines, pages_of, without_recalled
 from memex.subagent.secrets.finding import find_secrets, redact
 from memex.subagent.secrets.found import FoundSecret
 
@@ -51,14 +53,16 @@ NAME = "conversation_put"
 MAX_CONVERSATIONS = 1_000  # of a request
 MAX_NUMBER = 100_000_000  # of a message
 
+_FARTHEST = timedelta(hours=16)  # of a zone from UTC, in Postgres
 _EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 def _check_time(time: datetime) -> datetime:
-    """Return a time that can be read again in any zone, unchanged."""
+    """Return a time that can be read again in any zone: in UTC, if Postgres knows no zone so far from it."""
     if not _EARLIEST <= time < _LATEST:
         raise ValueError("must be in one of the years 2 to 9998; leave it out if it is not known")
-    return time
+    offset = time.utcoffset() or timedelta()
+    return time if abs(offset) < _FARTHEST else time.astimezone(UTC)
 
 
 Time = Annotated[AwareDatetime, AfterValidator(_check_time), Field(strict=False)]
@@ -188,6 +192,9 @@ class PutConversationsResult(ToolResult):
     secrets_count: int
 
 
+NOTHING_ELSE = "[recalled: what memory said before]"  # the text of a message that holds nothing else
+
+
 @dataclass(frozen=True, slots=True)
 class _Guarded:
     """The texts as the policy lets them through, and where secrets stand in them, by the place of the text."""
@@ -242,8 +249,9 @@ async def put(
                 f"({secrets[0].kind}). Nothing was stored.",
                 secrets=[one.model_dump() for one in secrets[:MAX_REPORTED]],
             )
+        kept = await _own_words(service, caller, conversations, guarded.texts)
         stored = await _stored(
-            service, access, log.call, source, _new_conversations(conversations, guarded.texts), again=again
+            service, access, log.call, source, _new_conversations(conversations, kept), again=again
         )
         files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
         await note_files(service.database, access, files, now=log.call.request.now)
@@ -271,6 +279,32 @@ async def put(
         if conversations:  # else a file is known to its end, and nothing in it was new
             await log.add("answered", CallAnswer(result.body(), asked, logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def _own_words(
+    service: Service, caller: Caller, conversations: Sequence[ConversationInput], texts: Sequence[str]
+) -> list[str]:
+    """Return the texts of all messages, and then the titles, without what Memex itself said in the messages.
+
+    That are contexts in their wrapper, and in messages of people lines of the user's pages. A message is never left
+    out, since others answer it.
+    """
+    roles = [message.role for one in conversations for message in one.messages]
+    said = [text for role, text in zip(roles, texts, strict=False) if role == "user"]
+    lines: frozenset[str] = frozenset()
+    if any(map(may_repeat_lines, said)) and "user" in caller.access.by_mount:
+        async with service.database.transaction(caller.access, snapshot=True) as connection:
+            found = await Memory(connection, caller.access).evidence.removed_lines(pages_of(None))
+        lines = frozenset(line_of(line) for line, _ in found)
+    return await offload.run(sum(map(len, texts)), _without_recalled, texts, roles, lines)
+
+
+def _without_recalled(texts: Sequence[str], roles: Sequence[str], lines: frozenset[str]) -> list[str]:
+    kept = list(texts)
+    for place, role in enumerate(roles):
+        said = without_recalled(texts[place], lines if role == "user" else ())
+        kept[place] = texts[place] if said == texts[place] else said.strip() or NOTHING_ELSE
+    return kept
 
 
 async def _stored(

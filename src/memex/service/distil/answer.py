@@ -9,7 +9,7 @@ from pydantic import Field
 from memex.service.distil.portion import READ, Portion, ReadPart
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
-from memex.service.tools.remember_answer import RivalResult, WriteMade, write_made
+from memex.service.tools.remember_answer import RivalResult, WriteMade, reason_of, write_made
 from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.citations.syntax import CitedPlace, message_reference
 from memex.store.log.call import CallAnswer, digest
@@ -156,7 +156,7 @@ def render(
             for skip in one.skipped
         ],
         rivals=list(map(_rival, rivals)),
-        writes=[write_made(file, change) for file, change in written],
+        writes=[write_made(change, reason_of(file)) for file, change in written],
         planner=config["planner"],
         degraded=degraded_code(config.get("failure")),
     ).body()

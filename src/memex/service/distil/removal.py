@@ -12,7 +12,7 @@ from memex.service.distil.evidence import EvidenceStatement, EvidenceStatus, cit
 from memex.service.log import references
 from memex.service.service import Service
 from memex.service.tools.planned_tool import PlannedTool
-from memex.service.tools.remember_answer import WriteMade, write_made
+from memex.service.tools.remember_answer import WriteMade, reason_of, write_made
 from memex.service.tools.tool import Arguments, ResultPart, ToolResult
 from memex.service.tools.tool_context import ToolContext
 from memex.store.access import Access
@@ -127,7 +127,7 @@ def _answer(
     written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
     result = WithdrawResult(
         status="committed" if written else "nothing",
-        writes=[write_made(file, change) for file, change in written],
+        writes=[write_made(change, reason_of(file)) for file, change in written],
     ).body()
     diffs = [{"diff": references.of_diff(change)} for _, change in written]
     logged = result | {"writes": [one | diff for one, diff in zip(result["writes"], diffs, strict=True)]}

@@ -1,6 +1,8 @@
 """conversation_distil: what a person stated in conversations becomes statements of memory, with citations."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -22,15 +24,18 @@ from memex.store.log.call import CallAnswer
 from memex.store.paths import parse
 from memex.store.records import FileChange, Operation
 from memex.store.search.analyzer import Analyzer
+from memex.store.writes.rivals import RivalRecords
+from memex.store.writes.statements import LineRecords
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.distil.cited import statement_digest
 from memex.subagent.distil.planning import DistilPlan, plan_distil
-from memex.subagent.distil.reading import MAX_STATEMENTS
+from memex.subagent.distil.reading import MAX_STATEMENTS, without_lines
 from memex.subagent.engine import ENGINE
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import Addition
+from memex.subagent.planner import Addition, RememberPlan
 from memex.subagent.remember import stage
 from memex.subagent.remember.filing.entries import EntryOutcome
+from memex.subagent.remember.recalled import may_repeat_lines, repeated_lines
 from memex.subagent.remember.stage import StagedFile
 from memex.subagent.statements.bullets import UNDATED
 
@@ -113,21 +118,29 @@ async def _commit(work: ToolContext, arguments: DistilArguments) -> dict[str, An
         if shown is None:
             raise
         raise PlanChanged(error.message, dry_run_id=arguments.dry_run_id) from error
+    reading = await _without_lines(work, arguments, reading)
     made = await _plan(work, arguments, reading.portion)
     staged = stage.stage(draft, made.plan, UNDATED, reason=NAME)
     commit = await draft.commit(
         work.call,
         partial(_answer, work, arguments, reading, made, staged, shown),
         partial(_beside, work, arguments, reading, staged),
+        partial(_rivals, staged, made.plan),
     )
     if commit.is_repeat:
         await work.log.add("repeated")
     return commit.result
 
 
+def _rivals(staged: Sequence[StagedFile], plan: RememberPlan, changes: tuple[FileChange, ...]) -> LineRecords:
+    """Return which statements contradict older ones that stay."""
+    named = stage.named_rivals(stage.file_outcomes(staged, changes), UNDATED, plan)
+    return LineRecords(rivals=RivalRecords(named))
+
+
 async def _preview(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:
     """Answer what would be written, and write nothing."""
-    reading = await _reading(work, arguments, None)
+    reading = await _without_lines(work, arguments, await _reading(work, arguments, None))
     made = await _plan(work, arguments, reading.portion)
     draft = work.new_draft()
     staged = stage.stage(draft, made.plan, UNDATED, reason=NAME)
@@ -152,6 +165,21 @@ async def _reading(work: ToolContext, arguments: DistilArguments, shown: Operati
         is_again=arguments.again,
         is_by_rules=arguments.planner is not None,
     )
+
+
+async def _without_lines(
+    work: ToolContext, arguments: DistilArguments, reading: PortionReading
+) -> PortionReading:
+    """Return what was read without the statements that are lines of pages, sent back with their stamps."""
+    portion, project = reading.portion, _project(work, arguments)
+    texts = [one.message.text for one in portion.messages if one.statements]
+    if not any(map(may_repeat_lines, texts)):
+        return reading
+    async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:
+        tools = MemoryTools(snapshots.open, work.call, conceals_queries=True)
+        lines = await repeated_lines(texts, project, tools)
+    messages = tuple(without_lines(one, lines) for one in portion.messages)
+    return replace(reading, portion=replace(portion, messages=messages))
 
 
 async def _plan(work: ToolContext, arguments: DistilArguments, portion: Portion) -> DistilPlan:

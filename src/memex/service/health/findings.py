@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Literal
 from memex.errors import MemexError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from memex.store.log.degraded import DegradedCount
     from memex.store.upkeep.checkup import DatabaseReport
 
 REFUSED = "nothing is stored any more, while reading and deleting go on"
@@ -21,9 +24,47 @@ class Finding:
     hint: str = ""
 
 
+FEW_DEGRADED = 3  # answers that say little of a model
+MOST_DEGRADED_FRACTION = 0.1
+
+
 def problem(name: str, error: MemexError) -> Finding:
     """Return the finding that a check failed."""
     return Finding(name, f"{error.code}: {error.message}", "problem", error.hint)
+
+
+def examine_left_alone(name: str, said: str, left_alone: "Collection[str]") -> Finding:
+    """Return which models are used, and which of them are not asked at present as they did not answer."""
+    if not left_alone:
+        return Finding(name, said)
+    return Finding(
+        name,
+        f"{said}; {' and '.join(sorted(left_alone))} did not answer and is left alone for a moment, "
+        "so answers are degraded",
+        "problem",
+        "Check the model, its key and its address, and MEMEX_MODEL_SECONDS. Memex tries it again by itself.",
+    )
+
+
+def examine_degraded(counts: "Sequence[DegradedCount]") -> Finding:
+    """Return the share of answers that lacked the part of a model or an embedder."""
+    degraded = [one for one in counts if one.degraded]
+    if not degraded:
+        return Finding("degraded", "none of the newest answers of the last day")
+    said = ", ".join(
+        f"{one.degraded:,} of {one.answers:,} answers of {one.tool} ({one.degraded / one.answers:.0%})"
+        for one in degraded
+    )
+    is_bad = any(
+        one.degraded >= FEW_DEGRADED and one.degraded > one.answers * MOST_DEGRADED_FRACTION
+        for one in degraded
+    )
+    return Finding(
+        "degraded",
+        f"{said}, of the newest of the last day, were given without the model",
+        "problem" if is_bad else "note",
+        "`memex replay --degraded --since 1d` lists the calls, and `memex log ID` says why.",
+    )
 
 
 def examine_size(database_bytes: int, max_bytes: int) -> Finding:

@@ -11,16 +11,23 @@ from memex.service.call import Caller, check_role
 from memex.service.health.findings import (
     REFUSED,
     Finding,
+    examine_degraded,
     examine_index,
     examine_jobs,
+    examine_left_alone,
     examine_pgvector,
     examine_schema,
 )
 from memex.service.service import Service
 from memex.service.spending import SpendingResult, read_spending
+from memex.service.tools.context import CONTEXT
+from memex.service.tools.files import FIND
+from memex.service.tools.remember import REMEMBER
 from memex.store.embedded.space import SpaceReport
 from memex.store.log.hours import DAY, HourlySum, list_hours, percentile_ms
 from memex.store.upkeep.health import TenantFigures, read_figures
+from memex.subagent.breaker import EMBEDDING
+from memex.subagent.planner import BUILTIN
 
 SPEND_DAYS = 14
 FAILED = ("failed", "denied")
@@ -73,6 +80,21 @@ class CallsOfDay(Frozen):
 
     hours: list[HourResult]
     tools: list[ToolDay]
+
+
+class AnswersHealth(Frozen):
+    """Which model has a part in the answers of a tool, and how many of the newest answers lacked that part.
+
+    `model` is the planner or the embedder that the settings name; `builtin` stands for the rules, and null for
+    search by words alone. While the model is left alone because it did not answer, `in_use` is `builtin` or null.
+    The answers are those among the newest 1,000 calls of the last day.
+    """
+
+    tool: str
+    model: str | None
+    in_use: str | None
+    answers: int
+    degraded: int
 
 
 class QueueHealth(Frozen):
@@ -140,6 +162,7 @@ class HealthResult(Frozen):
     jobs: list[JobCount]
     index: IndexHealth
     vectors: VectorHealth | None
+    answers: list[AnswersHealth]
     calls: CallsOfDay
     oldest_call_at: str | None
     spending: SpendingResult
@@ -165,10 +188,12 @@ async def read_health(service: Service, caller: Caller, *, now: datetime | None 
         service.database, caller.access, since, daily_usd=service.planners.daily_usd
     )
     space = service.database.space.report()
+    answers = _answers(service, figures)
     findings = [
         *_database_findings(service, figures, space),
         *_queue_findings(figures, now),
         *_vector_findings(figures, model),
+        *_model_findings(answers, figures),
         *_call_findings(sums, figures, now),
         *_spending_findings(spending, now),
         *_erasure_findings(figures),
@@ -186,6 +211,7 @@ async def read_health(service: Service, caller: Caller, *, now: datetime | None 
         jobs=[JobCount(**one) for one in figures.jobs],
         index=IndexHealth(memories=figures.scopes, stale=figures.stale_scopes, unmerged=figures.unmerged),
         vectors=_vectors(figures, model),
+        answers=answers,
         calls=CallsOfDay(hours=_by_hour(sums, now), tools=_by_tool(sums)),
         oldest_call_at=_time(figures.oldest_call_at),
         spending=spending,
@@ -265,6 +291,38 @@ def _vector_findings(figures: TenantFigures, model: str | None) -> Iterable[Find
         )
     else:
         yield Finding("vectors", said)
+
+
+def _answers(service: Service, figures: TenantFigures) -> list[AnswersHealth]:
+    counts = {one.tool: one for one in figures.degraded}
+    planners, embedder = service.planners, service.embedder
+    models = (
+        (CONTEXT.name, "context", planners.context.name, BUILTIN),
+        (REMEMBER.name, "remember", planners.remember.name, BUILTIN),
+        (FIND.name, EMBEDDING, embedder.name if embedder else None, None),
+    )
+    return [
+        AnswersHealth(
+            tool=tool,
+            model=model,
+            in_use=instead if model and service.metrics.is_left_alone(model, use) else model,
+            answers=counts[tool].answers if tool in counts else 0,
+            degraded=counts[tool].degraded if tool in counts else 0,
+        )
+        for tool, use, model, instead in models
+    ]
+
+
+def _model_findings(answers: Sequence[AnswersHealth], figures: TenantFigures) -> Iterable[Finding]:
+    context, remember, find = answers
+    yield examine_left_alone(
+        "planner",
+        f"context {context.model}, remember {remember.model}",
+        {one.model for one in (context, remember) if one.model and one.in_use != one.model},
+    )
+    if find.model is not None:
+        yield examine_left_alone("embedder", find.model, {find.model} - {find.in_use})
+    yield examine_degraded(figures.degraded)
 
 
 def _call_findings(sums: Sequence[HourlySum], figures: TenantFigures, now: datetime) -> Iterable[Finding]:

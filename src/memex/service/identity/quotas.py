@@ -27,6 +27,18 @@ class UsageResult(BaseModel):
     stored_bytes: int
 
 
+class JournalUsage(BaseModel):
+    """How many bytes the texts of the journal have, and how many they may have.
+
+    `max_bytes` is `MEMEX_JOURNAL_BYTES`, which holds for each user; null for a tenant, and where there is no limit.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    bytes: int
+    max_bytes: int | None
+
+
 class MessageUsage(BaseModel):
     """How many messages of imported conversations are kept, the bytes of their texts, and how many there may be.
 
@@ -76,7 +88,8 @@ class QuotaResult(BaseModel):
 
     `used` is null for these, and for one that has stored nothing. Messages and documents do not count towards the
     limits: `conversations` has the messages, null for projects and for all users, and `documents` the documents,
-    null for all users and all projects.
+    null for all users and all projects. Entries of the journal count only in `revisions` and `stored_bytes`;
+    `journal` has those that stand, null where `conversations` is.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -85,6 +98,7 @@ class QuotaResult(BaseModel):
     name: str
     used: UsageResult | None
     limits: QuotaLimits
+    journal: JournalUsage | None
     conversations: MessageUsage | None
     documents: DocumentUsage | None
 
@@ -166,13 +180,19 @@ def _check_name(kind: Kind, name: str) -> None:
 
 def _render(record: dict[str, Any], service: Service) -> QuotaResult:
     is_tenant = record["kind"] == "tenant"
-    has_conversations = is_tenant or (record["kind"] == "user" and record["key"])
+    has_journal = has_conversations = is_tenant or (record["kind"] == "user" and record["key"])
     has_used = record["files"] is not None
     return QuotaResult(
         kind=record["kind"],
         name=record["key"],
         used=UsageResult(**{name: record[name] for name in MEASURES}) if has_used else None,
         limits=QuotaLimits(**{name: record[f"max_{name}"] for name in MEASURES}),
+        journal=JournalUsage(
+            bytes=record["journal_bytes"],
+            max_bytes=None if is_tenant else service.max_journal_bytes or None,
+        )
+        if has_journal
+        else None,
         conversations=MessageUsage(
             messages=record["messages"],
             bytes=record["message_bytes"],

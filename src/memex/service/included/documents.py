@@ -38,11 +38,14 @@ async def _read(
 
 def _passage(hit: DocumentHit) -> FoundPassage:
     document = hit.document
-    heading = " > ".join(hit.heading).replace("·", "-")  # it ends no part of the line
+    name = (
+        document.path.rpartition("/")[2].removesuffix(".md").replace("·", "-")
+    )  # it ends no part of the header
+    heading = " > ".join(hit.heading).replace("·", "-")  # likewise
     return FoundPassage(
         reference=Reference(document.reference, document.version, hit.span),
         text=hit.text,
-        about=tuple(filter(None, (heading, day_of(document.changed_at)))),
+        about=tuple(filter(None, (name, heading, day_of(document.changed_at)))),
         score=hit.score,
         share=hit.share,
         details={

@@ -8,8 +8,8 @@ a tool for a model has it. Each kind is a `SectionKind`, and nothing else knows 
 - What was found is logged as one operation inside the call (`OPERATION`): places, scores and shares, never a text.
 - `RecordedSections.find` gives a replay the passages that the log names. A text that is gone since is named in
   `erased`, and the replay says so.
-- `include` of `memex.subagent.context.recall` puts them into the wrapper, below the kind's sentence, in the room
-  that memory leaves.
+- `include` of `memex.subagent.context.recall` puts them into the wrapper, below the kind's sentence, in half
+  of the room at least, and in what memory leaves.
 
 A second kind is added so:
 
@@ -17,7 +17,7 @@ A second kind is added so:
    function with a connection, and the line of a passage (`FoundPassage.about`). A reference must name a text that
    never changes: path, version and span.
 2. Add the kind to `KINDS` in `kinds.py`, its name to `IncludedName` (`memex.settings`) and its reason to
-   `RecallReason` (`memex.subagent.planner`).
+   `IncludedReason` (`memex.subagent.planner`).
 3. Measure its floors as `memex.evals.included` does, and say them in docs/concepts/context.md.
 
 A tool other than memory_context uses the same: `names = work.sections.names(arguments.include)`, and then
@@ -38,7 +38,7 @@ from memex.store.log.operations import shorten
 from memex.store.records import Operation, Reference
 from memex.store.search.find import MAX_QUERY_CHARS
 from memex.subagent.included import FoundPassage, FoundSection
-from memex.subagent.planner import RecallReason
+from memex.subagent.planner import IncludedReason
 
 OPERATION = "context_include"  # the kind of the operation inside a call that found passages
 MAX_PASSAGES = 50  # of a kind: as many as fill a context of 8,000 characters with short messages
@@ -63,7 +63,7 @@ class SectionKind:
     """
 
     name: IncludedName
-    reason: RecallReason
+    reason: IncludedReason
     sentence: str
     min_best_share: int
     min_share: int

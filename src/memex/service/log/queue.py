@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import structlog
 from pydantic import BaseModel
@@ -28,6 +29,7 @@ from memex.store.identity.authentication import Principal
 from memex.store.log import queue
 from memex.store.log.queue import LeasedCall, QueueEntry
 from memex.store.paths import check_tool_call_id
+from memex.store.waiting.failures import is_away
 from memex.subagent.model import chat as chat_models
 
 LEASE_S = 60.0  # for so long a worker has a call without saying anything
@@ -35,6 +37,7 @@ HEARTBEAT_S = 20.0
 CANCEL_S = 1.0  # how long a task that is cancelled may take to end before it is cancelled again
 MAX_TRIES = 5
 FIRST_PAUSE_S = 5.0  # then 10, 20, 40
+IN_TURN_S = 60.0  # for so long after it was accepted, the later calls of its scope wait for one that failed
 # What may be otherwise the next time, though it is the call that was refused.
 TRANSIENT_ERRORS = (VersionConflict, ToolCallInProgress, RateLimited)
 
@@ -87,6 +90,13 @@ async def list_queued_calls(
     )
 
 
+class Pause(NamedTuple):
+    """How long a call waits before it is tried again, and whether the later calls of its scope wait with it."""
+
+    seconds: float
+    holds_others: bool = True
+
+
 async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> RetryResult:
     """Put calls of this id that were given up back into the queue: of the user whom an admin names, or of all.
 
@@ -97,7 +107,7 @@ async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> Ret
     check_tool_call_id(tool_call_id)
 
     async def put_back(connection: Connection, access: Access) -> list[QueueEntry]:
-        found = await queue.retry(connection, access, tool_call_id, user_id=access.user_id)
+        found = await queue.retry(connection, access, user_id=access.user_id, tool_call_id=tool_call_id)
         if not found:
             raise OperationNotFound(
                 f"No call {tool_call_id!r} was given up.",
@@ -111,32 +121,73 @@ async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> Ret
     return RetryResult(calls=[_render_waiting(one) for one in found])
 
 
-async def carry_out(service: Service, scope_id: int, operation_id: int) -> float | None:
-    """Do a call of the queue as if its caller had waited, and say in how many seconds to come back to it.
+async def retry_all(service: Service, caller: Caller) -> RetryResult:
+    """Put all calls that were given up back into the queue, in the order in which they were accepted.
+
+    Those of the user whom an admin names, or of the whole tenant; none if none was given up.
+
+    Raises:
+        Forbidden: the caller is no admin.
+    """
+
+    async def put_back(connection: Connection, access: Access) -> list[QueueEntry]:
+        return await queue.retry(connection, access, user_id=access.user_id)
+
+    arguments = {"all": True, "user": caller.access.user_id}
+    found = await service.administer(caller, "queue_retry", arguments, put_back)
+    return RetryResult(calls=[_render_waiting(one) for one in found])
+
+
+async def carry_out(
+    service: Service, scope_id: int, operation_id: int, kept: list[LeasedCall] | None = None
+) -> Pause | None:
+    """Do a call of the queue as if its caller had waited, and say when to come back to it.
 
     None when there is nothing more to do: it is done, was given up, or is not there any more. No connection is held
     meanwhile; the lease is renewed, and whoever finds it at its end takes the call over. It is committed once,
     since the commit takes over the tool call id that the call holds.
+
+    Without a database that takes writes, an attempt does not count. What could not be given back then is added to
+    `kept`, for `give_back`.
     """
     database = service.database
+    kept = [] if kept is None else kept
+    await give_back(database, kept)
     async with database.maintenance() as connection:
         taken = await queue.take(connection, scope_id, operation_id, lease_s=LEASE_S)
         if taken is None:
-            return await queue.lease_left_s(connection, scope_id, operation_id)
+            left_s = await queue.lease_left_s(connection, scope_id, operation_id)
+            return None if left_s is None else Pause(left_s)
     try:
         if taken.tries > MAX_TRIES:
             raise _WorkerLost  # each time the worker ended with it: it must not end this one
         await _run_under_lease(database, taken, _resume(service, taken))
     except asyncio.CancelledError:
         with suppress(MemexError):  # then the lease ends by itself
-            async with database.maintenance() as connection:
-                await queue.release(connection, taken, is_counted=False)
+            await give_back(database, kept, taken)
         raise
     except _LeaseLost:
-        return LEASE_S
+        return Pause(LEASE_S)
     except Exception as error:  # noqa: BLE001  # here a job ends
+        if is_away(error):
+            with suppress(MemexError):
+                await give_back(database, kept, taken)
+            return Pause(FIRST_PAUSE_S)
         return await _give_up_or_retry(database, taken, error)
     return None
+
+
+async def give_back(database: Database, kept: list[LeasedCall], *taken: LeasedCall) -> None:
+    """Let go of calls whose attempt does not count; those that cannot be let go of now stay in `kept`.
+
+    Raises:
+        MemexError: the database takes no writes.
+    """
+    kept += taken
+    for one in list(kept):
+        async with database.maintenance() as connection:
+            await queue.release(connection, one, is_counted=False)
+        kept.remove(one)
 
 
 class _LeaseLost(Exception):
@@ -172,7 +223,8 @@ async def _run_under_lease(database: Database, taken: LeasedCall, work: Coroutin
     try:
         await asyncio.wait({working, keeping}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise _LeaseLost
+            keeping.result()
+            await asyncio.wait({working})  # its call is done, and it ends
         working.result()
     finally:
         await _cancel(working, keeping)
@@ -189,19 +241,23 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 async def _renew_lease(database: Database, taken: LeasedCall) -> None:
-    """Renew the lease until the call is another worker's, or done."""
-    is_held = True
-    while is_held:
+    """Renew the lease until the call is done; raises _LeaseLost when another worker has it."""
+    while True:
         await asyncio.sleep(HEARTBEAT_S)
         try:
             async with database.maintenance() as connection:
-                is_held = await queue.keep(connection, taken, lease_s=LEASE_S)
+                if await queue.keep(connection, taken, lease_s=LEASE_S):
+                    continue
+                if await queue.is_done(connection, taken):
+                    return
         except MemexError as error:  # the lease lasts for two beats more
             _log.warning("lease_not_renewed", tool_call_id=taken.tool_call_id, code=error.code)
+            continue
+        raise _LeaseLost
 
 
-async def _give_up_or_retry(database: Database, taken: LeasedCall, error: Exception) -> float | None:
-    """Give a call up, or say in how many seconds to try it again."""
+async def _give_up_or_retry(database: Database, taken: LeasedCall, error: Exception) -> Pause | None:
+    """Give a call up, or say when to try it again."""
     code = error.code if isinstance(error, MemexError) else MemexError.code
     is_lasting = isinstance(error, Refused) and not isinstance(error, TRANSIENT_ERRORS)
     is_given_up = is_lasting or taken.tries >= MAX_TRIES
@@ -219,7 +275,9 @@ async def _give_up_or_retry(database: Database, taken: LeasedCall, error: Except
             await queue.quarantine(connection, taken, code)
             return None
         await queue.release(connection, taken, is_counted=True)
-    return float(FIRST_PAUSE_S * 2 ** (taken.tries - 1))
+    pause_s = FIRST_PAUSE_S * 2 ** (taken.tries - 1)
+    age_s = (datetime.now(UTC) - taken.now).total_seconds()
+    return Pause(pause_s, holds_others=age_s + pause_s <= IN_TURN_S)
 
 
 def _render_waiting(waiting: QueueEntry) -> QueuedCall:

@@ -36,14 +36,15 @@ MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood
 
 
 class TracedSpan(ResultPart):
-    """A span in code points, the end not included."""
+    """A span in code points, the end not included, and why it was chosen; None in calls of old versions."""
 
     start: int
     end: int
+    why: str | None
 
 
 class Chosen(ResultPart):
-    """A file that stands in the answer, and why; `truncated` when a passage was cut to fit."""
+    """A file that stands in the answer, and how it was found; `truncated` when a passage was cut to fit."""
 
     path: str
     version: int
@@ -207,7 +208,11 @@ def _chosen(source: LogValue) -> Chosen:
         reason=str(source.get("reason", "")),
         linked_from=to_text(source.get("linked_from")),
         spans=[
-            TracedSpan(start=to_number(span.get("start")), end=to_number(span.get("end")))
+            TracedSpan(
+                start=to_number(span.get("start")),
+                end=to_number(span.get("end")),
+                why=to_text(span.get("why")),
+            )
             for span in to_records(source.get("spans"))
         ],
         truncated=bool(source.get("truncated")),

@@ -14,6 +14,7 @@ from memex.service.review.items import MAX_DECISIONS, DecidedItem, DecidedResult
 from memex.service.review.places import without_secrets
 from memex.service.review.waiting import read_waiting
 from memex.service.service import Service
+from memex.store.entry_path import is_entry_at
 from memex.store.log.call import CallAnswer
 from memex.store.log.review import DECIDE
 from memex.store.text_pool import offload
@@ -108,7 +109,11 @@ async def _settle_statements(
     service: Service, caller: Caller, decided: Iterable[tuple[ReviewItem, ItemDecision]]
 ) -> list[DecidedItem]:
     """Carry out the decisions about statements, those of each mount together, as many as one call settles."""
-    chosen = [(item, one) for item, one in decided if item.kind in ("rival", "forget")]
+    chosen = [
+        (item, one)
+        for item, one in decided
+        if item.kind in ("rival", "forget") and not _is_kept_by_log(item, one)
+    ]
     chosen.sort(key=lambda pair: _project_of(pair[0]) or "")
     done: list[DecidedItem] = []
     for project, group in groupby(chosen, key=lambda pair: _project_of(pair[0])):
@@ -145,8 +150,14 @@ async def _remember(
 async def _settle_others(
     service: Service, caller: Caller, decided: Iterable[tuple[ReviewItem, ItemDecision]]
 ) -> list[DecidedItem]:
-    """Carry out the decisions about secrets and given-up calls."""
-    chosen = [(item, one) for item, one in decided if item.kind in ("secret", "queue")]
+    """Carry out the decisions about secrets and given-up calls, and those to leave sentences of the journal."""
+    chosen = [
+        (item, one) for item, one in decided if item.kind in ("secret", "queue") or _is_kept_by_log(item, one)
+    ]
+    sentences = [_handle_of(item) for item, one in chosen if item.kind == "rival"]
+    for start in range(0, len(sentences), MAX_HANDLES):
+        held = {"both_hold": sentences[start : start + MAX_HANDLES]}
+        await service.execute(caller, "memory_remember", held)
     done = [
         DecidedItem(id=item.id, decision="keep", status="done", undo="reopen")
         for item, one in chosen
@@ -164,6 +175,11 @@ async def _settle_others(
             await retry_call(service, caller, item.tool_call_id)
             done.append(DecidedItem(id=item.id, decision="apply", status="done"))
     return done
+
+
+def _is_kept_by_log(item: ReviewItem, decision: ItemDecision) -> bool:
+    """Whether a sentence of the journal stays, which has no stamp that could say so."""
+    return decision.decision == "keep" and item.path is not None and is_entry_at(item.path)
 
 
 async def _redact(

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
 
+from memex.store.entry_path import is_entry_at
 from memex.store.records import Span
 from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.secrets.finding import find_secrets, redact
 from memex.subagent.secrets.found import FoundSecret
 from memex.subagent.statements.bullets import parse_bullet, still_true_day
+from memex.subagent.statements.forgetting import all_sentences
 
 MAX_SECRETS = 100  # of one file
 SHOWN_CHARS = 400  # of the line of a secret
@@ -64,6 +66,12 @@ class FoundInFile:
 def look_into(path: str, content: str, wanted: Wanted) -> FoundInFile:
     """Return what of `wanted` stands in a file."""
     statements, texts = dict[str, StandingStatement](), set[str]()
+    if is_entry_at(path):
+        for start, end in all_sentences(content) if wanted.handles else ():
+            said = content[start:end]
+            if (handle := handle_of(path, said)) in wanted.handles:
+                statements.setdefault(handle, StandingStatement(said, (start, end), None))
+        return FoundInFile(statements, frozenset(), secrets_of(path, content) if wanted.has_flag else [])
     has_statements = bool(wanted.handles or wanted.texts)
     for line in _LINE.finditer(content) if has_statements else ():
         text = parse_bullet(line[0])

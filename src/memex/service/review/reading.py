@@ -7,6 +7,7 @@ from memex.errors import FileNotFound, LimitExceeded, ProjectNotFound
 from memex.service.call import Caller
 from memex.service.review.places import FoundInFile, Wanted, look_into
 from memex.service.service import Service
+from memex.store.entry_path import is_entry_at
 from memex.store.log.review import ReviewedCall
 from memex.store.memory import Memory
 from memex.store.records import Revision
@@ -35,7 +36,7 @@ def what_to_read(calls: list[ReviewedCall]) -> dict[str, Wanted]:
     for call in calls:
         rivals = call.result.get("rivals", ())
         for one in (*rivals, *call.result.get("candidates", ())):
-            handles[one["path"]].add(one["handle"])
+            handles[one["path"]].add(one.get("handle", ""))  # old versions named none
         for path in call.written_paths:
             texts[path].update(rival["newer"] for rival in rivals)
         flagged |= dict.fromkeys(call.written_paths if call.has_flagged_secret else ())
@@ -72,7 +73,7 @@ async def _read_page(memory: Memory, paths: list[str]) -> dict[str, Revision | N
 
 
 async def _look_into(path: str, revision: Revision, wanted: Wanted) -> FileAsItStands | None:
-    if not is_statement_file(path):
+    if not (is_statement_file(path) or is_entry_at(path)):
         wanted = replace(wanted, handles=frozenset())
     try:
         standing = await offload.run_on(revision.content, look_into, path, revision.content, wanted)

@@ -15,6 +15,7 @@ from memex.service.review.reading import FilesAsTheyStand, read_files, what_to_r
 from memex.service.service import Service
 from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.database import Connection
+from memex.store.entry_path import is_entry_at
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
 from memex.store.log.queue import QueueEntry
@@ -98,15 +99,22 @@ async def read_waiting(service: Service, caller: Caller) -> WaitingItems:
 def _kept(calls: list[ReviewedCall]) -> set[str]:
     """Return the ids that persons decided to leave as they are; the newest decision about an id counts.
 
-    About statements nothing is read here: their stamps say it, and a revert takes the stamp away again.
+    About statements of pages nothing is read here: their stamps say it, and a revert takes the stamp away again.
     """
     decided: dict[str, Decision] = {}
     for call in calls:
         for one in call.request.get("decisions", ()) if call.kind == DECIDE else ():
             decided.setdefault(one["id"], one["decision"])
     return {
-        item for item, decision in decided.items() if decision == "keep" and not item.startswith(STATEMENT)
+        item
+        for item, decision in decided.items()
+        if decision == "keep" and (not item.startswith(STATEMENT) or is_entry_at(_path_of(item)))
     }
+
+
+def _path_of(item: str) -> str:
+    """Return the path of the file that the id of a statement names."""
+    return item.removeprefix(STATEMENT).rpartition(":")[0]
 
 
 async def _given_up(connection: Connection, caller: Caller) -> list[QueueEntry]:
@@ -132,7 +140,7 @@ def _statements(
 ) -> Iterator[ReviewItem]:
     """Yield the statement that a handle names, if it stands and nobody has said since that it holds."""
     file = files.get(named["path"])
-    found = file.standing.statements.get(named["handle"]) if file else None
+    found = file.standing.statements.get(named.get("handle", "")) if file else None
     if file is None or found is None:
         return
     if found.still_true is not None and found.still_true >= call.started_at.date():

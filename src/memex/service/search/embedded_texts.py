@@ -1,4 +1,4 @@
-"""The texts of a file that are embedded: those of its passages, and the statements in each. Pure."""
+"""The texts of a file that are embedded: those of its passages, and the lines in each. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from memex.store.search import vectors
 from memex.store.search.index import text_digest
-from memex.subagent.context.statements import bullets_in, embedded_text
-from memex.subagent.statements.places import is_statement_file
+from memex.subagent.context.pool import embedded_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +15,7 @@ class FileTexts:
 
     Attributes:
         texts: by which its passages are indexed.
-        statements: for the digest of a passage, the statements that begin in it, by their own digests.
+        statements: for the digest of a passage, the lines that begin in it, by their own digests.
     """
 
     texts: Mapping[bytes, str]
@@ -32,7 +31,7 @@ class FileTexts:
 
 
 def read_texts(mount: str, path: str, content: str) -> FileTexts:
-    """Return the texts of a file; only files that `memory_remember` writes hold statements.
+    """Return the texts of a file; the lines of files that `memory_remember` writes are embedded by themselves too.
 
     Args:
         mount: of the file.
@@ -42,12 +41,10 @@ def read_texts(mount: str, path: str, content: str) -> FileTexts:
     by_span = vectors.texts_by_span(path, content)
     digests = {span: text_digest(text) for span, text in by_span.items()}
     statements: dict[bytes, dict[bytes, str]] = {}
-    if is_statement_file(f"{mount}/{path}"):
-        spans = sorted(by_span)
-        starts = [start for start, _ in spans]
-        for bullet in bullets_in(content):
-            text = embedded_text(bullet.title, content[slice(*bullet.span)])
-            at = bisect_right(starts, bullet.span[0]) - 1
-            if text and at >= 0:
-                statements.setdefault(digests[spans[at]], {})[text_digest(text)] = text
+    spans = sorted(by_span)
+    starts = [start for start, _ in spans]
+    for start, text in embedded_lines(f"{mount}/{path}", content):
+        at = bisect_right(starts, start) - 1
+        if text and at >= 0:
+            statements.setdefault(digests[spans[at]], {})[text_digest(text)] = text
     return FileTexts({digests[span]: text for span, text in by_span.items()}, statements)

@@ -1,11 +1,13 @@
 """memory_find_explain: why a search shows a file, or does not."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
+from memex.service.journal.hits import OneHit, find_once
 from memex.service.service import Service
 from memex.service.tools.files import FindArguments, MatchResult, Path, SpanResult, render_hit
 from memex.service.tools.tool import ReadAnswer, ReadTool, ResultPart
@@ -122,7 +124,15 @@ async def explain(
     )
     if explained is not None:
         explained.append(found)
-    result = _render(found, arguments.limit).body()
+    _, hits = await find_once(
+        memory,
+        arguments.query,
+        limit=arguments.limit,
+        project=arguments.project,
+        prefix=arguments.prefix,
+        tags=arguments.tags,
+    )
+    result = _render(found, hits, arguments.limit).body()
     kept = ("path", "version", "is_shown", "rank", "match", "span", "removed_by", "last")
     logged: dict[str, Any] = {name: result[name] for name in kept}
     if found.near is not None:
@@ -168,16 +178,22 @@ async def _compared_passage(found: FindExplanation) -> str | None:
     return texts.get(span)
 
 
-def _render(found: FindExplanation, limit: int) -> ExplainFindResult:
+def _render(found: FindExplanation, hits: Sequence[OneHit], limit: int) -> ExplainFindResult:
+    path = found.revision.virtual_path
+    page = next((one.hit.path for one in hits if path in one.entries), None)
+    is_shown = page is not None or any(one.hit.path == path for one in hits)
+    found = replace(found, is_shown=is_shown)
     hit = render_hit(found.hit) if found.hit is not None else None
     match = hit.match.model_copy(update={"mode": found.mode}) if hit is not None else None
     return ExplainFindResult(
-        path=found.revision.virtual_path,
+        path=path,
         version=found.revision.version,
         title=found.revision.title,
         is_shown=found.is_shown,
         rank=found.rank,
-        reason=_reason(found, limit),
+        reason=_reason(found, limit)
+        if page is None
+        else f"The entry is shown with {page}, which holds its statement.",
         match=match,
         heading=hit.heading if hit is not None else None,
         span=hit.span if hit is not None else None,

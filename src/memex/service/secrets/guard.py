@@ -15,7 +15,7 @@ from memex.store.access import SecretPolicies, SecretPolicy
 from memex.store.log.call import Call
 from memex.store.text_pool import offload
 from memex.store.writes.hidden_characters import find_hidden
-from memex.subagent.secrets.finding import find_secrets, places, redact
+from memex.subagent.secrets.finding import find_secrets, find_told_secrets, places, redact
 from memex.subagent.secrets.forms import find_forms
 from memex.subagent.secrets.found import FoundSecret
 
@@ -93,7 +93,7 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
             hidden_count += count
             hidden += [{"argument": _name(place)} | one for one in first[: MAX_HIDDEN - len(hidden)]]
         policy = policies.files if door == "file" else policies.remember
-        secrets = await find(text, only_forms=door in ("query", "other")) if policy != "off" else []
+        secrets = await _find_at(door, text) if policy != "off" else []
         if not secrets:
             continue
         clean = redact(text, secrets)
@@ -117,6 +117,12 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
         is_refused=is_refused,
         hidden={"count": hidden_count, "first": hidden} if hidden else None,
     )
+
+
+async def _find_at(door: str, text: str) -> list[FoundSecret]:
+    if door == "remember":
+        return await offload.run_on(text, find_told_secrets, text)
+    return await find(text, only_forms=door in ("query", "other"))
 
 
 async def find(text: str, *, only_forms: bool = False) -> list[FoundSecret]:

@@ -21,11 +21,11 @@ from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolRe
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import Band, IncludedName
 from memex.store.log.call import CallAnswer
-from memex.subagent.context.candidates.themed import first_reads
+from memex.store.snapshot.reads import Reads
 from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
 from memex.subagent.context.selection import MAX_OMITTED
 from memex.subagent.included import FoundSection
-from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
 from memex.subagent.planner import ContextRequest
 
 MIN_BUDGET = 200
@@ -75,22 +75,35 @@ class ContextArguments(Arguments):
     include: Annotated[
         list[IncludedName] | None,
         Field(
-            description="What the context holds beside memory, in the room that memory leaves: conversations, "
+            description="What the context holds beside memory, in up to half of its room or more: conversations, "
             "documents. By default what MEMEX_CONTEXT_INCLUDE names; an empty list for nothing."
         ),
     ] = None
 
 
 class SourceSpan(ResultPart):
-    """A span in code points, the end not included, with the SHA-256 of its text."""
+    """A span in code points, the end not included, with the SHA-256 of its text, and why it is there.
+
+    | why | meaning |
+    | --- | --- |
+    | words | it shares a word with the question |
+    | meaning | it means something near to the question |
+    | link, backlink | a file that was found links to its file, or its file links to one |
+    | neighbour | it stands, or was told, beside what was found |
+    | pinned | its file is pinned |
+    | list | the question asks for a list that it is in |
+    | recent | the memory is small, and shown whole |
+    | conversation, document | it was included beside memory |
+    """
 
     start: int
     end: int
     sha256: str
+    why: str = ""  # in answers of old versions
 
 
 class Source(ResultPart):
-    """A file that stands in the context, and why; `truncated` when a passage was cut to fit.
+    """A file that stands in the context, and how it was found; `truncated` when a passage was cut to fit.
 
     With the reason `conversation` it is a message: `conversations/ID#number`, whose version is always 1. With the
     reason `document` it is a document: `documents/projects/shop/repo/docs/a.md`.
@@ -142,8 +155,8 @@ class IncludedResult(ResultPart):
 class ConfidenceResult(ResultPart):
     """How sure it is that memory says something about the question: a score from 0 to 1, and its band.
 
-    `lifted_by` says why the band is `fair` where the score is lower: `intent`, `days`, `path`, `statements`,
-    `stop_words`, `long_question`, `remark`, `few_passages`, `language` or `model`.
+    `lifted_by` says why the band is `fair` where the score is lower: `intent`, `days`, `path`,
+    `stop_words`, `long_question`, `remark`, `language` or `model`.
     """
 
     score: float
@@ -193,7 +206,7 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
     view = MemoryView(arguments.as_of, work.call.request.now, vectors.by_query)
     # No connection is held while a model thinks.
     consistency: Consistency = "pinned" if planner.is_slow else "held"
-    async with narrowed.begin(view, consistency, first_reads(arguments.query)) as snapshots:
+    async with narrowed.begin(view, consistency, Reads(pinned=MAX_PINNED)) as snapshots:
         tools = MemoryTools(
             snapshots.open,
             work.call,
@@ -202,7 +215,13 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             prepare=partial(_prepare, work, vectors) if planner.is_slow and arguments.as_of is None else None,
         )
         least = arguments.min_confidence or work.min_confidence
-        request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops, _today(view), least)
+        request = ContextRequest(
+            arguments.query,
+            arguments.budget,
+            arguments.max_hops,
+            _today(view),
+            least,
+        )
         recalled = await recall(planner, request, tools, work.rendering, beside)
         state = snapshots.state or {}
         result = context_result(recalled, arguments, state, vectors.degraded, beside).body()
@@ -290,7 +309,10 @@ def _source(spans: list[RecalledSpan]) -> Source:
         linked_from=first.linked_from,
         spans=[
             SourceSpan(
-                start=span.choice.reference.span[0], end=span.choice.reference.span[1], sha256=span.sha256
+                start=span.choice.reference.span[0],
+                end=span.choice.reference.span[1],
+                sha256=span.sha256,
+                why=span.choice.why,
             )
             for span in spans
         ],

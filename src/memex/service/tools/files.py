@@ -8,6 +8,7 @@ from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.included.hits import IncludedHits, SearchInclude, find_beside
+from memex.service.journal.hits import find_once
 from memex.service.log import references
 from memex.service.query_embedding import least_similarity
 from memex.service.snapshots import AsOf
@@ -104,7 +105,9 @@ class HitResult(ResultPart):
     """A file with its best passage; `more_spans` are further ones that match.
 
     `tags` are of its front matter, `updated_at` is when this version was written, and `confidence` (0 to 1; absent
-    in mode `vectors`) how sure it is that the file answers.
+    in mode `vectors`) how sure it is that the file answers. `entries` are the paths of journal entries that match
+    too, and say no more of the query than the statements of this file that were made from them: they are no hits of
+    their own. It is absent if there are none.
     """
 
     path: str
@@ -120,6 +123,7 @@ class HitResult(ResultPart):
     tags: list[str]
     updated_at: str
     confidence: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
+    entries: Annotated[list[str] | None, Field(exclude_if=lambda paths: paths is None)] = None
 
 
 class FindResult(ReadAnswer):
@@ -132,8 +136,8 @@ class FindResult(ReadAnswer):
     included: IncludedHits = None
 
 
-def render_hit(hit: Hit) -> HitResult:
-    """Return a hit as callers see it."""
+def render_hit(hit: Hit, entries: Sequence[str] = ()) -> HitResult:
+    """Return a hit as callers see it, with the entries that it stands for too."""
     return HitResult(
         path=hit.path,
         version=hit.version,
@@ -158,6 +162,7 @@ def render_hit(hit: Hit) -> HitResult:
         tags=list(hit.tags),
         updated_at=hit.updated_at.isoformat(),
         confidence=hit.confidence,
+        entries=list(entries) or None,
     )
 
 
@@ -170,7 +175,8 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
 
     `mode` decides in `ReadTool.run` whether the query is embedded; see `FIND` at the end of this module.
     """
-    found = await memory.find(
+    found, hits = await find_once(
+        memory,
         arguments.query,
         limit=arguments.limit,
         project=arguments.project,
@@ -178,9 +184,11 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         tags=arguments.tags,
         least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
-    result = FindResult(hits=[render_hit(hit) for hit in found.hits]).body()
-    kept = ("path", "version", "span", "score", "match", "more_spans")
-    logged: dict[str, Any] = {"hits": [{name: hit[name] for name in kept} for hit in result["hits"]]}
+    result = FindResult(hits=[render_hit(*one) for one in hits]).body()
+    kept = ("path", "version", "span", "score", "match", "more_spans", "entries")
+    logged: dict[str, Any] = {
+        "hits": [{name: hit[name] for name in kept if name in hit} for hit in result["hits"]]
+    }
     if found.near is not None:
         logged["near"] = [near.logged for near in found.near]
     return CallAnswer(result, arguments.canonical(), logged)
@@ -273,7 +281,11 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
 
 
 class ListArguments(Arguments):
-    """List memory files by path."""
+    """List memory files by path.
+
+    The journal, which keeps what was told word for word, is counted by month; a prefix such as
+    user/journal/2026-11 lists its entries.
+    """
 
     prefix: Annotated[str, Field(description="Only paths that begin so, such as user/notes/.")] = ""
     limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 100
@@ -292,10 +304,22 @@ class ListedResult(ResultPart):
     updated_at: str
 
 
+class MonthResult(ResultPart):
+    """A month of the journal, such as 2026-11, and how many entries it has."""
+
+    month: str
+    entries: int
+
+
 class ListResult(ReadAnswer):
-    """Files by path; `next_cursor` is null after the last."""
+    """Files by path; `next_cursor` is null after the last.
+
+    `journal` counts the entries of the journal that the prefix covers, on every page the same; they stand in
+    `files` only if the prefix lies in user/journal.
+    """
 
     files: list[ListedResult]
+    journal: list[MonthResult] = Field(default_factory=list)
     next_cursor: str | None
 
 
@@ -305,6 +329,10 @@ async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
     listed = await memory.list_files(arguments.prefix, limit=arguments.limit + 1, after=after)
     page = listed[: arguments.limit]
     cursor = to_cursor(page[-1].path) if len(listed) > arguments.limit else None
+    journal = [
+        MonthResult(month=one.period, entries=one.entries)
+        for one in await memory.journal_months(arguments.prefix)
+    ]
     result = ListResult(
         files=[
             ListedResult(
@@ -317,9 +345,12 @@ async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
             )
             for file in page
         ],
+        journal=journal,
         next_cursor=cursor,
     ).body()
     logged = {"files": [f"{file.path}@{file.version}" for file in page], "next_cursor": cursor}
+    if journal:
+        logged["journal"] = result["journal"]
     return CallAnswer(result, arguments.canonical(), logged)
 
 

@@ -99,9 +99,11 @@ async def prompt_block(
             memory = Memory(connection, access)
             state = await memory.state(access.scopes)
             files = await memory.list_files(limit=catalogue.MAX_FILES)
+            journal = await memory.journal_months()
             shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
             pinned = await _pinned(shared, arguments.budget, service.rendering)
-            block = render(guide.body, pinned, files, budget=arguments.budget, search=SEARCHES[tools])
+            budget_chars, search = arguments.budget, SEARCHES[tools]
+            block = render(guide.body, pinned, files, budget=budget_chars, search=search, journal=journal)
         result = _result(block, arguments.budget, state, len(files))
         body = result.body()
         logged = {name: value for name, value in body.items() if name != "text"}
@@ -164,6 +166,7 @@ def _sources(pinned: Sequence[PinnedNote]) -> list[Source]:
                     start=note.reference.span[0],
                     end=note.reference.span[1],
                     sha256=hashlib.sha256(note.text.encode()).hexdigest(),
+                    why="pinned",
                 )
             ],
             truncated=not note.is_whole,

@@ -10,10 +10,11 @@ from memex.service.tools import file_edits, files, revisions
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.planned_tool import PlannedTool
 from memex.service.tools.remember import REMEMBER
+from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackTool
 from memex.service.tools.tool import ReadTool, WriteTool
 from memex.service.tools.write_many import WRITE_MANY
 
-AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
+AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any] | PutBackTool[Any]
 
 _AGENT_TOOLS: tuple[AnyTool, ...] = (REMEMBER, CONTEXT)
 _FILE_TOOLS: tuple[AnyTool, ...] = (
@@ -25,7 +26,9 @@ _FILE_TOOLS: tuple[AnyTool, ...] = (
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*_AGENT_TOOLS, *_FILE_TOOLS, *revisions.TOOLS)}
 # Run by name and in no list of tools: the MCP profile `project` tells models of them.
 PROJECT_TOOLS: dict[str, AnyTool] = {STORE.name: STORE}
-BY_NAME: dict[str, AnyTool] = TOOLS | PROJECT_TOOLS
+# Likewise; the MCP profiles `files` and `admin` tell models of them.
+REMOVED_TOOLS: dict[str, AnyTool] = {REMOVED.name: REMOVED, PUT_BACK.name: PUT_BACK}
+BY_NAME: dict[str, AnyTool] = TOOLS | PROJECT_TOOLS | REMOVED_TOOLS
 # The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
     *(

@@ -1,8 +1,9 @@
 """memory_remember: a planner splits a text into statements, and one commit stores them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from functools import partial
 from typing import Annotated, Any, Self
 
@@ -10,7 +11,8 @@ from pydantic import Field, model_validator
 
 from memex import telemetry
 from memex.errors import PlanChanged, ValidationFailed
-from memex.service.said_at import said_day
+from memex.service.journal import telling
+from memex.service.said_at import said_day, said_moment
 from memex.service.snapshots import Consistency, MemoryView
 from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
@@ -20,19 +22,30 @@ from memex.store.database import Statement
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
 from memex.store.log.operations import to_storable
-from memex.store.records import FileChange
+from memex.store.records import FileChange, Span
 from memex.store.snapshot.reads import NO_READS
-from memex.store.writes.draft import Draft
+from memex.store.statement_lines import line_key
+from memex.store.writes.draft import SAID_LATER, Draft
+from memex.store.writes.statements import (
+    NO_LINES,
+    LaterLines,
+    LineRecords,
+    later_lines,
+    later_statement,
+)
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
 from memex.subagent.remember import settling, stage
+from memex.subagent.remember.forgetting import forgotten_words
 from memex.subagent.remember.reading import with_first_reads
+from memex.subagent.remember.recalled import recalled_spans, repeated_lines, without_recalled, without_spans
 from memex.subagent.remember.settling import Settlement
-from memex.subagent.remember.stage import MAX_TEXT_CHARS
+from memex.subagent.remember.stage import MAX_TEXT_CHARS, StagedFile
+from memex.subagent.statements.extraction import SkippedSpan
 
 MAX_HELD_CHARS = 4_000  # of a text that is planned over one snapshot
 # What a dry run shows, and the call that writes it must have the same.
-SHOWN = ("writes", "skipped", "rivals", "candidates", "unresolved", "planner", "degraded")
+SHOWN = ("writes", "skipped", "replaced", "rivals", "candidates", "unresolved", "planner", "degraded")
 
 
 class RememberArguments(Arguments):
@@ -126,17 +139,21 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A plan, and what handles settle; `is_repeat` if the log has a call with this id, and nothing was planned."""
+    """A plan, and what handles settle; `is_repeat` if the log has a call with this id, and nothing was planned.
+
+    `hidden` are the words of the journal that are forgotten, by the paths of their entries.
+    """
 
     plan: RememberPlan
     settled: Settlement = field(default_factory=Settlement)
+    hidden: Mapping[str, Sequence[Span]] = field(default_factory=dict)
     is_repeat: bool = False
 
 
 async def _preview(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Answer what a text would write, without writing it."""
     draft = work.new_draft()
-    answer = _stage(work, arguments, draft, await _plan(work, arguments))
+    _, answer = _stage(work, arguments, draft, await _plan(work, arguments))
     preview = await draft.preview()
     made = answer(preview.changes)
     inner = work.call.record.inner
@@ -147,30 +164,58 @@ async def _preview(work: ToolContext, arguments: RememberArguments) -> dict[str,
 
 async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Write what a text says; a call that was committed before gets its answer."""
-    draft, project = work.new_draft(), _project(work, arguments)
+    draft, project, later = work.new_draft(), _project(work, arguments), _logged_later(work)
     # A plan that is made in one snapshot begins with a look at the log, which saves a transaction. A queued call
     # stands in the log anyway, and a repeated call gets its answer also when its project is closed to it now.
     is_open = project is None or f"projects/{project}" in work.access.by_mount
     is_queued = work.call.request.accepted_id is not None
+    # Others may have been accepted since, and be done: their statements keep their places.
+    is_late = is_queued or work.planners.remember.is_slow
     planned = shown = None
     if _is_held(work, arguments) and is_open and not is_queued and arguments.dry_run_id is None:
-        planned = await _plan(work, arguments, [draft.committed_statement(work.call)])
+        planned = await _plan(
+            work, arguments, [draft.committed_statement(work.call)], later=later or NO_LINES
+        )
     if planned is None or planned.is_repeat:
         if (first := await draft.first_result(work.call)) is not None:
             await work.log.add("repeated")
             return first
+        if draft.given_up_at is not None:
+            work, is_late = replace(work, call=work.call.accepted_at(draft.given_up_at)), True
         shown = await _shown(work, arguments)
-        planned = await _plan(_planning_as(work, shown), arguments)
-    answer = _stage(_planning_as(work, shown), arguments, draft, planned)
+        before = later if later is not None or not is_late else await _said_later(work, arguments)
+        planned = await _plan(_planning_as(work, shown), arguments, later=before or NO_LINES)
+    staged, answer = _stage(_planning_as(work, shown), arguments, draft, planned)
+    now = work.call.request.now
+    day = said_day(arguments.said_at, now)
+    if is_late or later is not None:
+        draft.give_way(day, now, later)
     if shown is not None:
         answer = partial(_answer_as_shown, shown, arguments, answer)
     with telemetry.operation(telemetry.COMMIT, {}) as recorded:
-        commit = await draft.commit(work.call, answer)
+        commit = await draft.commit(work.call, answer, lines=partial(_line_records, staged, day, planned))
         written = [change.path for change in commit.changes if change.changed]
         recorded.operation_ended({"writes": written}, None)
     if commit.is_repeat:
         await work.log.add("repeated")
     return commit.result
+
+
+def _logged_later(work: ToolContext) -> LaterLines | None:
+    """Return the lines of pages that a replayed call left, since they were said later; None of a live call."""
+    if work.logged_config is None:
+        return None
+    logged: dict[str, list[str]] = work.logged_config.get(SAID_LATER, {})
+    return {path: frozenset(map(bytes.fromhex, keys)) for path, keys in logged.items()}
+
+
+async def _said_later(work: ToolContext, arguments: RememberArguments) -> LaterLines:
+    """Return the lines of pages that were said later than the text, as they stand now."""
+    now = work.call.request.now
+    scope_ids = [scope.scope_id for scope in work.access.scopes]
+    statement = later_statement(scope_ids, said_day(arguments.said_at, now), now)
+    [found] = await work.database.read(work.access, statement)
+    return later_lines(work.access, found)
 
 
 async def _shown(work: ToolContext, arguments: RememberArguments) -> ShownPlan | None:
@@ -222,7 +267,11 @@ def _answer_as_shown(
 
 
 async def _plan(
-    work: ToolContext, arguments: RememberArguments, committed: Sequence[Statement] = ()
+    work: ToolContext,
+    arguments: RememberArguments,
+    committed: Sequence[Statement] = (),
+    *,
+    later: LaterLines = NO_LINES,
 ) -> _Planned:
     """Plan where the statements of a text go.
 
@@ -230,12 +279,18 @@ async def _plan(
         work: the context of the call.
         arguments: those of the call.
         committed: statements that find a call with the same id: if any does, nothing is planned.
+        later: lines of pages that were said later than the text, which it does not forget.
     """
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     project = _project(work, arguments)
     is_held = _is_held(work, arguments)
     consistency: Consistency = "held" if is_held else "fresh"
-    request, ahead = RememberRequest(arguments.text or "", project, day), NO_READS
+    is_kept = telling.is_kept(work, arguments.text)
+    text = arguments.text or ""
+    request = RememberRequest(
+        without_recalled(text), project, day, is_kept=is_kept, moment=_moment(work, arguments)
+    )
+    ahead = NO_READS
     narrowed = work.snapshots.narrowed(project)
     if is_held:
         request, ahead = await with_first_reads(request)
@@ -245,10 +300,32 @@ async def _plan(
             return _Planned(plan, is_repeat=True)
         tools = MemoryTools(snapshots.open, work.call, held=snapshots.held, spending=work.spending)
         if arguments.text is not None:
-            plan = await planner.plan_remember(request, tools)
+            spans = recalled_spans(text, await repeated_lines([text], project, tools))
+            if (said := without_spans(text, spans)) != request.text:
+                request = replace(request, text=said, reading=None)
+            plan = _with_recalled(await planner.plan_remember(request, tools), request.text, spans)
         settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
+        forgotten = [one for one in plan.removals if line_key(one.removes) not in later.get(one.path, ())]
+        hidden = await forgotten_words(forgotten, (*plan.forgotten, *settled.forgotten), tools)
     removals = (*plan.removals, *(removal for _, removal in settled.removals))
-    return _Planned(replace(plan, removals=removals), settled)
+    return _Planned(replace(plan, removals=removals), settled, hidden)
+
+
+def _moment(work: ToolContext, arguments: RememberArguments) -> datetime | None:
+    """Return when a text was said; None if the call names a day alone."""
+    said_at = arguments.said_at
+    if said_at is not None and len(said_at) == len("2021-03-09"):
+        return None
+    return said_moment(said_at, work.call.request.now)
+
+
+def _with_recalled(plan: RememberPlan, text: str, spans: Sequence[Span]) -> RememberPlan:
+    """Return a plan that says which spans of a text Memex itself said; `text` is without them."""
+    if not spans:
+        return plan
+    skipped = [one for one in plan.skipped if text[one.start : one.end].strip()]
+    skipped += [SkippedSpan(start, end, "recalled") for start, end in spans]
+    return replace(plan, skipped=tuple(sorted(skipped, key=lambda one: one.start)))
 
 
 def _project(work: ToolContext, arguments: RememberArguments) -> str | None:
@@ -266,22 +343,42 @@ def _is_held(work: ToolContext, arguments: RememberArguments) -> bool:
 
 def _stage(
     work: ToolContext, arguments: RememberArguments, draft: Draft, planned: _Planned
-) -> Callable[[tuple[FileChange, ...]], CallAnswer]:
-    """Stage a plan, and return what makes the answer of the changes."""
+) -> tuple[list[StagedFile], Callable[[tuple[FileChange, ...]], CallAnswer]]:
+    """Stage a plan; return the staged files, and what makes the answer of the changes."""
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     plan, settled = planned.plan, planned.settled
     confirmed = [(one.path, one.removes) for _, one in settled.confirmed]
+    if not arguments.dry_run:
+        project = _project(work, arguments)
+        said_at = arguments.said_at
+        telling.tell(work, draft, arguments.text, plan.skipped, said_at=said_at, project=project)
+    for path, spans in planned.hidden.items():
+        draft.hide(path, spans, reason="memory_remember: forgotten")
+    draft.overtake(stage.overtaken_words(plan))
+    for sentence in settled.held:
+        draft.hide(sentence.path, ())  # takes the lock of the journal
     staged = stage.stage(draft, plan, day, confirmed)
     config = planning_record(work, planner, plan, "remember")
-    return lambda changes: render_answer(
+    if telling.is_kept(work, arguments.text):
+        config |= {telling.KEPT: True}
+    return staged, lambda changes: render_answer(
         arguments.canonical(),
         plan,
         settled,
         stage.file_outcomes(staged, changes),
+        [change for change in changes if change.path in planned.hidden and change.changed],
         config,
+        entry=draft.entry,
         is_dry_run=arguments.dry_run,
         lists_statements=arguments.statements,
     )
+
+
+def _line_records(
+    staged: Sequence[StagedFile], day: date, planned: _Planned, changes: tuple[FileChange, ...]
+) -> LineRecords:
+    done = stage.file_outcomes(staged, changes)
+    return stage.line_records(done, day, planned.plan, planned.settled.held)
 
 
 async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
@@ -298,6 +395,7 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
         status="queued",
         writes=[],
         skipped=[],
+        replaced=[],
         rivals=[],
         candidates=[],
         unresolved=[],

@@ -1,6 +1,6 @@
-"""The answer of memory_remember: what was written, what was left out, and what the caller may settle."""
+"""The answer of memory_remember: what was written, left out and taken out, and what the caller may settle."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,12 +10,14 @@ from memex.service.tools.planned_tool import degraded_code
 from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
+from memex.store.writes.results import ToldEntry
 from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan
 from memex.subagent.remember import note
 from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.settling import Settlement
 from memex.subagent.remember.stage import FileOutcome
 from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.subjects import normal_form
 
 # Outcomes of a statement that write nothing, with the reasons that the answer gives.
 UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded", "absent": "absent", "nested": "nested"}
@@ -43,6 +45,10 @@ class SkippedResult(ResultPart):
     | small_talk, question, heading, empty | the part holds no statement |
     | instruction | the part gives an order to its reader |
     | assistant | the part is the assistant's own words |
+    | quoted | the part stands in a quotation, or somebody else says it of himself; the journal keeps it |
+    | pasted | the part stands in a pasted letter, mail or log; the journal keeps it |
+    | recalled | memory itself said the part; nothing keeps it |
+    | unfiled | the part is of no sure kind; the journal keeps it |
     | secret | the part holds a secret, such as a password |
     | forget | the part asks to forget something; `note` says what became of that |
     | absent | the statement to remove is not stored |
@@ -61,7 +67,7 @@ class SkippedResult(ResultPart):
 class CandidateResult(ResultPart):
     """A stored statement that a request to forget may mean. It still stands; `outdated: [handle]` takes it out."""
 
-    handle: str
+    handle: str = ""  # in answers of old versions
     path: str
     text: str
 
@@ -72,10 +78,23 @@ class RivalResult(ResultPart):
     Both stay; `outdated: [handle]` takes the older one out.
     """
 
-    handle: str
+    handle: str = ""  # in answers of old versions
     path: str
     older: str
     newer: str
+
+
+class ReplacedResult(ResultPart):
+    """A statement that was taken out of the file at `path`, and the one for which it went.
+
+    `kept` is what else the older one said, which stays there; None if it said nothing else. An entry of the journal
+    keeps its words, which no context and no search shows any more.
+    """
+
+    path: str
+    older: str
+    newer: str
+    kept: str | None
 
 
 class UnresolvedResult(ResultPart):
@@ -120,17 +139,20 @@ class StatementResult(ResultPart):
 class RememberResult(ToolResult):
     """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet).
 
+    `entry` names the entry of the journal that holds the text, as `path@version`; absent if the text is not kept.
     `statements` is there for a dry run that asks for it. `note` says in words what `rivals`, `candidates`,
     `unresolved` or a request to forget mean for the caller.
     """
 
     status: str
+    entry: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
     writes: list[WriteMade]
     skipped: list[SkippedResult]
-    rivals: list[RivalResult]
-    candidates: list[CandidateResult]
-    unresolved: list[UnresolvedResult]
-    note: str | None
+    replaced: list[ReplacedResult] = Field(default_factory=list)
+    rivals: list[RivalResult] = Field(default_factory=list)
+    candidates: list[CandidateResult] = Field(default_factory=list)
+    unresolved: list[UnresolvedResult] = Field(default_factory=list)
+    note: str | None = None
     planner: str
     degraded: str | None
     statements: Annotated[list[StatementResult] | None, Field(exclude_if=lambda found: found is None)] = None
@@ -141,8 +163,10 @@ def render_answer(
     plan: RememberPlan,
     settled: Settlement,
     done: list[FileOutcome],
+    hidden: Sequence[FileChange],
     config: dict[str, Any],
     *,
+    entry: ToldEntry | None,
     is_dry_run: bool,
     lists_statements: bool = False,
 ) -> CallAnswer:
@@ -153,18 +177,25 @@ def render_answer(
         plan: the plan of what to write.
         settled: what the handles of the call take out.
         done: the outcome for each file.
+        hidden: the changes of journal entries of which words are forgotten.
         config: what is logged with the arguments; see `planning_record`.
+        entry: of the journal, which holds the text; None where it was not kept.
         is_dry_run: nothing was written.
         lists_statements: the answer lists the statements.
     """
-    written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
-    status = "dry_run" if is_dry_run else "committed" if written else "nothing"
+    written = [
+        (file.change, reason_of(file)) for file in done if file.change is not None and file.change.changed
+    ]
+    written += [(change, "words forgotten") for change in hidden]
+    is_told = entry is not None and not entry.is_repeat
+    status = "dry_run" if is_dry_run else "committed" if written or is_told else "nothing"
     skipped = [
         SkippedResult(start=skip.start, end=skip.end, reason=skip.reason, known_in=None)
         for skip in plan.skipped
     ]
     skipped += [_known(known) for known in plan.known]
     rivals = note.standing_rivals(plan, done)
+    replaced = list(_replaced(done))
     skipped += [
         SkippedResult(
             start=statement.start,
@@ -178,8 +209,13 @@ def render_answer(
     ]
     result = RememberResult(
         status=status,
-        writes=[write_made(file, change) for file, change in written],
+        entry=entry.reference if entry else None,
+        writes=[write_made(change, reason) for change, reason in written],
         skipped=sorted(skipped, key=lambda skip: skip.start),
+        replaced=[
+            *(one for one, _ in replaced),
+            *(_taken_out(one.older.path, one.older.text, one.statement.text, "") for one in plan.overtaken),
+        ],
         rivals=[
             RivalResult(
                 handle=handle_of(rival.older.path, rival.older.text),
@@ -202,11 +238,49 @@ def render_answer(
     logged = result | {
         "rivals": _logged(result["rivals"], "older", [rival.older for rival in rivals]),
         "candidates": _logged(result["candidates"], "text", plan.candidates),
+        "replaced": [
+            *(
+                one | _older_reference(change, one["older"])
+                for one, (_, change) in zip(result["replaced"], replaced, strict=False)
+            ),
+            *_logged(result["replaced"][len(replaced) :], "older", [one.older for one in plan.overtaken]),
+        ],
     }
     if not is_dry_run:  # of a dry run no revision holds the new text
-        diffs = [{"diff": references.of_diff(change)} for _, change in written]
+        diffs = [{"diff": references.of_diff(change)} for change, _ in written]
         logged |= {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
+    if entry is not None and entry.text == arguments.get("text"):
+        arguments = arguments | {"text": {"$text": f"{entry.reference}:0-{len(entry.text)}"}}
     return CallAnswer(result, arguments, logged, config)
+
+
+def _replaced(done: list[FileOutcome]) -> Iterator[tuple[ReplacedResult, FileChange | None]]:
+    """Yield what was taken out for a newer statement of the call, each with the change of its file."""
+    said = {add.statement for file in done for add in file.adds}
+    for file in done:
+        for add, outcome in zip(file.adds, file.outcomes, strict=True):
+            older, newer = outcome.replaced, add.statement.text
+            if outcome.action == "superseded" and older and normal_form(older) != normal_form(newer):
+                kept = add.keeps if older == add.replaces else ""
+                yield _taken_out(file.path, older, newer, kept), file.change
+        for removal, outcome in zip(file.removals, file.removed, strict=True):
+            if outcome.action == "removed" and removal.statement in said:
+                yield (
+                    _taken_out(file.path, removal.removes, removal.statement.text, removal.keeps),
+                    file.change,
+                )
+
+
+def _taken_out(path: str, older: str, newer: str, kept: str) -> ReplacedResult:
+    return ReplacedResult(path=path, older=older, newer=newer, kept=kept or None)
+
+
+def _older_reference(change: FileChange | None, older: str) -> dict[str, Any]:
+    """Return the reference to a text that was taken out; the log holds no text that a revision holds."""
+    start = change.old_content.find(older) if change is not None and change.old_reference else -1
+    if change is None or start < 0:
+        return {}
+    return {"older": references.of_old(change, (start, start + len(older)))}
 
 
 def _statements(plan: RememberPlan, done: list[FileOutcome]) -> list[StatementResult]:
@@ -283,18 +357,18 @@ def _known(known: KnownStatement) -> SkippedResult:
     )
 
 
-def write_made(file: FileOutcome, change: FileChange) -> WriteMade:
+def write_made(change: FileChange, reason: str) -> WriteMade:
     """Return what a change wrote to a file."""
     return WriteMade(
         path=change.path,
         operation=change.operation,
         version=change.version,
-        reason=_reason(file),
+        reason=reason,
         diff=change.diff(),
     )
 
 
-def _reason(file: FileOutcome) -> str:
+def reason_of(file: FileOutcome) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
     actions = [outcome.action for outcome in (*file.outcomes, *file.removed)]
     if not actions and not file.confirmed:

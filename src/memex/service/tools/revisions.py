@@ -159,7 +159,8 @@ class RevertResult(ToolResult):
 
 async def stage_revert(draft: Draft, arguments: RevertArguments) -> None:
     """Stage the undoing of a call."""
-    await draft.undo(arguments.writes, reason=arguments.reason or f"revert {arguments.tool_call_id}")
+    call = arguments.tool_call_id
+    await draft.undo(arguments.writes, call=call, reason=arguments.reason or f"revert {call}")
 
 
 def answer_revert(arguments: RevertArguments, changes: tuple[FileChange, ...]) -> CallAnswer:

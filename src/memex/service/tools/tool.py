@@ -115,13 +115,16 @@ class ToolResult(ResultPart):
 
     @classmethod
     def in_order(cls, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that was kept as jsonb, which orders members in its own way, as the first answer had it."""
-        ordered = cls.model_validate(body).body()
+        """Return a body that jsonb kept in the order of the first answer; one of another version stays as it is."""
+        try:
+            ordered = cls.model_validate(body).body()
+        except ValidationError:
+            return body
         return ordered if ordered == body else body
 
 
 class ReadAnswer(ToolResult):
-    """What a tool returns that only reads; `degraded` is `log` if the disk was too full to log the call."""
+    """What a tool returns that only reads; `degraded` is a code if no embedder answered, or no row was logged."""
 
     degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
 
@@ -223,10 +226,10 @@ class ReadTool(Tool[A]):
         view = MemoryView(as_of, work.call.request.now, vectors.by_query)
         async with work.snapshots.begin(view, "held") as snapshots, snapshots.open() as snapshot:
             answer = await self.answer(snapshot.memory, arguments)
-            if more.result:
-                answer = replace(
-                    answer, result=answer.result | more.result, response=answer.response | more.logged
-                )
+            lacking = {} if vectors.degraded is None else {"degraded": vectors.degraded}
+            if more.result or lacking:
+                result, logged = answer.result | more.result, answer.response | more.logged
+                answer = replace(answer, result=result | lacking, response=logged | lacking)
             await work.log.add("answered", answer, state=snapshot.state, connection=snapshots.connection)
         return answer.result
 

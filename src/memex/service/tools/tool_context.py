@@ -104,6 +104,8 @@ class ToolContext:
         min_confidence: below which band a context says that nothing is remembered, if the call does not say; None
             in a replay of a call that was not judged.
         dry_runs: what was shown before it is written; None in a replay, which compares its answer with the log.
+        keeps_journal: whether told texts become entries of the journal, and contexts choose among lines; in a
+            replay, whether the call did so.
         logged_config: in a replay, what the log says that the call ran with; None for a live call.
     """
 
@@ -123,4 +125,5 @@ class ToolContext:
     min_confidence: Band | None = DEFAULT_MIN_CONFIDENCE
     rates: Sequence[WriteRate] = ()
     dry_runs: DryRuns | None = None
+    keeps_journal: bool = True
     logged_config: Mapping[str, Any] | None = None

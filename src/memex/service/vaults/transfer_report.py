@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from pydantic import Field
 
-from memex.errors import Refused
+from memex.errors import Refused, ValidationFailed
 from memex.service.tools.tool import ResultPart
 from memex.service.vaults.import_conflicts import KeptFile
 from memex.store.log.call import Call
+from memex.store.paths import MAX_ID_CHARS
 
 MAX_LOGGED_REFUSALS = 100
+MAX_SUFFIX_CHARS = 40  # what a batch adds to the id of its import
 MAX_SHOWN_CHARS = 512  # of a name that was refused or skipped, which nothing else bounds
 
 Progress = Callable[[int, int], None]
@@ -123,3 +126,21 @@ def printable_name(name: str) -> str:
 def duration_s(call: Call) -> float:
     """Return how many seconds a call has taken until now."""
     return round(time.perf_counter() - call.record.started_s, 3)
+
+
+def log_record(result: ImportResult) -> dict[str, Any]:
+    """Return the report without its lists of files: each batch's call has its own."""
+    refused = [one.model_dump(include={"path", "code"}) for one in result.refused[:MAX_LOGGED_REFUSALS]]
+    kept = [one.model_dump(include={"path", "version"}) for one in result.kept[:MAX_LOGGED_REFUSALS]]
+    logged = {"calls", "counts", "size_bytes", "duration_s"}
+    return result.model_dump(mode="json", include=logged) | {"refused": refused, "kept": kept}
+
+
+def check_import_id(tool_call_id: str | None) -> str | None:
+    """Return the id, if any; raises ValidationFailed when those of the batches would be too long."""
+    if tool_call_id is not None and len(tool_call_id) > MAX_ID_CHARS - MAX_SUFFIX_CHARS:
+        raise ValidationFailed(
+            f"tool_call_id of an import must have at most {MAX_ID_CHARS - MAX_SUFFIX_CHARS} characters: "
+            "each batch adds its number."
+        )
+    return tool_call_id

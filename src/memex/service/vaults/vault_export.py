@@ -192,11 +192,11 @@ class _Export:
 
 async def _list_heads(memory: Memory, prefix: str) -> AsyncIterator[Sequence[Revision]]:
     """Yield the files below a prefix, a few million characters at a time."""
-    page = await memory.list_files(prefix, limit=MAX_LISTED_FILES)
+    page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES)
     while page:
         for batch in _bounded(page):
             yield await memory.read_files([file.path for file in batch])
-        page = await memory.list_files(prefix, limit=MAX_LISTED_FILES, after=page[-1].path)
+        page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES, after=page[-1].path)
 
 
 def _bounded(listed: Sequence[FileSummary]) -> Iterator[list[FileSummary]]:

@@ -30,28 +30,30 @@ from memex.service.tools.tool import ResultPart
 from memex.service.vaults.import_conflicts import KeptFile, find_conflict
 from memex.service.vaults.imported_note import ImportedNote, digest
 from memex.service.vaults.transfer_report import (
-    MAX_LOGGED_REFUSALS,
     Counts,
     HiddenCharactersInFiles,
     ImportResult,
     Progress,
     SecretInFile,
+    check_import_id,
     duration_s,
     ignore_progress,
+    log_record,
     printable_name,
     refused_file,
 )
 from memex.sources.vault import Vault, VaultRefusal, open_vault
+from memex.store.entry_path import entry_moment, is_entry_at
 from memex.store.log.call import Call, CallAnswer
-from memex.store.paths import MAX_ID_CHARS, VirtualPath, parse
+from memex.store.paths import VirtualPath, parse
 from memex.store.records import FileChange, Reference
 from memex.store.writes.draft import Draft
+from memex.store.writes.edits import Told, entry_immutable
 from memex.store.writes.histories import PathHistory, read_histories
 
 MAX_BATCH_FILES = 100
 MAX_BATCH_CHARS = 4 << 20
 MAX_ATTEMPTS = 5  # at a batch of which another call writes a file at the same moment
-MAX_SUFFIX_CHARS = 40  # what a batch adds to the id of its import
 
 MOUNTS = ("user/", "shared/", "projects/")
 
@@ -99,7 +101,7 @@ async def import_vault(
     caller = dataclasses.replace(caller, access=dataclasses.replace(caller.access, channel="import"))
     arguments = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
     given = {name: value for name, value in arguments.items() if value}
-    call_id = _check_call_id(tool_call_id) or f"imp_{secrets.token_hex(8)}"
+    call_id = check_import_id(tool_call_id) or f"imp_{secrets.token_hex(8)}"
     async with service.recorder.recorded(caller, "memory_import", given, tool_call_id=call_id) as log:
         with ExitStack() as stack:
             vault = await asyncio.to_thread(stack.enter_context, open_vault(source))
@@ -110,7 +112,7 @@ async def import_vault(
             service.rate_limits.count_write(caller, writes, size_bytes)
             await work.run(progress)
         result = work.result()
-        answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))
+        answer = CallAnswer(result.model_dump(mode="json"), given, log_record(result))
         await log.add("dry_run" if dry_run else "answered", answer)
     return result
 
@@ -332,6 +334,7 @@ class _Import:
     async def _store(self, notes: Sequence[ImportedNote], call_id: str) -> None:
         """Store a batch; when a limit is in its way, by halves, until the files that are over it are found."""
         notes, call_id = await self._without_hopeless(notes, call_id)
+        notes = await self._without_other_entries(notes)
         if not notes:
             return
         try:
@@ -356,7 +359,7 @@ class _Import:
         [note] = notes
         self._refused.append(VaultRefusal(note.name, error))
         draft = self._service.draft(self._caller)
-        draft.write(note.path, note.text, overwrite=True)
+        _stage(draft, note, {})
         try:
             await draft.preview()
         except LimitExceeded:
@@ -375,6 +378,15 @@ class _Import:
         for note in hopeless:
             self._refused.append(VaultRefusal(note.name, self._full[parse(note.path).mount_name]))
         return [note for note in notes if note not in hopeless], f"{call_id}.1"
+
+    async def _without_other_entries(self, notes: Sequence[ImportedNote]) -> Sequence[ImportedNote]:
+        """Refuse texts for journal entries that hold another text: an entry is never rewritten."""
+        entries = [note for note in notes if is_entry_at(note.path)]
+        histories = await self._histories(entries)
+        others = [note for note in entries if _stands(note, histories) and not _is_unchanged(note, histories)]
+        for note in others:
+            self._refused.append(VaultRefusal(note.name, entry_immutable(note.path)))
+        return [note for note in notes if note not in others] if others else notes
 
     async def _histories(self, notes: Sequence[ImportedNote]) -> Histories:
         if not notes:
@@ -452,6 +464,10 @@ def _is_unchanged(note: ImportedNote, histories: Histories) -> bool:
 
 
 def _stage(draft: Draft, note: ImportedNote, histories: Histories) -> None:
+    if is_entry_at(note.path):
+        moment = entry_moment(note.path.removeprefix("user/"))
+        draft.enter(note.path, note.text, Told("import", moment))
+        return
     base_version = histories[note.path].version if _stands(note, histories) else None
     draft.write(note.path, note.text, base_version=base_version)
 
@@ -480,21 +496,3 @@ def _answer(
     batch = _Batch(created=created, updated=updated, unchanged=unchanged, kept=list(kept.values()))
     result = batch.model_dump()
     return CallAnswer(result, {**arguments, "files": files}, result)
-
-
-def _log_record(result: ImportResult) -> dict[str, Any]:
-    """Return the report without its lists of files: each batch's call has its own."""
-    refused = [one.model_dump(include={"path", "code"}) for one in result.refused[:MAX_LOGGED_REFUSALS]]
-    kept = [one.model_dump(include={"path", "version"}) for one in result.kept[:MAX_LOGGED_REFUSALS]]
-    logged = {"calls", "counts", "size_bytes", "duration_s"}
-    return result.model_dump(mode="json", include=logged) | {"refused": refused, "kept": kept}
-
-
-def _check_call_id(tool_call_id: str | None) -> str | None:
-    """Return the id, if any; raises ValidationFailed when those of the batches would be too long."""
-    if tool_call_id is not None and len(tool_call_id) > MAX_ID_CHARS - MAX_SUFFIX_CHARS:
-        raise ValidationFailed(
-            f"tool_call_id of an import must have at most {MAX_ID_CHARS - MAX_SUFFIX_CHARS} characters: "
-            "each batch adds its number."
-        )
-    return tool_call_id

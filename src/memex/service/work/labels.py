@@ -39,12 +39,16 @@ class LabelLinkArguments(Arguments):
 
 
 class LabelResult(ResultPart):
-    """A label: `project` is the slug it belongs to; null for one that is no project of the user."""
+    """A label: `project` is the slug it belongs to; null for one that is no project of the user.
+
+    `linked_at` is when a person linked it, null if nobody did.
+    """
 
     label: str
     name: str
     project: str | None
     is_linked: bool
+    linked_at: str | None
     sessions: int
     last_at: str | None
 
@@ -115,6 +119,17 @@ def own_slug(caller: Caller, session: PlacedSession) -> str | None:
     return session.slug if f"projects/{session.slug}" in caller.access.by_mount else None
 
 
+async def slug_of_label(service: Service, caller: Caller, label: str) -> str | None:
+    """Return the project that a label belongs to; None if it is none, or the caller is no member of it."""
+    scope = caller.access.conversations
+    if scope is None:
+        return None
+    async with service.database.transaction(caller.access.for_conversations()) as connection:
+        links = {one.label: one.slug for one in await list_links(connection, scope.scope_id)}
+    slug = links.get(label) or (label.removeprefix("name:") if label.startswith("name:") else "")
+    return slug if f"projects/{slug}" in caller.access.by_mount else None
+
+
 async def _read(service: Service, caller: Caller) -> tuple[list[PlacedSession], list[LabelLink]]:
     scope = caller.access.conversations
     if scope is None:
@@ -130,7 +145,8 @@ def _labels(
     caller: Caller, sessions: Iterable[PlacedSession], links: Iterable[LabelLink]
 ) -> list[LabelResult]:
     """Return each label once; links of labels that no session has come last."""
-    placed = list(sessions)
+    placed, links = list(sessions), list(links)
+    linked_at = {one.label: one.linked_at.isoformat() for one in links}
     counts = Counter(one.label for one in placed)
     found: dict[str, LabelResult] = {}
     for one in placed:
@@ -139,6 +155,7 @@ def _labels(
             name=one.name,
             project=own_slug(caller, one),
             is_linked=one.is_linked,
+            linked_at=linked_at.get(one.label),
             sessions=counts[one.label],
             last_at=one.last_at.isoformat() if one.last_at else None,
         )
@@ -149,7 +166,13 @@ def _labels(
         found.setdefault(
             link.label,
             LabelResult(
-                label=link.label, name=name, project=project, is_linked=True, sessions=0, last_at=None
+                label=link.label,
+                name=name,
+                project=project,
+                is_linked=True,
+                linked_at=linked_at[link.label],
+                sessions=0,
+                last_at=None,
             ),
         )
     return list(found.values())

@@ -11,6 +11,7 @@ from memex.service.call import Caller, check_role
 from memex.service.service import Service
 from memex.service.tools.tool import ReadAnswer, ResultPart, StorableText, Tool
 from memex.service.work.asking import asked_of
+from memex.service.work.labels import slug_of_label
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.sessions import (
     HintArguments,
@@ -26,6 +27,7 @@ from memex.subagent.work.resuming.lanes import (
     MAX_CANDIDATES,
     Lane,
     LaneHints,
+    Resolution,
     active_lanes,
     group_lanes,
     resolve,
@@ -50,8 +52,10 @@ SEVERAL = (
 class PackArguments(HintArguments):
     """Where the user's work stands, for the beginning of a session.
 
-    Name `project` (a slug), a `label` or a `session`; or give hints, such as `cwd`. `known_hash` is the hash of the
-    pack that is known already. `as_of` asks for the pack as it was then; labels are linked as they are now.
+    Name `project` (a slug), a `label` or a `session`; or give hints, such as `cwd`. A `label` beside `cwd` or
+    `repository` is that of the folder, as its client found it: the pack is of the project that the label belongs
+    to, and of no other; with `project` too, only if it belongs to this one. `known_hash` is the hash of the pack
+    that is known already. `as_of` asks for the pack as it was then; labels are linked as they are now.
     """
 
     label: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
@@ -140,22 +144,51 @@ async def _answer(service: Service, caller: Caller, arguments: PackArguments) ->
             work.state, scope=f"session:{work.sessions[0].conversation_id}", budget=arguments.budget
         )
         return _result(made, work, f"session:{work.sessions[0].conversation_id}", label=None)
+    if arguments.label is not None and (arguments.cwd or arguments.repository):
+        return await _of_folder(service, caller, arguments.label, arguments)
     name = arguments.label or arguments.project or (None if hints.are_given else caller.access.project)
     if name is None:
         lanes = group_lanes(await _sessions(service, caller, arguments))
         found = resolve(lanes if hints.are_given else active_lanes(lanes, _now(arguments)), hints)
         if found.lane is None:
-            empty = build_pack(WorkState(), scope="", budget=arguments.budget)
-            told = _result(empty, None, None, label=None)
-            return told.model_copy(
-                update={"status": found.status, "candidates": candidates(found), "next": next_call(found)}
-            )
+            return _of_nothing(found, arguments)
         return await _of_place(
             service, caller, _Place(_name(found.lane), tuple(lanes), found.lane), arguments
         )
     own = group_lanes(await _sessions(service, caller, arguments, project=name))
     hinted = _hinted(own, hints, _now(arguments))
     return await _of_place(service, caller, _Place(name, tuple(own), hinted), arguments)
+
+
+async def _of_folder(service: Service, caller: Caller, label: str, arguments: PackArguments) -> PackResult:
+    """Return the pack of the project that a folder's label belongs to, of the label, or of what was imported there.
+
+    Hints alone would find what was once said in a folder of this path, whatever it calls itself now.
+    """
+    hints, now = replace(arguments.hints(), project=""), _now(arguments)
+    slug = await slug_of_label(service, caller, label)
+    all_lanes = group_lanes(await _sessions(service, caller, arguments))
+    own = [lane for lane in all_lanes if lane.label == label]
+    if arguments.project not in (None, slug):
+        return _of_nothing(Resolution("no_match", None, ()), arguments)
+    if slug is not None or own:
+        beside = [lane for lane in all_lanes if lane.slug == slug] if slug is not None else own
+        place = _Place(slug or label, tuple(beside), _hinted(own, hints, now) or _hinted(beside, hints, now))
+        return await _of_place(service, caller, place, arguments)
+    imported = [lane for lane in all_lanes if lane.is_imported]
+    found = resolve(imported, hints)
+    if found.lane is None:
+        return _of_nothing(found, arguments)
+    return await _of_place(service, caller, _Place(_name(found.lane), tuple(imported), found.lane), arguments)
+
+
+def _of_nothing(found: Resolution, arguments: PackArguments) -> PackResult:
+    """Return that no lane is meant, or which may be."""
+    empty = build_pack(WorkState(), scope="", budget=arguments.budget)
+    told = _result(empty, None, None, label=None)
+    return told.model_copy(
+        update={"status": found.status, "candidates": candidates(found), "next": next_call(found)}
+    )
 
 
 async def _sessions(

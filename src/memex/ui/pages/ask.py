@@ -26,11 +26,13 @@ MAX_SHOWN_FILES = 20
 CHARS_PER_TOKEN = 4  # of English, with common tokenizers
 
 REASONS = {
-    "match": "matches the question",
-    "link": "linked from a file that matches",
-    "backlink": "links to a file that matches",
-    "neighbour": "stands beside a passage that matches",
+    "words": "shares a word with the question",
+    "meaning": "means something near to the question",
+    "link": "linked from a file that was found",
+    "backlink": "links to a file that was found",
+    "neighbour": "stands beside what was found",
     "pinned": "pinned",
+    "list": "is in the list that the question asks for",
     "recent": "written lately",
     "conversation": "said in an old conversation",
     "document": "written in a document",
@@ -46,11 +48,9 @@ OMISSIONS = {
 
 # Why the band of a confidence is higher than its score says, by `lifted_by`.
 LIFTS = {
-    "few_passages": "this memory is small",
-    "intent": "the question asks for a list, or about oneself",
+    "intent": "the question asks for a list",
     "days": "the question names days",
     "path": "the question names a path",
-    "statements": "a statement has the theme of the question",
     "stop_words": "the question has stop words alone",
     "long_question": "the question is long",
     "remark": "the text asks no question",
@@ -116,7 +116,9 @@ async def ask(
         error=error,
         reasons=REASONS,
         lifts=LIFTS,
-        used_reasons=Counter(source["reason"] for source in answer["sources"]) if answer else {},
+        used_reasons=Counter(span["why"] for source in answer["sources"] for span in source["spans"])
+        if answer
+        else {},
         tokens=round(answer["budget"]["used"] / CHARS_PER_TOKEN) if answer else 0,
     )
 

@@ -7,6 +7,7 @@ from fastapi import Query, Response
 
 from memex.errors import FileNotFound, LimitExceeded
 from memex.service.tools.tool import MAX_VERSION
+from memex.store.entry_path import is_entry_at
 from memex.store.text_pool import offload
 from memex.ui.comparison import diff_lines
 from memex.ui.markdown import RenderedText, render_text, stored_text
@@ -30,6 +31,9 @@ async def show_file(page: Page, path: PathQuery, version: Version = None) -> Res
     found = (
         await page.execute("memory_links", {"path": path, "direction": "in"}) if is_newest else {"links": []}
     )
+    entry = None
+    if is_newest and is_entry_at(path):
+        [entry] = (await page.memex.journal(page.context, {"path": path}))["entries"]
     cited = [link for link in read["links"] if link.get("kind") == "evidence"]
     return page.render(
         "file.html",
@@ -38,6 +42,7 @@ async def show_file(page: Page, path: PathQuery, version: Version = None) -> Res
         text=await laid_out(read),
         newest=newest[0] if newest else None,
         is_newest=is_newest,
+        entry=entry,
         backlinks=sorted({link["source"] for link in found["links"]}),
     )
 
@@ -106,6 +111,8 @@ async def _show_deleted(page: PageRequest, path: str, error: FileNotFound) -> Re
 
 async def laid_out(read: dict[str, Any]) -> RenderedText:
     """Return the text of an answer of `memory_read` as a page shows it."""
+    if is_entry_at(read["path"]):  # nothing inside an entry is markup or metadata
+        return stored_text(read["content"])
     targets = [link["target"] for link in read["links"] if link["exists"]]
     return await text_as_page(read["content"], read["path"], targets, read["title"])
 

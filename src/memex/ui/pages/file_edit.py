@@ -6,7 +6,9 @@ from fastapi import Query, Response
 
 from memex.errors import FileExists, FileNotFound, ValidationFailed, VersionConflict
 from memex.store.diff import unified
+from memex.store.entry_path import is_entry_at
 from memex.store.text_pool import offload
+from memex.store.writes.edits import entry_immutable
 from memex.ui.comparison import diff_lines
 from memex.ui.markdown import FILE_PAGE
 from memex.ui.page import HOME, Page, PageRequest, page_router
@@ -24,7 +26,8 @@ async def show_new(page: Page, path: Annotated[str, Query(max_length=2_000)] = "
 
 @router.get("/edit")
 async def show_edit(page: Page, path: PathQuery) -> Response:
-    """Return the form of a file that there is."""
+    """Return the form of a file that there is; raises EntryImmutable for an entry of the journal."""
+    _check_no_entry(path)
     read = await read_file(page, path)
     return page.render("edit.html", **_form(path=path, content=read["content"], version=read["version"]))
 
@@ -57,7 +60,8 @@ async def save(page: Page) -> Response:
 
 @router.get("/move")
 async def show_move(page: Page, path: PathQuery) -> Response:
-    """Return the form that moves a file."""
+    """Return the form that moves a file; raises EntryImmutable for an entry of the journal."""
+    _check_no_entry(path)
     return page.render("move.html", file=await read_file(page, path))
 
 
@@ -157,3 +161,8 @@ def _version_of(page: PageRequest, name: str = "base_version") -> int | None:
     if not (given.isascii() and given.isdigit() and len(given) < 10):
         raise ValidationFailed(f"{given[:40]!r} is no version.", hint="Load the page again.")
     return int(given)
+
+
+def _check_no_entry(path: str) -> None:
+    if is_entry_at(path):
+        raise entry_immutable(path)

@@ -1,5 +1,6 @@
 """The files of a memory: mounts and folders, and a list with filters."""
 
+import re
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -14,6 +15,7 @@ router = page_router("/memory")
 
 FILES = 100  # on one page
 TOPICS = 30  # of most files
+_JOURNAL_DAY = re.compile(r"(user/journal/\d{4}-\d\d)-\d\d/")
 NOTHING: dict[str, Any] = {"mounts": [], "parents": [], "folders": [], "files": [], "next_cursor": None}
 
 
@@ -38,6 +40,10 @@ class FileListFilters(ListFilters):
 async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> Response:
     """Return the folders, and the files that pass the filters; each of them is in the address."""
     found = await _browse(page, query)
+    holds_files = any(mount["files"] for mount in found["mounts"])
+    if not holds_files:  # perhaps all that was told stands in the journal
+        holds_files = bool((await page.memex.journal(page.context, {}))["months"])
+    found["folders"] = _with_months(found["folders"])
     topics = (await page.memex.topics(page.context, limit=TOPICS))["topics"]
     return page.render(
         "memory.html",
@@ -48,7 +54,7 @@ async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> 
         filters=query.named,
         is_filtered=any(query.named.values()),
         kinds=KINDS,
-        holds_files=any(mount["files"] for mount in found["mounts"]),
+        holds_files=holds_files,
         **connect_values(page, OWN_PROGRAM, None),
     )
 
@@ -71,3 +77,15 @@ async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
         if not page.is_partial:
             raise
         return NOTHING  # who types has not finished the path
+
+
+def _with_months(folders: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return folders with the days of the journal put together in months."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in folders:
+        day = _JOURNAL_DAY.fullmatch(one["path"])
+        path = day[1] if day else one["path"]
+        known = found.setdefault(path, one | {"path": path, "files": 0})
+        known["files"] += one["files"]
+        known["updated_at"] = max(known["updated_at"], one["updated_at"])
+    return list(found.values())

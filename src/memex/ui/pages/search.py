@@ -51,11 +51,12 @@ async def search(
         "as_of": as_of,
         "limit": limit,
     }
-    hits, explained, error, not_found = [], None, None, None
+    found: dict[str, Any] = {"hits": []}
+    explained, error, not_found = None, None, None
     if query.strip():
         try:
             arguments = _arguments(asked)
-            hits = await _hits(page, arguments)
+            found = await _find(page, arguments)
             if why.strip():
                 explained = await page.memex.explain_find(page.context, arguments | {"path": why.strip()})
         except FileNotFound as missing:
@@ -72,7 +73,8 @@ async def search(
         as_of_value="" if any(as_of == one["at"] for one in changes) else _field_value(as_of),
         limits=LIMITS,
         changes=changes,
-        hits=hits,
+        hits=found["hits"],
+        degraded=found.get("degraded"),
         explained=explained,
         places=WORD_PLACES,
         error=error,
@@ -101,12 +103,12 @@ def _arguments(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _hits(page: PageRequest, arguments: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits with their texts in parts, of which some are marked, and what each list gave them."""
+async def _find(page: PageRequest, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer whose hits have their texts in parts, of which some are marked, and what each list gave."""
     found = await page.execute("memory_find", arguments)
     analyzer = analyzer_of(page.service.identities.language)
     bars = score_bars([hit["match"] for hit in found["hits"]])
-    return [
+    hits = [
         hit
         | {
             "parts": marked_words(hit["snippet"], hit["match"]["terms"], analyzer),
@@ -114,6 +116,7 @@ async def _hits(page: PageRequest, arguments: dict[str, Any]) -> list[dict[str, 
         }
         for hit, of_hit in zip(found["hits"], bars, strict=True)
     ]
+    return found | {"hits": hits}
 
 
 def _moment(given: str) -> datetime | None:

@@ -15,6 +15,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from tests.kit.memory import open_project
 from tests.kit.postgres_servers import Server
+from tests.kit.rows import select
 from tests.kit.zips import unzipped, zipped
 
 from memex.call_context import CallContext
@@ -41,7 +42,7 @@ Files = dict[str, bytes]
 TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n"
 COFFEE = "# Coffee\n\nHot, and never with milk.\n"
 TEXTS = ("I live in Berlin. I prefer green tea.", "I moved to Oslo. I prefer black tea.")
-SPANS = {"spans": [{"span": "S1", "reason": "It says so."}]}
+SPANS = {"lines": [1]}
 
 
 async def live(service: Service, caller: Caller) -> None:
@@ -397,3 +398,87 @@ async def test_a_restored_call_reads_no_more_than_it_saw(service: Service, membe
         listed = [file["path"] for file in found["files"]]
     assert "projects/apollo/coffee.md" in listed
     assert "user/tea.md" in listed
+
+
+LINES = """
+    select scope.kind, file_id, encode(line_key, 'hex'), owner.key, entry_path, start_char, end_char, state,
+           statement.rev, rev_end, held_in, newer, statement.tool_call_id, changed_at, said_on, accepted_at
+      from statement
+      join scope on scope.scope_id = statement.scope_id
+      left join scope owner on owner.scope_id = entry_scope
+     where statement.tenant_id = %s
+     order by 1, 2, 3, 5, 6, statement.rev"""
+REPEATS = (
+    "select path, said_at, tool_call_id, taken_back_in from told_again where tenant_id = %s order by 1, 3"
+)
+
+
+async def tell_about_apollo(service: Service, caller: Caller) -> Caller:
+    """Tell texts, one of them twice, one that replaces another, and one of another member; return that member."""
+    service.keeps_journal = True
+    await open_project(
+        service,
+        await service.caller(Principal(caller.principal.tenant_id, "admin"), CallContext()),
+        "apollo",
+        "bob",
+    )
+    principal = Principal(caller.principal.tenant_id, "agent")
+    bob = await service.caller(principal, CallContext(user_id="bob"), makes_user=True)
+    for who, text in (
+        (caller, "I live in Berlin."),
+        (caller, "I live in Oslo now. We decided to use Postgres."),
+        (caller, "I live in Berlin."),
+        (bob, "We decided to use Redis for the cache."),
+    ):
+        about = {} if "Berlin" in text else {"project": "apollo"}
+        await service.execute(who, "memory_remember", {"text": text} | about)
+    return bob
+
+
+async def test_a_bundle_carries_what_the_journal_knows(service: Service, member: Caller) -> None:
+    """The lines of pages with the words that they were made from, what became of them, and what was told again."""
+    bob = await tell_about_apollo(service, member)
+    await service.execute(member, "memory_find", {"query": "Oslo Postgres"}, tool_call_id="find")
+    await service.execute(member, "memory_context", {"query": "Where do I live?"}, tool_call_id="context")
+    tenant_id = member.principal.tenant_id
+
+    bundle = read(pack_bundle(await export_call(service, member, "find")))
+    assert bundle == await export_call(service, member, "find")
+    async with restored_database(service.database, bundle) as (caller, logged):
+        assert (await replay(service.database, caller.access, logged)).is_equal
+        there = await select(service.database, LINES, caller.access.tenant_id)
+        repeats = await select(service.database, REPEATS, caller.access.tenant_id)
+    here = await select(service.database, LINES, tenant_id)
+
+    of_bob = [row for row in here if row[3] == "bob"]
+    assert {row[7] for row in here} >= {"in_force", "replaced"}
+    assert [row for row in there if row[3]] == [row for row in here if row[3] == "alice"]
+    assert [row[:4] + row[4:7] for row in there if not row[3]] == [
+        (*row[:3], None, "", 0, 0) for row in of_bob
+    ]
+    assert len(of_bob) == 1
+    assert repeats == await select(service.database, REPEATS, tenant_id)
+    assert len(repeats) == 1
+    assert bob.access.user_id == "bob"
+    assert (
+        await again(service.database, read(pack_bundle(await export_call(service, member, "context"))))
+    ).is_equal
+
+
+async def test_a_bundle_of_before_tells_of_no_lines(service: Service, member: Caller) -> None:
+    """It is read as it was; one that holds none has no files for them, as before."""
+    await tell_about_apollo(service, member)
+    await service.execute(member, "memory_read", {"path": "user/profile.md"}, tool_call_id="read")
+    files = unzipped(pack_bundle(await export_call(service, member, "read")))
+    lines = {name for name in files if name.startswith(("statements/", "repeats/"))}
+    bundle = read(zipped({name: content for name, content in files.items() if name not in lines}))
+    bad = changed(files, "statements/1.jsonl", '"rev":', '"rev":9')
+    await service.execute(await member_of(service, "other"), "memory_list", {}, tool_call_id="list")
+    empty = await export_call(service, await member_of(service, "other"), "list")
+
+    assert lines == {"statements/1.jsonl", "statements/3.jsonl", "repeats/1.jsonl"}
+    assert (await again(service.database, bundle)).is_equal
+    assert not any(scope.statements or scope.repeats for scope in bundle.scopes)
+    with pytest.raises(ValidationFailed, match="its changes are not those of the scope"):
+        read(bad)
+    assert not any(name.startswith(("statements/", "repeats/")) for name in unzipped(pack_bundle(empty)))

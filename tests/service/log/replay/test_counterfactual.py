@@ -33,8 +33,8 @@ FILES = {
     "user/shop.md": "# Shop\n\nThe tea shop in Hamburg opens at nine.\n",
 }
 ASKED = {"query": "Which tea do I like?"}
-FIRST = {"spans": [{"span": "S1", "reason": "It says so."}]}
-BOTH = {"spans": [{"span": "S1", "reason": "It says so."}, {"span": "S2", "reason": "So does this."}]}
+FIRST = {"lines": [1]}
+BOTH = {"lines": [1, 2]}
 
 
 @pytest.fixture

@@ -116,7 +116,8 @@ async def test_what_is_logged_in_no_known_form_is_named(service: Service, alice:
     await service.execute(alice, "memory_context", {"query": "Which tea?"}, tool_call_id="asked")
     async with service.database.maintenance() as connection:
         await connection.execute(
-            "update operation set response = jsonb_set(response, '{near}', %s::jsonb) where kind = 'memory_find'",
+            "update operation set inside = jsonb_set(inside, '{0,3,near}', %s::jsonb)"
+            " where inside #>> '{0,1}' = 'memory_find'",
             [near],
         )
     result = await replay_call(service, alice, "asked")

@@ -72,8 +72,8 @@ def digests(made: Sequence[InnerResult]) -> list[str]:
     return [one.request["sha256"] for one in made]
 
 
-SPANS = {"spans": [{"span": "S1", "reason": "It says so."}]}
-MISSING = {"spans": [{"span": "S99", "reason": "It says so."}]}
+SPANS = {"lines": [1]}
+MISSING = {"lines": [99]}
 
 
 async def test_requests_of_a_context_are_made_again(database: Database, alice: Caller) -> None:
@@ -81,7 +81,7 @@ async def test_requests_of_a_context_are_made_again(database: Database, alice: C
     script = [
         ModelResponse(parts=[TextPart("I would call find.")]),
         calls(("find", {"query": "coffee"}), ("find", {"query": "coffee"}), ("nothing", {}), ("find", "{")),
-        calls(("read", {"path": "user/tea.md"}), ("links", {"path": "user/tea.md"}), ("list_files", {})),
+        calls(("read", {"place": "user/tea.md"}), ("links", {"place": "1"}), ("find", {"query": "kettle"})),
         calls(("answer", MISSING)),
         calls(("answer", SPANS)),
     ]
@@ -114,7 +114,6 @@ async def test_requests_of_a_remembered_text_are_made_again(database: Database, 
         calls(("find", {"query": "green tea"})),
         calls(("answer", {"edits": [edit("no piece of it")], "skipped": []})),
         ModelResponse(parts=[TextPart("Done.")]),
-        ModelResponse(parts=[TextPart("Done.")]),
         ModelResponse(parts=[TextPart('{"edits": [], "skipped": []}')]),
     ]
     one = service(database, lambda: function(script))
@@ -125,5 +124,5 @@ async def test_requests_of_a_remembered_text_are_made_again(database: Database, 
     two = service(database, lambda: Logged(function([]), made))
     await two.execute(alice, "memory_remember", text, tool_call_id="second")
 
-    assert [request.request["mode"] for request in made] == ["tools"] * 4 + ["single"]
+    assert [request.request["mode"] for request in made] == ["tools"] * 3 + ["single"]
     assert digests(await requests(two, alice, "second")) == digests(made)

@@ -101,8 +101,8 @@ async def test_a_call_of_an_older_planner_makes_its_reads(database: Database, al
     """An older planner listed the folder beside a file of statements; the call of today lists less."""
     older = BuiltinPlanner(Analyzer(), version=LISTS_SERIES - 1)
     services = {
-        "older": Service(database, max_files=100, planning=Planners(older, older)),
-        "newer": Service(database, max_files=100),
+        "older": Service(database, max_files=100, planning=Planners(older, older), keeps_journal=False),
+        "newer": Service(database, max_files=100, keeps_journal=False),
     }
     for name in ("user/notes/dock.md", "user/notes-2.md", "user/notes.md"):
         await services["newer"].execute(
@@ -178,7 +178,7 @@ async def test_a_search_of_the_logged_state_gives_the_logged_hits(plain: Service
     await change(plain, alice)
     [attempt] = await plain.operation(alice, "first")
     [logged] = [one for one in attempt.inner if one.tool == "memory_find"]
-    asked = {"query": ASKED["query"], "limit": logged.request["limit"], "as_of": logged.state}
+    asked = {"query": ASKED["query"], "limit": 100, "as_of": logged.state}
     again = await plain.execute(alice, "memory_find", asked)
     now = await plain.execute(alice, "memory_find", asked | {"as_of": None})
 
@@ -219,20 +219,19 @@ async def test_reads_are_replayed(plain: Service, alice: Caller) -> None:
     assert [told(result) for result in results if not result.is_equal] == []
 
 
-SPANS = {"spans": [{"span": "S1", "reason": "It says so."}]}
+SPANS = {"lines": [1]}
 SCRIPTS: dict[str, Sequence[ModelResponse | Exception]] = {
     "one request": [calls(("answer", SPANS))],
     "tools": [
         calls(("find", {"query": "coffee"}), ("nothing", {}), ("find", "{")),
-        calls(("read", {"path": "user/tea.md"}), ("links", {"path": "user/tea.md"}), ("list_files", {})),
-        calls(("answer", {"spans": [{"span": "S99", "reason": "?"}]})),
+        calls(("read", {"place": "user/tea.md"}), ("links", {"place": "1"}), ("find", {"query": "kettle"})),
+        calls(("answer", {"lines": [99]})),
         calls(("answer", SPANS)),
     ],
     "words, then one answer": [
         ModelResponse(parts=[TextPart("Tea.")]),
         ModelResponse(parts=[TextPart("Tea.")]),
-        ModelResponse(parts=[TextPart("Tea.")]),
-        ModelResponse(parts=[TextPart('{"spans": [{"span": "S1", "reason": ""}]}')]),
+        ModelResponse(parts=[TextPart('{"lines": [1]}')]),
     ],
     "no answer": [ValueError("broken"), ValueError("broken")],
 }

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from memex.service.log.replay.requests import replay_call
@@ -34,7 +34,7 @@ def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     """Search with other words, then choose."""
     if len(messages) == 1:
         return ModelResponse(parts=[ToolCallPart("find", {"query": "hot drinks"})])
-    return ModelResponse(parts=[ToolCallPart("answer", {"spans": [{"span": "S1", "reason": "It says so."}]})])
+    return ModelResponse(parts=[TextPart("It says so."), ToolCallPart("answer", {"lines": [1]})])
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ async def hits(database: Database) -> None:
     """What was found."""
     await change(
         database,
-        "update operation set response = jsonb_set(response, '{hits,0,score}', '1') "
-        "where kind = 'memory_find' and jsonb_array_length(response -> 'hits') > 0",
+        "update operation set inside = jsonb_set(inside, '{0,3,hits,0,score}', '1') "
+        "where inside #>> '{0,1}' = 'memory_find' and jsonb_array_length(inside #> '{0,3,hits}') > 0",
     )
 
 
@@ -101,6 +101,14 @@ async def request(database: Database) -> None:
         database,
         "update operation set request = replace(replace(request::text, 'tea', 'tee'), 'green', 'gren')::jsonb "
         "where parent_id is null",
+    )
+
+
+async def entry(database: Database) -> None:
+    """One byte of the words that were told."""
+    await change(
+        database,
+        "update revision set content = replace(content, 'green', 'gren') where path like 'journal/%%'",
     )
 
 
@@ -116,9 +124,9 @@ Damage = Callable[[Database], Awaitable[None]]
         (unseen_revision, "by-rules", "revision", "user/garden.md@1"),
         (prompt, "by-model", "prompt", "prompt "),
         (answer, "by-model", "recorded", "model request (tools): response"),
-        (hits, "by-rules", "recorded", "operation 1, memory_find: response"),
+        (hits, "by-rules", "recorded", "operation 1, memory_find"),
         (request, "by-rules", "request", "request"),
-        (request, "text", "request", "request"),
+        (entry, "text", "request", "request"),
     ],
 )
 async def test_what_was_changed_in_the_store_is_named(
@@ -151,7 +159,7 @@ async def test_another_selection_is_named(
     asked: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what differs in the answer, where nothing inside does."""
-    monkeypatch.setattr(builtin, "select_mixed", lambda *_, **__: selection.ContextPlan())
+    monkeypatch.setattr(builtin, "select_lines", lambda *_, **__: selection.ContextPlan())
     result = await replay_call(asked, alice, "by-rules")
 
     assert not result.is_same_answer

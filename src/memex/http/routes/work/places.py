@@ -30,7 +30,11 @@ Hint = Annotated[str | None, Query(max_length=MAX_HINT_CHARS)]
 Files = Annotated[list[str] | None, Query(description="Paths that the work changes.", max_length=100)]
 Project = Annotated[str | None, Query(description="The slug of a project, or a label.")]
 Label = Annotated[
-    str | None, Query(description="What identifies the place of sessions; see /v1/work/labels.")
+    str | None,
+    Query(
+        description="What identifies the place of sessions; see /v1/work/labels. Beside `cwd` or `repository`, "
+        "what the client found for its folder: the pack is of its project, and of no other place."
+    ),
 ]
 Session = Annotated[str | None, Query(description="The id of one session, which is a conversation.")]
 Budget = Annotated[PackBudget, Query(description="micro: 1,000 bytes, normal: 2,200, full: 3,600.")]

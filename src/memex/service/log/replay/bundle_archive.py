@@ -3,6 +3,9 @@
     call.json              the format, the version of Memex, the call with the operations inside it, the scopes
     prompts/<sha256>.md    the prompts that requests to models held
     scopes/<n>.jsonl       the revisions of the n-th scope, one a line
+    statements/<n>.jsonl   what became of lines of its pages, if anything is known of them
+    rivals/<n>.jsonl       which statements contradict older ones, if any does
+    repeats/<n>.jsonl      when texts of its journal were told again, if any was
     texts.jsonl            revisions that came after the states, such as those that the call wrote
 
 A file that comes from elsewhere is judged before anything of it is used: its size, what it unpacks to, its members
@@ -17,7 +20,8 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -34,6 +38,8 @@ from memex.store.paths import check_id, check_slug, check_tool_call_id, parse
 from memex.store.records import Operation, Status
 from memex.store.upkeep.reindex import check_language
 from memex.store.upkeep.restore import StoredRevision, StoredScope
+from memex.store.upkeep.restored_lines import StoredLine, StoredRepeat, StoredRival
+from memex.store.writes.edits import MAX_FILE_BYTES, Origin
 
 FORMAT = 1
 MAX_BYTES = 128 << 20  # of the file
@@ -88,8 +94,13 @@ UserId = Annotated[str, _by(lambda user: check_id(user, "user id"))]
 Sha256 = Annotated[bytes, Field(min_length=32, max_length=32)]
 Time = Annotated[AwareDatetime, AfterValidator(_utc)]
 Number = Annotated[int, Field(ge=1, lt=1 << 62)]
+Key = Annotated[bytes, Field(min_length=16, max_length=16)]
+Place = Annotated[int, Field(ge=0, le=MAX_FILE_BYTES)]
 Version = Annotated[int, Field(ge=1, le=MAX_VERSION)]
 State = dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]]
+
+
+_OF_ENTRY = Field(exclude_if=lambda value: value is None)  # earlier versions know no journal
 
 
 class _Principal(_Strict):
@@ -117,6 +128,7 @@ class _Inner(_Strict):
     now: Time | None
     request_sha256: Sha256 | None
     result_sha256: Sha256 | None
+    told_sha256: Sha256 | None = None  # bundles of older versions have none
 
 
 class _Operation(_Inner):
@@ -166,6 +178,53 @@ class _Revision(_Strict):
     tool_call_id: Text
     created_at: Time
     sha256: Sha256 | None
+    origin: Annotated[Origin | None, _OF_ENTRY] = None
+    said_at: Annotated[Time | None, _OF_ENTRY] = None
+    about: Annotated[Annotated[str, _by(check_slug)] | None, _OF_ENTRY] = None
+
+
+class _Statement(_Strict):
+    file_id: Number
+    line_key: Key
+    entry_owner: UserId | None
+    entry_path: Text
+    start_char: Place
+    end_char: Place
+    state: Literal["in_force", "replaced", "closed", "forgotten", "removed", "put_back"]
+    rev: Number
+    rev_end: Number | None
+    held_in: Text | None
+    newer: Text | None
+    tool_call_id: Text
+    changed_at: Time
+    said_on: date | None
+    accepted_at: Time | None
+
+
+class _Rival(_Strict):
+    older_kind: Literal["user", "shared", "project"]
+    older_owner: Text
+    older_path: Text
+    older_key: Key
+    older_start: Place
+    older_end: Place
+    newer_kind: Literal["user", "shared", "project"]
+    newer_owner: Text
+    newer_path: Text
+    newer_key: Key
+    newer_start: Place
+    newer_end: Place
+    is_settled: bool
+    rev: Number
+    rev_end: Number | None
+    tool_call_id: Text
+
+
+class _Repeat(_Strict):
+    path: Text
+    said_at: Time
+    tool_call_id: Text
+    taken_back_in: Text | None
 
 
 class _Named(_Strict):
@@ -237,11 +296,7 @@ def read(source: Path | bytes) -> Bundle:
     call = _parse(_Call, members.pop(CALL), CALL)
     _check_mounts(call)
     texts = {named.revision: named.content for named in _lines(_Named, members.pop(TEXTS, b""), TEXTS)}
-    names = (f"scopes/{number}.jsonl" for number in range(1, len(call.scopes) + 1))
-    scopes = tuple(
-        _scope(scope, _lines(_Revision, members.pop(name, b""), name), name)
-        for scope, name in zip(call.scopes, names, strict=True)
-    )
+    scopes = tuple(_read_scope(scope, members, number) for number, scope in enumerate(call.scopes, start=1))
     prompts = {}
     for name, content in members.items():
         if (match := _PROMPT.fullmatch(name)) is None:
@@ -260,6 +315,12 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
         yield f"prompts/{sha256.hex()}.md", text.encode()
     for number, scope in enumerate(bundle.scopes, start=1):
         yield f"scopes/{number}.jsonl", _jsonl(_of(_Revision, revision) for revision in scope.revisions)
+        if scope.statements:
+            yield f"statements/{number}.jsonl", _jsonl(_of(_Statement, one) for one in scope.statements)
+        if scope.rivals:
+            yield f"rivals/{number}.jsonl", _jsonl(_of(_Rival, one) for one in scope.rivals)
+        if scope.repeats:
+            yield f"repeats/{number}.jsonl", _jsonl(_of(_Repeat, one) for one in scope.repeats)
     named = sorted(bundle.texts.items())
     yield TEXTS, _jsonl(_Named(revision=revision, content=content) for revision, content in named)
 
@@ -359,6 +420,33 @@ def _operation(told: _Operation) -> Operation:
 
 def _fields(told: BaseModel) -> dict[str, Any]:
     return {name: getattr(told, name) for name in type(told).model_fields}
+
+
+def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredScope:
+    """Take the files of a scope out of a bundle's; bundles of earlier versions tell of no lines."""
+    name, of_lines, of_repeats, of_rivals = (
+        f"{folder}/{number}.jsonl" for folder in ("scopes", "statements", "repeats", "rivals")
+    )
+    scope = _scope(told, _lines(_Revision, members.pop(name, b""), name), name)
+    statements = _lines(_Statement, members.pop(of_lines, b""), of_lines)
+    rivals = _lines(_Rival, members.pop(of_rivals, b""), of_rivals)
+    known: tuple[tuple[str, Sequence[_Statement | _Rival]], ...] = (
+        (of_lines, statements),
+        (of_rivals, rivals),
+    )
+    for of_rows, rows in known:
+        for place, one in enumerate(rows, start=1):
+            if one.rev > told.rev or (one.rev_end is not None and not one.rev < one.rev_end <= told.rev):
+                raise _malformed(f"{of_rows}, line {place}: its changes are not those of the scope")
+    repeats = _lines(_Repeat, members.pop(of_repeats, b""), of_repeats)
+    if len({(one.path, one.tool_call_id) for one in repeats}) < len(repeats):
+        raise _malformed(f"{of_repeats} says twice that a call told a text")
+    return replace(
+        scope,
+        statements=tuple(StoredLine(**_fields(one)) for one in statements),
+        repeats=tuple(StoredRepeat(**_fields(one)) for one in repeats),
+        rivals=tuple(StoredRival(**_fields(one)) for one in rivals),
+    )
 
 
 def _scope(told: _Scope, lines: Sequence[_Revision], name: str) -> StoredScope:

@@ -51,7 +51,7 @@ def access_of(access: Access, operation: Operation) -> Access:
             for scope in access.scopes
             if scope.mount in mounts
         ),
-        project=named if asked is None and f"projects/{named}" in access.by_mount else None,
+        project=named if f"projects/{named}" in access.by_mount else None,
     )
 
 

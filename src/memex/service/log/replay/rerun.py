@@ -11,6 +11,7 @@ from memex.errors import OperationNotFound, ValidationFailed
 from memex.service.distil.tool import DISTIL
 from memex.service.included.kinds import KINDS
 from memex.service.included.sections import LiveSections, RecordedSections, included_names
+from memex.service.journal.telling import KEPT
 from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of
 from memex.service.planners import Planners
 from memex.service.projects.store_memory import STORE
@@ -31,7 +32,8 @@ from memex.store.log.call import Call, CallAnswer, CallRecord, CallRequest, Inne
 from memex.store.paths import check_tool_call_id
 from memex.store.records import FileChange, Operation, Status
 from memex.store.search.analyzer import Analyzer
-from memex.store.writes.draft import Commit, Draft, Preview, StatementsOfChanges
+from memex.store.writes.draft import Draft, LinesOfChanges, StatementsOfChanges
+from memex.store.writes.results import Commit, Preview
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.rendering import logged_rendering
 from memex.subagent.engine import planner_version_of
@@ -170,6 +172,7 @@ async def rerun(
         else recorded,
         rendering=logged_rendering(operation.engine, operation.config),
         min_confidence=(operation.config or {}).get(MIN_CONFIDENCE),
+        keeps_journal=bool((operation.config or {}).get(KEPT) or logged.result.get("entry")),
         logged_config=operation.config or {},
     )
     result = await tool.run(work, arguments)
@@ -226,6 +229,7 @@ class _ReplayDraft(Draft):
         call: Call,  # noqa: ARG002
         answer: Callable[[tuple[FileChange, ...]], CallAnswer],
         beside: StatementsOfChanges | None = None,  # noqa: ARG002
+        lines: LinesOfChanges | None = None,  # noqa: ARG002
     ) -> Commit:
         """Return what the call would have written, and keep its answer."""
         changes = (await self.preview()).changes
@@ -264,6 +268,8 @@ async def load_call(connection: Connection, access: Access, tool_call_id: str) -
     if not attempts:
         raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
     operation = next((one for one in attempts if is_answered(one)), attempts[0])
+    if isinstance(operation.request.get("text"), dict):  # a reference to the journal
+        operation = replace(operation, request=await log.expand(connection, access, operation.request))
     named = sorted({one.prompt_sha256 for one in operation.inner if one.prompt_sha256})
     found = (
         await rows(connection, "log/prompt_list", tenant_id=access.tenant_id, sha256s=named) if named else []

@@ -20,6 +20,10 @@ def find_log_damage(logged: LoggedCall) -> Iterable[Difference]:
     if operation.request_sha256 is not None and asked != operation.request_sha256:
         yield _damage("request", "request", operation.request_sha256, asked)
     for one in operation.inner:
+        if one.told_sha256 is not None:
+            told = digest([one.kind, one.request, one.response])
+            if told != one.told_sha256:
+                yield _damage("recorded", name_of(one), one.told_sha256, told)
         asked = digest([one.kind, one.request])
         if one.request_sha256 is not None and asked != one.request_sha256:
             yield _damage("recorded", f"{name_of(one)}: request", one.request_sha256, asked)

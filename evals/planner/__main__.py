@@ -1,0 +1,54 @@
+"""`python -m memex.evals.planner`: what a model that picks lines could bring on told questions, beside the rules.
+
+An oracle picks the lines that hold the evidence, "greedy" all lines, "off by one" the line after each right one.
+With `--model`, the model that is named picks too.
+"""
+
+import argparse
+import asyncio
+import sys
+
+from memex import logging
+from memex.errors import MemexError
+from memex.evals.planner.report import to_text
+from memex.evals.planner.run import run
+from memex.evals.retrieval.datasets import find_data_folder
+from memex.evals.told.chats import SETS
+
+NO_DATA_EXIT_CODE = 2
+
+
+def main() -> None:
+    """Measure a data set, and print its figures."""
+    parser = argparse.ArgumentParser(prog="python -m memex.evals.planner", description=__doc__)
+    parser.add_argument("--set", choices=SETS, default="beam", help="The data set; beam by default.")
+    parser.add_argument("--chats", type=int, metavar="N", help="Tell only the first N chats.")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="Ask each Nth question.")
+    parser.add_argument(
+        "--budgets", default="600,1500", metavar="N,N", help="Characters; 600,1500 by default."
+    )
+    parser.add_argument("--embedder", help="Such as local; without one, search is by words.")
+    parser.add_argument("--model", help="A model that picks too, such as openai:gpt-5-mini.")
+    options = parser.parse_args()
+    logging.configure("warning")
+    budgets = [int(part) for part in options.budgets.split(",")]
+    try:
+        chats = SETS[options.set].load(find_data_folder())[: options.chats]
+        figures = asyncio.run(
+            run(
+                chats,
+                budgets,
+                every=options.every,
+                embedder=options.embedder,
+                model=options.model,
+                say=lambda line: print(line, file=sys.stderr),  # noqa: T201  # its output
+            )
+        )
+    except MemexError as error:
+        sys.stderr.write(f"{error.message} {error.hint or ''}\n")
+        raise SystemExit(NO_DATA_EXIT_CODE) from None
+    sys.stdout.write(to_text(figures, budgets))
+
+
+if __name__ == "__main__":
+    main()

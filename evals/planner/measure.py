@@ -1,0 +1,188 @@
+"""Asking told questions of the rules, of a model, and of an oracle, over the same pool of lines."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from memex.errors import LimitExceeded, ModelUnavailable
+from memex.evals.told.chats import ToldChat, ToldQuestion
+from memex.evals.told.measure import ContextFigures
+from memex.evals.told.recall import is_recalled
+from memex.service.service import Caller, Service, new_call
+from memex.service.snapshots import LiveSnapshots, MemoryView
+from memex.settings import FindMode
+from memex.store.search.analyzer import Analyzer
+from memex.subagent import prompts
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.context.pool import ContextLine
+from memex.subagent.limits import Limits, Meter
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.model.ask import ModelSession
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.context import first_prompt, pick_lines, with_picks
+from memex.subagent.model.numbered_lines import NumberedLines
+from memex.subagent.planner import ContextPlan, ContextRequest
+
+WORTHS = (0.0, 0.05, 0.1, 0.2, 0.5, 100.0)  # of a pick; 100 puts all picked lines first
+MAX_HOPS = 1
+
+Pick = Callable[[ToldQuestion, list[ContextLine]], list[ContextLine]]
+
+
+@dataclass(slots=True)
+class PlannerFigures:
+    """What was measured.
+
+    Attributes:
+        rules: the contexts of the rules, by budget.
+        picked: those with picks, by who picked, what a pick was worth, and budget.
+        pieces: of evidence, of all questions.
+        offered: of these, those that stood among the lines of the first prompt.
+        prompt_chars: of all first prompts, with their instructions.
+        picks: of a model or an oracle, and how many of them were right, by who picked.
+        usage: of the model: requests, tokens, failures.
+        seconds: that the model took for each question.
+    """
+
+    rules: dict[int, ContextFigures] = field(default_factory=dict)
+    picked: dict[tuple[str, float, int], ContextFigures] = field(default_factory=dict)
+    pieces: int = 0
+    offered: int = 0
+    prompt_chars: int = 0
+    picks: Counter[str] = field(default_factory=Counter)
+    right: Counter[str] = field(default_factory=Counter)
+    right_chars: Counter[str] = field(default_factory=Counter)
+    picked_chars: Counter[str] = field(default_factory=Counter)
+    usage: Counter[str] = field(default_factory=Counter)
+    usd: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def questions(self) -> int:
+        """How many were asked."""
+        return next((figures.questions for figures in self.rules.values()), 0)
+
+    def count(self, who: str, worth: float, budget: int, question: ToldQuestion, context: str) -> None:
+        """Count a context."""
+        key = (who, worth, budget)
+        self.picked.setdefault(key, ContextFigures()).count(question, context)
+
+    def count_picks(self, who: str, question: ToldQuestion, picks: Sequence[ContextLine]) -> None:
+        """Count which picks of a question hold evidence, and how many of their characters are evidence."""
+        for line in picks:
+            held = [one for one in question.evidence if is_recalled(line.candidate.text, one)]
+            self.picks[who] += 1
+            self.right[who] += bool(held)
+            self.picked_chars[who] += len(line.candidate.text)
+            self.right_chars[who] += min(len(line.candidate.text), sum(map(len, set(held))))
+
+
+def oracle(question: ToldQuestion, lines: list[ContextLine]) -> list[ContextLine]:
+    """Return the lines that hold evidence, one for each piece."""
+    found: dict[Any, ContextLine] = {}
+    for piece in question.evidence:
+        holding = [line for line in lines if is_recalled(line.candidate.text, piece)]
+        if holding:
+            best = min(holding, key=lambda line: len(line.candidate.text))
+            found[best.reference] = best
+    return list(found.values())
+
+
+def off_by_one(question: ToldQuestion, lines: list[ContextLine]) -> list[ContextLine]:
+    """Return the line after each that holds evidence."""
+    right = {line.reference for line in oracle(question, lines)}
+    return [after for line, after in pairwise(lines) if line.reference in right]
+
+
+PICKERS: dict[str, Pick] = {
+    "oracle": oracle,
+    "greedy": lambda _, lines: lines,
+    "off by one": off_by_one,
+}
+
+
+async def tell(service: Service, caller: Caller, chat: ToldChat) -> None:
+    """Have a user remember the texts of a chat."""
+    for number, text in enumerate(chat.texts):
+        await service.execute(caller, "memory_remember", {"text": text}, tool_call_id=f"told-{number}")
+
+
+async def measure(
+    service: Service,
+    caller: Caller,
+    questions: Sequence[ToldQuestion],
+    budgets: Sequence[int],
+    figures: PlannerFigures,
+    *,
+    chat: ChatModel | None = None,
+    with_tools: bool = False,
+) -> None:
+    """Ask each question of the rules, of the pickers, and of a model if one is given; add to the figures."""
+    for question in questions:
+        await _measure(service, caller, question, budgets, figures, chat, with_tools)
+
+
+async def _measure(
+    service: Service,
+    caller: Caller,
+    question: ToldQuestion,
+    budgets: Sequence[int],
+    figures: PlannerFigures,
+    chat: ChatModel | None,
+    with_tools: bool,
+) -> None:
+    builtin, prompt = BuiltinPlanner(Analyzer()), prompts.load("context")
+    now = datetime.now(UTC)
+    call = new_call(caller, "eval", {}, None)
+    mode: FindMode | None = None if service.embedder is None else "hybrid"  # which waits until it has started
+    vectors = await service.query_embedder.of(question.text, mode, call, language=caller.access.language)
+    view = MemoryView(None, now, vectors.by_query)
+    request = ContextRequest(question.text, max(budgets), MAX_HOPS, now.date())
+    async with LiveSnapshots(service.database, caller.access).begin(view, "pinned") as opened:
+        tools = MemoryTools(opened.open, call)
+        pool = await builtin.find_lines(request, tools)
+        shown = NumberedLines(builtin.cutter(pool.survey.query))
+        text = first_prompt(request, pool, shown, now, prompt.instructions)
+        figures.prompt_chars += len(text) + len(prompt.instructions)
+        figures.pieces += len(question.evidence)
+        figures.offered += sum(
+            any(is_recalled(line.candidate.text, one) for line in shown.lines) for one in question.evidence
+        )
+        picked = {who: pick(question, shown.lines) for who, pick in PICKERS.items()}
+        if chat is not None:
+            limits = Limits()
+            meter = Meter(limits)
+            session = ModelSession(chat, meter, tools)
+            started = time.perf_counter()
+            try:
+                picked["model"] = await pick_lines(
+                    request, pool, builtin, prompt, session, with_tools=with_tools
+                )
+            except (ModelUnavailable, LimitExceeded):
+                figures.usage["failed"] += 1
+                picked["model"] = []
+            figures.seconds.append(time.perf_counter() - started)
+            figures.usage["requests"] += meter.requests
+            figures.usage["input_tokens"] += meter.input_tokens
+            figures.usage["output_tokens"] += meter.output_tokens
+            figures.usd += float(meter.usd or 0)
+        tools.reset_operations()
+        for budget in budgets:
+            asked = ContextRequest(question.text, budget, MAX_HOPS, now.date())
+            ruled = await _text(builtin.select(pool, asked), tools)
+            figures.rules.setdefault(budget, ContextFigures()).count(question, ruled)
+            for who, lines in picked.items():
+                for worth in WORTHS:
+                    plan = builtin.select(with_picks(pool, lines, worth), asked)
+                    figures.count(who, worth, budget, question, await _text(plan, tools))
+        for who, lines in picked.items():
+            figures.count_picks(who, question, lines)
+
+
+async def _text(plan: ContextPlan, tools: MemoryTools) -> str:
+    tools.reset_operations()
+    return "\n".join(await tools.read([choice.reference for choice in plan.choices])) if plan.choices else ""

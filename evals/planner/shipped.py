@@ -1,0 +1,20 @@
+"""The told memory that comes with Memex, to find out whether a model pays: five people's statements."""
+
+from memex.evals.reading.people import SETS, read_people
+from memex.evals.told.chats import ToldChat, ToldQuestion
+
+FILE = "e4.txt"
+PEOPLE = 5  # in one memory, so that a question has much to choose among
+QUESTIONS = 8  # of each person, the first that have an answer
+
+
+def shipped_chat() -> ToldChat:
+    """Return 120 told statements, and 40 questions with the statements that answer them."""
+    people = read_people(SETS["people"] / FILE)[:PEOPLE]
+    questions = [
+        ToldQuestion("told", asked.text, tuple(person.statements[name] for name in asked.answers))
+        for person in people
+        for asked in [one for one in person.questions if one.answers][:QUESTIONS]
+    ]
+    texts = tuple(text for person in people for text in person.statements.values())
+    return ToldChat("planner", texts, tuple(questions))

@@ -1,0 +1,40 @@
+"""Lines that were taken out, from Python: `memory.removed.list()` and `memory.removed.put_back(id)`."""
+
+from memex.api.protocol import MemexApi
+from memex.call_context import CallContext
+from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
+from memex.store.removed_lines import RemovedState
+
+
+class Removed:
+    """The lines that were taken out of the files of one user, and of the projects of that user."""
+
+    def __init__(self, api: MemexApi, context: CallContext) -> None:
+        self._api = api
+        self._context = context
+
+    async def list(
+        self,
+        *,
+        state: RemovedState | None = None,
+        edited: bool = False,
+        prefix: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> RemovedResult:
+        """Return the lines that are not put back, the newest first.
+
+        Args:
+            state: why they were taken out; None for `replaced`, `closed` and `forgotten`.
+            edited: also lines that somebody took out by editing the file.
+            prefix: what the paths of their files begin with.
+            limit: how many at most.
+            cursor: `next_cursor` of the last answer.
+        """
+        asked = {"state": state, "all": edited, "prefix": prefix, "limit": limit, "cursor": cursor}
+        return RemovedResult.model_validate(await self._api.execute(self._context, REMOVED.name, asked))
+
+    async def put_back(self, line_id: str, *, tool_call_id: str | None = None) -> PutBackResult:
+        """Put a line back into its file; raises LineNotFound if it is not taken out any more."""
+        context = self._context.under(tool_call_id)
+        return PutBackResult.model_validate(await self._api.execute(context, PUT_BACK.name, {"id": line_id}))

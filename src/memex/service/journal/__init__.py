@@ -1,0 +1,1 @@
+"""The journal as people look through it, and how entries are made of earlier calls."""

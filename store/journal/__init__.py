@@ -1,0 +1,1 @@
+"""The journal: the texts that were told, word for word."""

@@ -1,0 +1,2 @@
+-- The earlier text of 0036 ended maintenance if the database had vectors. The row in schema_migration was then refused,
+-- and all of it rolled back, unless the login was a superuser, whom no policy binds. So there is nothing to change.

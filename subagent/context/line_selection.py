@@ -1,0 +1,278 @@
+"""Which lines go into a context: the best first, until the budget is full or nothing left could answer. Pure.
+
+Lines of one page, and lines of one day of the journal, share a header. The newest statement about a thing stands
+before an older one that it contradicts, which is never shown alone.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from memex.store.entry_path import entry_day, is_entry_at
+from memex.store.records import Reference
+from memex.store.statement_lines import line_key
+from memex.subagent.context.assembly import Note, title_line
+from memex.subagent.context.pool import ContextLine
+from memex.subagent.context.selection import (
+    MAX_GAP_CHARS,
+    MIN_FIRST_CHARS,
+    CandidatePassage,
+    Cut,
+    PassageSelection,
+)
+from memex.subagent.planner import Choice, ContextPlan, Omitted
+from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.places import is_statement_file, series_order
+
+_WORD = re.compile(r"\w")
+STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
+NEIGHBOUR_CHARS = 60  # a line that is no longer comes with the one that it stands beside: 100 brought no more
+MAX_OUTDATED = 3  # older statements that newer ones contradict
+
+
+def select_lines(
+    pinned: Sequence[CandidatePassage],
+    lines: Sequence[ContextLine],
+    *,
+    available: int,
+    cut: Cut,
+    unread: Iterable[Reference] = (),
+    shows_all: bool = False,
+    best: float | None = None,
+) -> ContextPlan:
+    """Return what to recall within `available` characters: the pinned, of half of them, then the best lines.
+
+    Args:
+        pinned: in the order in which they shall stand.
+        lines: the best first.
+        available: characters for notes, the wrapper not counted.
+        cut: gives the span of a text that is best kept when only so many characters of it can be.
+        unread: passages that rank below all those.
+        shows_all: all lines that fit are recalled, however low they score.
+        best: the score of which a line must have a share; that of the first line by default.
+    """
+    selection = PassageSelection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2)
+    others = [line for line in lines if not selection.holds(line.reference)]
+    chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used)
+    omitted: list[Omitted] = []
+    top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
+    for line in _each_once(others):
+        if line.score < STOP * top and not shows_all:
+            omitted.append(Omitted(line.reference, "relevance"))
+        elif not chosen.is_new(line):
+            omitted.append(Omitted(line.reference, "duplicate"))
+        elif chosen.take(line):
+            chosen.join_neighbours(line)
+        elif not chosen.take_part(line, cut):
+            omitted.append(Omitted(line.reference, "budget"))
+    omitted += [Omitted(reference, "relevance") for reference in unread]
+    kept = [one for one in omitted if not chosen.holds(one.reference)]
+    return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
+
+
+def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
+    """Return lines in their order, of equal lines the first; or a page's, where that contradicts another line."""
+    contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
+    best: dict[bytes, ContextLine] = {}
+    for line in lines:
+        is_marked = line.reference in contradicting or (line.unit is not None and line.unit.newer)
+        if is_marked or _key(line) not in best:
+            best[_key(line)] = line
+    return [best.pop(key) for line in lines if (key := _key(line)) in best]
+
+
+def _key(line: ContextLine) -> bytes:
+    return line_key(_said(line))
+
+
+def _said(line: ContextLine) -> str:
+    return parse_bullet(line.candidate.text).strip()
+
+
+@dataclass(slots=True)
+class _ChosenLines:
+    """The lines that were chosen, by the header that they share; the headers in the order of their first lines.
+
+    Those that newer ones contradict stand behind all others, in the order in which they were chosen.
+    """
+
+    by_reference: Mapping[Reference, ContextLine]
+    room: int
+    groups: dict[object, list[Choice]] = field(default_factory=dict)
+    taken: dict[Reference, Choice] = field(default_factory=dict)
+    titles: set[tuple[str, str]] = field(default_factory=set)
+    keys: set[bytes] = field(default_factory=set)
+    stated: list[str] = field(default_factory=list)  # statements of pages
+    told: list[str] = field(default_factory=list)  # lines of entries
+    outdated: list[Choice] = field(default_factory=list)
+    beside: dict[Reference, list[ContextLine]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.beside = _neighbours(self.by_reference.values())
+
+    def is_new(self, line: ContextLine) -> bool:
+        """Return whether no chosen line says the same; statements of pages are parts of what entries say."""
+        if _key(line) in self.keys:
+            return False
+        said = _said(line)
+        if line.is_of_page:
+            return not any(said in words for words in self.told)
+        if not is_entry_at(line.reference.path):
+            return True
+        for statement in self.stated:
+            said = said.replace(statement, " ")
+        return _WORD.search(said) is not None
+
+    def holds(self, reference: Reference) -> bool:
+        """Return whether a line was chosen."""
+        return reference in self.taken
+
+    def take(self, line: ContextLine) -> bool:
+        """Choose a line, after the newer ones that contradict it, if all of them fit."""
+        wanted = [*self._newer(line), line]
+        new = [one for one in wanted if one.reference not in self.taken]
+        outdated = sum(1 for one in new if one.unit is not None and one.unit.newer)
+        if len(self.outdated) + outdated > MAX_OUTDATED:
+            return False
+        choices = [_choice(one) for one in new]
+        chars = self._added(choices, [one.candidate.text for one in new])
+        if chars > self.room:
+            return False
+        for one, choice in zip(new, choices, strict=True):
+            self._put(choice, one)
+        self.room -= chars
+        return True
+
+    def join_neighbours(self, line: ContextLine) -> None:
+        """Choose the short lines beside a chosen one, and those beside them.
+
+        An answer is often a list, of which only one item shares words with the question.
+        """
+        waiting = [line]
+        while waiting:
+            for one in self.beside.get(waiting.pop().reference, ()):
+                is_short = len(one.candidate.text) <= NEIGHBOUR_CHARS
+                if is_short and one.reference not in self.taken and self.is_new(one) and self.take(one):
+                    waiting.append(one)
+
+    def take_part(self, line: ContextLine, cut: Cut) -> bool:
+        """Choose what fits of a line that is too long, if nothing was chosen yet."""
+        if self.taken or (line.unit is not None and line.unit.newer):
+            return False
+        choice, text = _choice(line), line.candidate.text
+        room = self.room - self._added([choice], [""])
+        if room < MIN_FIRST_CHARS:
+            return False
+        start, end = cut(text, room)
+        if start == end:
+            return False
+        first = choice.reference.span[0]
+        reference = choice.reference._replace(span=(first + start, first + end))
+        choice = choice._replace(reference=reference, truncated=True)
+        self.room -= self._added([choice], [text[start:end]])
+        self._put(choice, line)
+        return True
+
+    def choices(self) -> list[Choice]:
+        """Return the choices, header by header; what a page or an entry says in the order in which it says it.
+
+        Statements of a page stand best first.
+        """
+        ordered: list[Choice] = []
+        for choices in self.groups.values():
+            is_page = is_statement_file(choices[0].reference.path)
+            ordered += _by_title(choices if is_page else sorted(choices, key=lambda one: one.reference))
+        return [*ordered, *self.outdated]
+
+    def _put(self, choice: Choice, line: ContextLine) -> None:
+        if choice.is_outdated:
+            self.outdated.append(choice)
+        else:
+            self.groups.setdefault(choice.group, []).append(choice)
+            self.titles.add(_title(choice))
+        self.taken[line.reference] = choice
+        self.keys.add(_key(line))
+        if line.is_of_page and not choice.is_outdated:
+            self.stated.append(_said(line))
+        elif is_entry_at(line.reference.path) and not choice.truncated:
+            self.told.append(_said(line))
+
+    def _added(self, choices: Sequence[Choice], texts: Sequence[str]) -> int:
+        """Return how many characters choices add to a context at most; outdated ones may share no header."""
+        groups, titles = set(self.groups), set(self.titles)
+        chars = 0
+        for choice, text in zip(choices, texts, strict=True):
+            title = _title(choice)
+            chars += len(text) + len("\n")
+            chars += 0 if choice.group in groups else header_chars(choice) - len("\n")
+            chars += 0 if title in titles else len(title[1])
+            if not choice.is_outdated:
+                groups.add(choice.group)
+                titles.add(title)
+        return chars
+
+    def _newer(self, line: ContextLine) -> list[ContextLine]:
+        """Return the statements that contradict a statement, and those that contradict them, the newest first."""
+        found: dict[Reference, ContextLine] = {}
+        wanted = list(line.unit.newer) if line.unit is not None else []
+        while wanted:
+            one = self.by_reference.get(wanted.pop())
+            if one is not None and one.reference not in found:
+                found[one.reference] = one
+                wanted += one.unit.newer if one.unit is not None else ()
+        return sorted(found.values(), key=_order, reverse=True)
+
+
+def _neighbours(lines: Iterable[ContextLine]) -> dict[Reference, list[ContextLine]]:
+    """Return the lines right before and after each line that is no statement, under the same titles."""
+    found: dict[Reference, list[ContextLine]] = {}
+    for one, other in pairwise(sorted(lines, key=lambda line: line.reference)):
+        (path, version, (_, end)), (its_path, its_version, (start, _)) = one.reference, other.reference
+        if (
+            (path, version, one.candidate.heading) == (its_path, its_version, other.candidate.heading)
+            and start - end <= MAX_GAP_CHARS
+            and one.unit is None
+            and other.unit is None
+        ):
+            found.setdefault(one.reference, []).append(other)
+            found.setdefault(other.reference, []).append(one)
+    return found
+
+
+def _order(line: ContextLine) -> tuple[object, ...]:
+    if line.unit is not None:
+        return line.unit.order
+    path, _, (start, _) = line.reference
+    return entry_day(path.removeprefix("user/")), series_order(path), start
+
+
+def header_chars(choice: Choice) -> int:
+    """Return how many characters the header of a choice adds to a context, with the break behind its text."""
+    return Note(choice.reference.path, "", choice.is_outdated).chars
+
+
+def _title(choice: Choice) -> tuple[str, str]:
+    return choice.reference.path, title_line(choice.reference.path, choice.heading)
+
+
+def _by_title(choices: Sequence[Choice]) -> list[Choice]:
+    """Return choices with those together that stand under the same titles, those under none first."""
+    places: dict[tuple[str, str], int] = {}
+    for choice in choices:
+        places.setdefault(_title(choice), len(places))
+    return sorted(choices, key=lambda one: (_title(one)[1] != "", places[_title(one)]))
+
+
+def _choice(line: ContextLine) -> Choice:
+    candidate, unit = line.candidate, line.unit
+    return Choice(
+        candidate.reference,
+        candidate.reason,
+        candidate.linked_from,
+        heading=() if line.is_of_page else candidate.heading,
+        is_outdated=bool(unit is not None and unit.newer),
+        why=line.why,
+    )

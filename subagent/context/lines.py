@@ -1,0 +1,80 @@
+"""A text as lines, each of which may be recalled: a sentence, a list item, a table row, a block of code. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from memex.store.markdown import plain_title
+from memex.store.records import Span
+from memex.subagent.text_cache import cached_for_texts
+
+MAX_KEPT_CHARS = 2_000_000  # of texts whose lines are kept
+MAX_WHOLE_CHARS = (
+    400  # a paragraph, an item or a row that is no longer is one line; a longer one is cut at sentences
+)
+MIN_SENTENCE_CHARS = 12  # what is shorter stays with the sentence before it
+
+_LINE = re.compile(r"[^\n]*\n?")
+_HEADING = re.compile(r"[ \t]{0,3}(#{1,6})(?:[ \t]|$)")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_]{0,3}\s+(?=\S)|(?<=[。！？])")
+_WORD = re.compile(r"\w")
+
+
+@cached_for_texts(max_chars=MAX_KEPT_CHARS)
+def split_titled_lines(text: str) -> tuple[tuple[Span, tuple[str, ...]], ...]:
+    """Return where the lines of a text stand, in order and disjoint, each with the titles above it in the text.
+
+    Headings and what has no word are no lines.
+    """
+    return tuple(line for line in _split(text) if _WORD.search(text, *line[0]))
+
+
+def split_lines(text: str) -> tuple[Span, ...]:
+    """Return where the lines of a text stand; see `split_titled_lines`."""
+    return tuple(span for span, _ in split_titled_lines(text))
+
+
+def _split(text: str) -> Iterator[tuple[Span, tuple[str, ...]]]:
+    fence, fence_start = "", 0
+    above: list[tuple[int, str]] = []
+    titles: tuple[str, ...] = ()
+    for match in _LINE.finditer(text):
+        line = match[0].rstrip()
+        start, end = match.start(), match.start() + len(line)
+        opened = _FENCE.match(line)
+        if fence:
+            if opened and line.strip().startswith(fence):
+                yield (fence_start, end), titles
+                fence = ""
+        elif opened:
+            fence, fence_start = opened[1], start
+        elif heading := _HEADING.match(line):
+            level = len(heading[1])
+            above = [*(one for one in above if one[0] < level), (level, _title(line[heading.end() :]))]
+            titles = tuple(title for _, title in above if title)
+        elif line:
+            for span in _sentences(text, start + len(line) - len(line.lstrip()), end):
+                yield span, titles
+    if fence:
+        yield (fence_start, len(text.rstrip())), titles
+
+
+def _title(text: str) -> str:
+    """Return the title of a heading as plain text, without the marks that may close it."""
+    title = text.strip()
+    words, _, last = title.rpartition(" ")
+    return plain_title(title if last.strip("#") else words)
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
+    if end - start <= MAX_WHOLE_CHARS:
+        yield start, end
+        return
+    first = start
+    for match in _SENTENCE_END.finditer(text, start, end):
+        stop = match.start() + len(match[0].rstrip())
+        if stop - first >= MIN_SENTENCE_CHARS and end - match.end() >= MIN_SENTENCE_CHARS:
+            yield first, stop
+            first = match.end()
+    if first < end:
+        yield first, end

@@ -1,0 +1,306 @@
+"""One pool of lines: the lines of all passages that may answer, and one score for all of them. Pure.
+
+    score(line) = share(line) + WINDOW * share(passage) + MaxSim(line) - typical MaxSim
+
+`share` is what a text scores by BM25, of the most that a text could score for the question: from 0 to 1. What a
+passage scores holds what links that lead to it are worth, and how near it is in meaning where search compares that.
+MaxSim says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares
+meaning; what is typical is the median of the compared lines.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from memex.store.entry_path import is_entry_at
+from memex.store.markdown import read_summaries
+from memex.store.records import EntryStatement, Reference, Span
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.bm25 import K1, B, Query, score
+from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
+from memex.store.search.index import text_digest
+from memex.subagent.context.lines import split_lines, split_titled_lines
+from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.context.statements import (
+    DatedBullet,
+    StatementUnit,
+    bullets_in,
+    embedded_text,
+    split_bullets,
+)
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import Why
+from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.places import is_statement_file
+from memex.subagent.statements.words import count_lexemes
+
+WINDOW = 0.5  # of the share of a line's passage
+LISTED = 2.0  # more than words and meaning together are worth
+LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
+NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
+POOL_LINES = 400  # the best, among which a context chooses
+
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLine:
+    """A line that may be recalled.
+
+    Attributes:
+        candidate: it as a passage, with the value of the passage that it stands in.
+        unit: the statement that it is: one of a page, or a sentence of an entry that a newer one contradicts.
+        score: how well it answers.
+        share: its score by words, of the most that the question could score: from 0 to 1.
+        similarity: its MaxSim, from -1 to 1; None where it was not compared.
+        why: why it may answer.
+    """
+
+    candidate: CandidatePassage
+    unit: StatementUnit | None = None
+    score: float = 0.0
+    share: float = 0.0
+    similarity: float | None = None
+    why: Why = "neighbour"
+
+    @property
+    def reference(self) -> Reference:
+        """Where it stands."""
+        return self.candidate.reference
+
+    @property
+    def is_of_page(self) -> bool:
+        """Whether it is a statement of a page."""
+        return self.unit is not None and not is_entry_at(self.reference.path)
+
+    @property
+    def is_embedded_alone(self) -> bool:
+        """Whether it is embedded by itself, sooner or later; see `embedded_lines`."""
+        return self.unit is not None or is_entry_at(self.reference.path)
+
+    @property
+    def embedded_text(self) -> str:
+        """The text by which it is embedded; see `embedded_lines`."""
+        one = self.candidate
+        if not self.is_of_page:
+            return one.text
+        return embedded_text(one.heading[-1] if one.heading else "", one.text)
+
+
+def embedded_lines(path: str, content: str) -> Iterator[tuple[int, str]]:
+    """Yield where each line of a file begins that is embedded by itself, and its text: statements, and told words.
+
+    Args:
+        path: virtual.
+        content: the whole file.
+    """
+    if is_statement_file(path):
+        for bullet in bullets_in(content):
+            yield bullet.span[0], embedded_text(bullet.title, content[slice(*bullet.span)])
+    elif is_entry_at(path):
+        for start, end in split_lines(content):
+            yield start, content[start:end]
+
+
+def lines_of(
+    passages: Iterable[CandidatePassage], stated: Iterable[EntryStatement] = ()
+) -> list[ContextLine]:
+    """Return the lines of passages, each once, with the values of their passages.
+
+    What a page said of words of the journal, and does not say any more, is no line, and no part of one.
+
+    Args:
+        passages: with their texts, in any order.
+        stated: the statements that were made from entries among them.
+    """
+    gone: dict[str, list[Span]] = {}
+    for one in stated:
+        if not one.is_in_force:
+            gone.setdefault(one.path, []).append((one.start_char, one.end_char))
+    found: dict[Reference, ContextLine] = {}
+    for passage in passages:
+        for line in _split(passage, gone.get(passage.reference.path, ())):
+            known = found.get(line.reference)
+            if known is None or known.candidate.value < line.candidate.value:
+                found[line.reference] = line
+    return list(found.values())
+
+
+def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextLine]:
+    path, version, (first, _) = passage.reference
+    for (start, end), bullet, titles in _spans(passage):
+        if bullet is not None:
+            heading = (bullet.title,) if bullet.title else passage.heading[-1:]
+        else:
+            heading = passage.heading if is_entry_at(path) else (*passage.heading, *titles)
+        for at, until in left_of(passage.text, (start, end), [(one - first, to - first) for one, to in gone]):
+            candidate = passage._replace(
+                reference=Reference(path, version, (first + at, first + until)),
+                text=passage.text[at:until],
+                heading=heading,
+            )
+            unit = None
+            if bullet is not None:
+                unit = StatementUnit(candidate, bullet.day, due=bullet.due, still_true=bullet.still_true)
+            yield ContextLine(candidate, unit)
+
+
+def left_of(text: str, line: Span, gone: Iterable[Span]) -> Iterator[Span]:
+    """Yield what is left of a text outside some spans: pieces that hold words, without the space around them.
+
+    Args:
+        text: of which a line is a part.
+        line: the span of the line.
+        gone: the spans, in any order.
+    """
+    at, end = line
+    within = sorted(one for one in gone if one[0] < end and at < one[1])
+    if not within:
+        yield line
+        return
+    for start, stop in within:
+        yield from _piece(text, at, start)
+        at = max(at, stop)
+    yield from _piece(text, at, end)
+
+
+def _piece(text: str, start: int, end: int) -> Iterator[Span]:
+    said = text[start:end]
+    if _WORD.search(said):
+        yield start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+
+
+def _spans(passage: CandidatePassage) -> Iterator[tuple[Span, DatedBullet | None, tuple[str, ...]]]:
+    bullets = split_bullets(passage.text) if is_statement_file(passage.reference.path) else ()
+    at = 0
+    if passage.reference.span[0] == 0 and not is_entry_at(passage.reference.path):
+        summaries, at = read_summaries(passage.text)
+        for start, end in summaries:
+            yield from _between(passage.text, start, end)
+    for bullet in bullets:
+        if bullet.span[0] < at:
+            continue
+        yield from _between(passage.text, at, bullet.span[0])
+        yield bullet.span, bullet, ()
+        at = bullet.end
+    yield from _between(passage.text, at, len(passage.text))
+
+
+def _between(text: str, start: int, end: int) -> Iterator[tuple[Span, None, tuple[str, ...]]]:
+    for (first, last), titles in split_titled_lines(text[start:end]):
+        yield (start + first, start + last), None, titles
+
+
+def entries_of(passages: Iterable[CandidatePassage]) -> list[str]:
+    """Return the entries of the journal among the files of passages, each once, in order."""
+    paths = dict.fromkeys(passage.reference.path for passage in passages)
+    return [path for path in paths if is_entry_at(path)]
+
+
+def score_lines(lines: Sequence[ContextLine], query: Query, analyzer: Analyzer) -> list[ContextLine]:
+    """Return the best lines, best first; ties by what their passages are worth, path and place.
+
+    Args:
+        lines: with the values of their passages.
+        query: as search weighed it.
+        analyzer: makes the lexemes of a line.
+    """
+    counted = [count_lexemes(_said(one), analyzer) for one in lines]
+    lengths = [sum(one.values()) for one in counted]
+    mean = sum(lengths) / max(1, len(lengths))
+    by_line = replace(query, c2=K1 * (1 - B), c3=K1 * B / max(mean, 1.0))
+    most = max(query.most, 1)
+    scored = []
+    for line, frequencies, length in zip(lines, counted, lengths, strict=True):
+        own = score(by_line, frequencies, length)
+        window = own if line.is_of_page else line.candidate.value
+        why = _why(line, "words" if own > 0 else "neighbour")
+        scored.append(replace(line, score=(own + WINDOW * window) / most, share=own / most, why=why))
+    return best_first(scored)[:POOL_LINES]
+
+
+def _said(line: ContextLine) -> str:
+    """Return what a line says, with the titles above it where they are no kinds of statements."""
+    said = parse_bullet(line.candidate.text)
+    return said if line.is_of_page else "\n".join((*line.candidate.heading, said))
+
+
+async def add_meaning(question: str, lines: Sequence[ContextLine], tools: MemoryTools) -> list[ContextLine]:
+    """Return lines, best first, with their MaxSim in their scores: by how much it is above what is typical of them.
+
+    A line that is not embedded yet counts as typical, so that it stands among the others by its words; and the more
+    such lines there are, the less meaning counts.
+    """
+    found = await tools.similarities(question, [text_digest(line.embedded_text) for line in lines])
+    known = sorted(similar for similar in found if similar is not None)
+    with_words = {line.reference.path for line in lines if line.share}
+    lines = [
+        replace(line, why=_why(line, "meaning"))
+        if line.candidate.value > 0 and line.reference.path not in with_words
+        else line
+        for line in lines
+    ]
+    if not known:
+        return list(lines)
+    typical = known[len(known) // 2]
+    embedded = len(known) / max(len(known), sum(line.is_embedded_alone for line in lines))
+    return best_first(
+        line
+        if similar is None
+        else replace(
+            line,
+            score=line.score + embedded * (similar - typical) / SIMILARITY_SCALE,
+            similarity=similar / SIMILARITY_SCALE,
+            why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
+        )
+        for line, similar in zip(lines, found, strict=True)
+    )
+
+
+def without_score(lines: Sequence[ContextLine]) -> list[ContextLine]:
+    """Return lines in their order, with scores below those of all others."""
+    return [
+        replace(line, score=-place / len(lines), why=_why(line, "recent"))
+        for place, line in enumerate(lines, start=1)
+    ]
+
+
+def _why(line: ContextLine, own: Why) -> Why:
+    """Return what led to the file of a line, or, if search found the file, what the line has of its own."""
+    reason = line.candidate.reason
+    if reason == "link" or reason == "backlink" or reason == "neighbour":  # noqa: PLR1714  # mypy narrows no `in`
+        return reason
+    return "recent" if reason == "recent" and own == "neighbour" else own
+
+
+def with_listed(lines: Sequence[ContextLine], listed: Sequence[StatementUnit]) -> list[ContextLine]:
+    """Return lines, best first, with the statements of a list that a question asks for, in the order of the list.
+
+    To be in the list is worth more than all words and any meaning that a line may share with the question.
+    """
+    merged = {line.reference: line for line in lines}
+    for place, unit in enumerate(listed):
+        known = merged.get(unit.reference)
+        score = LISTED + LISTED_IN_ORDER * (1 - place / len(listed))
+        if known is None or known.score < score:
+            own = unit if is_statement_file(unit.reference.path) else None
+            why = known.why if known and (known.share or (known.similarity or 0) >= NEAR) else "list"
+            merged[unit.reference] = ContextLine(unit.candidate, known.unit if known else own, score, why=why)
+    return best_first(merged.values())
+
+
+def part_of(line: ContextLine, span: Span) -> ContextLine:
+    """Return a part of a line, by its span in the text of the line."""
+    path, version, (first, _) = line.reference
+    reference = Reference(path, version, (first + span[0], first + span[1]))
+    return replace(
+        line, candidate=line.candidate._replace(reference=reference, text=line.candidate.text[slice(*span)])
+    )
+
+
+def best_first(lines: Iterable[ContextLine]) -> list[ContextLine]:
+    """Return lines in the order of their scores, the best first; ties by their passages, path and place."""
+    return sorted(
+        lines,
+        key=lambda line: (-line.score, -line.candidate.value, line.reference.path, line.reference.span),
+    )

@@ -1,0 +1,72 @@
+"""What was found for a context: the passages that may answer, and the pool of their lines."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memex.store.records import Reference
+from memex.store.search.bm25 import Query
+from memex.store.search.confidence import best_line
+from memex.subagent.context.pool import ContextLine
+from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.judgement import ENGLISH, Judgement, judge
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The passages that may answer a query.
+
+    Attributes:
+        query: the query as search weighed it.
+        pinned: the passages of pinned files, which come first, in their order.
+        ranked: the best other passages, in any order.
+        unread: passages that rank below all others and were not read, with their values.
+        similarity: the highest MaxSim of passages whose lines were not compared; None if there are none.
+        is_of_days: whether the search was narrowed to days that the query names.
+        is_compared: the search compared meaning too.
+        language: of memory.
+    """
+
+    query: Query
+    pinned: Sequence[CandidatePassage]
+    ranked: Sequence[CandidatePassage]
+    unread: Sequence[tuple[Reference, int]]
+    similarity: float | None = None
+    is_of_days: bool = False
+    is_compared: bool = False
+    language: str = ENGLISH
+
+    def judge(self, question: str, lines: Iterable[ContextLine], *, is_intent: bool) -> Judgement:
+        """Return how sure it is that one of the lines answers the question; see `judgement.judge`."""
+        found = [(line.share, line.similarity) for line in lines]
+        if self.similarity is not None:
+            found.append((0.0, self.similarity))
+        if not self.is_compared:  # by words, the lines of a passage say together that it answers
+            most = max(self.query.most, 1)
+            found += [(min(1.0, passage.value / most), None) for passage in self.ranked]
+        return judge(
+            question,
+            self.query,
+            best_line(found, self.query.chunks),
+            is_of_days=self.is_of_days,
+            is_intent=is_intent,
+            language=self.language,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LinePool:
+    """The lines among which a context chooses.
+
+    Attributes:
+        survey: the passages that they stand in.
+        lines: the best first.
+        judgement: how sure it is that memory answers.
+        is_shown_whole: the memory is so small that all lines are shown that fit.
+        best: the best score by rules, where a model's picks have changed scores.
+    """
+
+    survey: Candidates
+    lines: Sequence[ContextLine]
+    judgement: Judgement
+    is_shown_whole: bool = False
+    best: float | None = None

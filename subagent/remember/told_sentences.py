@@ -1,0 +1,139 @@
+"""Sentences that the journal alone has: a request to forget may mean them, and a new statement change them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from memex.store.entry_path import FOLDER, entry_day, entry_moment, is_entry_at
+from memex.store.records import EntryStatement, Hit, Reference, Revision, Span
+from memex.store.text_pool import offload
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import FiledStatement
+from memex.subagent.remember.filing.handles import handle_of
+from memex.subagent.remember.reading import own_statements
+from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.forgetting import all_sentences, known_sentences
+from memex.subagent.statements.places import destination, mount_of
+from memex.subagent.statements.storable import extract_storable
+
+ENTRIES = 50  # that are looked at: a sentence that was told often is forgotten in all of them
+PASSAGES = 4
+PREFIX = f"user/{FOLDER}/"
+MAX_READ_CHARS = 20_000  # of an entry that is read as a whole, to see what it states
+
+
+@dataclass(frozen=True, slots=True)
+class ToldSentence:
+    """A sentence of an entry; `is_past` if it was in force, and is not any more."""
+
+    sentence: FiledStatement
+    is_past: bool
+
+
+async def find_told(topic: str, tools: MemoryTools) -> list[ToldSentence]:
+    """Return the sentences of entries that share words with a topic, without those that a page holds."""
+    return await sentences_of(
+        (await tools.find(topic, limit=ENTRIES, passages=PASSAGES, prefix=PREFIX)).hits, tools
+    )
+
+
+async def sentences_of(hits: Iterable[Hit], tools: MemoryTools) -> list[ToldSentence]:
+    """Return the sentences in the passages of entries, without those that a page holds."""
+    passages = [
+        (Reference(hit.path, hit.version, passage.span), passage.text or "")
+        for hit in hits
+        if hit.file is not None and is_entry_at(hit.path)
+        for passage in hit.file.passages
+    ]
+    if not passages:
+        return []
+    stated: dict[str, list[EntryStatement]] = {}
+    for one in await tools.entry_statements(list(dict.fromkeys(place.path for place, _ in passages))):
+        stated.setdefault(one.path, []).append(one)
+    texts = [text for _, text in passages]
+    split = await offload.run(sum(map(len, texts)), _split_each, texts)
+    sentences = []
+    for (place, text), spans in zip(passages, split, strict=True):
+        for span in spans:
+            made = _made_of(span, place.span[0], stated.get(place.path, ()))
+            if not any(one.is_in_force for one in made):
+                sentences.append(ToldSentence(_sentence(place, text, span), is_past=bool(made)))
+    return sentences
+
+
+async def sentence_of(handle: str, path: str, content: str, version: int) -> FiledStatement | None:
+    """Return the sentence of an entry that a handle names; None if none does."""
+    place = Reference(path, version, (0, len(content)))
+    for one in await offload.run_on(content, all_sentences, content):
+        if handle_of(path, content[slice(*one)]) == handle:
+            return _sentence(place, content, one)
+    return None
+
+
+async def standing_sentences(
+    hits: Iterable[Hit], day: date, moment: datetime | None, tools: MemoryTools
+) -> list[FiledStatement]:
+    """Return the sentences in the passages of entries that hold, and that the journal alone has.
+
+    Args:
+        hits: the entries.
+        day: on which a new text was said.
+        moment: when it was said, in the zone that it was said in; None if the day alone is known. What was said
+            later on that day is left out.
+        tools: reads memory.
+    """
+    earlier = [hit for hit in hits if not _is_later(hit.path, day, moment)]
+    return [one.sentence for one in await sentences_of(earlier, tools) if not one.is_past]
+
+
+def _is_later(path: str, day: date, moment: datetime | None) -> bool:
+    told = entry_moment(path.removeprefix("user/"))
+    return (
+        moment is not None and told.date() == day and told.replace(tzinfo=None) > moment.replace(tzinfo=None)
+    )
+
+
+async def is_stated(sentence: FiledStatement, path: str, tools: MemoryTools) -> bool:
+    """Return whether the teller of an entry states a sentence, as a note that a file of its scope would hold.
+
+    What he quotes, asks or orders is nothing that a new statement could take the place of.
+
+    Args:
+        sentence: of the entry.
+        path: virtual, of the file to which a new statement about the same thing goes.
+        tools: reads memory.
+    """
+    entry = await tools.read_file(sentence.path)
+    if sentence.reference is None or entry.size_chars > MAX_READ_CHARS:
+        return False
+    start, end = sentence.reference.span
+    return any(
+        one.start < end
+        and start < one.end
+        and one.kind == "note"
+        and mount_of(destination("note", entry.about, one.text).path) == mount_of(path)
+        for one in await _statements(entry, sentence.day, tools)
+    )
+
+
+async def _statements(entry: Revision, day: date, tools: MemoryTools) -> Sequence[Statement]:
+    text = entry.content
+    reading = await offload.run_on(text, extract_storable, text, day)
+    return (await own_statements(text, reading, tools)).statements
+
+
+def _split_each(texts: Sequence[str]) -> list[Sequence[Span]]:
+    return [known_sentences(text) for text in texts]
+
+
+def _made_of(span: Span, shift: int, stated: Sequence[EntryStatement]) -> list[EntryStatement]:
+    """Return the statements that were made from words of a sentence."""
+    start, end = span[0] + shift, span[1] + shift
+    return [one for one in stated if one.start_char < end and start < one.end_char]
+
+
+def _sentence(place: Reference, text: str, span: Span) -> FiledStatement:
+    start, end = (place.span[0] + at for at in span)
+    reference = Reference(place.path, place.version, (start, end))
+    day = entry_day(place.path.removeprefix("user/"))
+    return FiledStatement(place.path, text[slice(*span)], "note", day, reference)

@@ -1,0 +1,60 @@
+"""What picked lines bring: counted for an oracle, for bad pickers and for a scripted model."""
+
+import pytest
+from tests.kit.model_server import ModelServer, says
+
+from memex.evals.planner.report import best_worth, to_text
+from memex.evals.planner.run import run
+from memex.evals.planner.shipped import shipped_chat
+from memex.evals.told.chats import ToldChat, ToldQuestion
+
+TEXTS = (
+    "The ferry to Hydra leaves at nine from gate four.",
+    "The ferry to Aegina leaves at ten, and the ferry ticket costs 12 euros.",
+    "My sister Ana collects ferry timetables.",
+    *(f"The ferry to island number {number} has a blue funnel." for number in range(20)),
+)
+CHAT = ToldChat("ferries", TEXTS, (ToldQuestion("told", "When does the ferry to Hydra leave?", TEXTS[:1]),))
+
+
+@pytest.fixture
+def scripted(model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
+    """A model behind an address of the environment, without tools."""
+    monkeypatch.setenv("OPENAI_BASE_URL", model_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "-")
+    return model_server
+
+
+async def test_a_model_is_counted_beside_the_rules_and_the_oracle(scripted: ModelServer) -> None:
+    """Its picks, how many are right, what each value of a pick brings, and what it took."""
+    scripted.play(says({"lines": [1]}), endless=True)
+    figures = await run([CHAT], [300], model="openai:small")
+    text = to_text(figures, [300])
+
+    assert (figures.questions, figures.pieces, figures.offered) == (1, 1, 1)
+    assert len(scripted.requests) == 1
+    assert figures.usage["requests"] == 1
+    assert figures.right["oracle"] == figures.picks["oracle"] == 1
+    assert figures.picks["model"] == 1
+    assert figures.picks["greedy"] > 10
+    assert figures.picked["oracle", 100.0, 300].recalled_percent() == 100
+    assert best_worth(figures, "oracle", [300]) == 0  # the rules have found it
+    assert "Model: 1.00 requests" in text
+    assert "model, a pick is worth 0.1" in text
+
+
+async def test_a_model_that_fails_picks_nothing(scripted: ModelServer) -> None:
+    """Its contexts are those of the rules, and the failure is counted."""
+    scripted.play(says("I do not know."), endless=True)
+    figures = await run([CHAT], [300], model="openai:small")
+
+    assert figures.usage["failed"] == 1
+    assert figures.picked["model", 0.5, 300].recalled == figures.rules[300].recalled
+
+
+def test_the_shipped_memory_is_what_the_page_says() -> None:
+    """120 statements and 40 questions, whose evidence was told."""
+    chat = shipped_chat()
+
+    assert (len(chat.texts), len(chat.questions)) == (120, 40)
+    assert all(piece in chat.texts for asked in chat.questions for piece in asked.evidence)

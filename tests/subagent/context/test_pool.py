@@ -1,0 +1,224 @@
+"""The lines of all passages, with one score that says how well each answers."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memex.store.entry_path import entry_path
+from memex.store.records import EntryStatement, Reference
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.bm25 import Query, most_score, score, weigh
+from memex.subagent.context.pool import (
+    POOL_LINES,
+    WINDOW,
+    ContextLine,
+    embedded_lines,
+    entries_of,
+    lines_of,
+    score_lines,
+    with_listed,
+    without_score,
+)
+from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.context.statements import StatementUnit
+from memex.subagent.statements.words import count_lexemes
+
+ANALYZER = Analyzer()
+CONTEXT_PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "context.md"
+ENTRY = f"user/{entry_path(datetime(2027, 3, 1, 9, 30, tzinfo=UTC), 'told')}"
+
+
+def asking(words: str) -> Query:
+    """Return a query as a search in a large memory weighs it."""
+    lexemes = ANALYZER.lexemes(words)
+    df = dict.fromkeys(lexemes, 3)
+    query = weigh(lexemes, n=10_000, total_length=90_000, df=df)
+    return replace(query, most=most_score(query, lexemes, n=10_000, df=df))
+
+
+QUERY = asking("oolong rehearsal")
+
+
+def passage(text: str, path: str = ENTRY, *, value: int = 0) -> CandidatePassage:
+    """Return a passage from the beginning of a file."""
+    return CandidatePassage(Reference(path, 1, (0, len(text))), text, value, "match")
+
+
+def scored(*passages: CandidatePassage, query: Query = QUERY) -> list[tuple[str, float]]:
+    """Return the lines of passages, best first, with their scores."""
+    return [(line.candidate.text, line.score) for line in score_lines(lines_of(passages), query, ANALYZER)]
+
+
+def units(*lines: ContextLine) -> list[StatementUnit]:
+    """Return the statements among lines."""
+    return [line.unit for line in lines if line.unit is not None]
+
+
+def test_a_line_scores_by_its_own_words_and_by_its_passage() -> None:
+    """The line with the word first; of the others, those of the better passage."""
+    near = passage("The rehearsal is on Tuesday.\nBring the green folder.", value=QUERY.most // 2)
+    far = passage("Åsa rows.", "shared/boat.md", value=QUERY.most // 10)
+    best, folder, boat = scored(far, near)
+
+    assert [text for text, _ in (best, folder, boat)] == [
+        "The rehearsal is on Tuesday.",
+        "Bring the green folder.",
+        "Åsa rows.",
+    ]
+    assert folder[1] == pytest.approx(WINDOW / 2, abs=1e-6)
+    assert boat[1] == pytest.approx(WINDOW / 10, abs=1e-6)
+    assert best[1] > folder[1]
+
+
+def test_a_statement_of_a_page_stands_for_itself() -> None:
+    """Statements beside it in its file say nothing of it: they were told at other times."""
+    page = passage("- I like oolong. (2027-03-01)\n- I sing. (2027-03-02)", "user/notes.md", value=QUERY.most)
+
+    assert dict(scored(page))["- I sing. (2027-03-02)"] == 0
+    assert dict(scored(page))["- I like oolong. (2027-03-01)"] > 0
+
+
+def test_each_line_says_why_it_may_answer() -> None:
+    """A word that it shares, what stands beside it, or what led to its file."""
+    told = passage("The rehearsal is at nine.\n\nBring the oars.", value=10)
+    linked = passage("Oolong.", "user/tea.md", value=10)._replace(reason="link")
+    recent = passage("Nothing else.", "user/new.md")._replace(reason="recent")
+    lines = score_lines(lines_of([told, linked, recent]), QUERY, ANALYZER)
+
+    assert {line.candidate.text: line.why for line in lines} == {
+        "The rehearsal is at nine.": "words",
+        "Bring the oars.": "neighbour",
+        "Oolong.": "link",
+        "Nothing else.": "recent",
+    }
+    assert [line.why for line in without_score(lines_of([recent]))] == ["recent"]
+
+
+def test_of_many_lines_the_best_are_kept() -> None:
+    """Ties go by path and place, so that the same lines stand in the same order everywhere."""
+    files = [passage(f"Oolong number {n}.", f"shared/{n:03}.md") for n in range(POOL_LINES + 9)]
+    lines = score_lines(lines_of(files), QUERY, ANALYZER)
+
+    assert len(lines) == POOL_LINES
+    assert score_lines(lines_of(reversed(files)), QUERY, ANALYZER) == lines
+
+
+def test_words_of_a_statement_that_holds_no_more_are_no_line() -> None:
+    """Nor is a line that says the same words and more; what else the entry says stays."""
+    text = "The pool is on Monday.\nThe rehearsal is on Tuesday."
+    told = passage(text)
+
+    def left(state: str) -> list[str]:
+        stated = EntryStatement(ENTRY, 0, 22, state, b"")
+        return [line.candidate.text for line in lines_of([told], [stated])]
+
+    assert left("in_force") == left("put_back") == text.splitlines()
+    for state in ("replaced", "closed", "forgotten", "removed"):
+        assert left(state) == ["The rehearsal is on Tuesday."]
+
+
+def test_of_a_line_of_which_words_hold_no_more_the_rest_is_left() -> None:
+    """Each piece that has words, where it stands in its entry."""
+    gone = "The rehearsal is on Tuesday."
+    text = f"The pool is on Monday. {gone} Ines tunes the piano."
+    start = text.index(gone)
+
+    def left(*spans: tuple[int, int]) -> list[tuple[str, str]]:
+        stated = [EntryStatement(ENTRY, first, last, "replaced", b"") for first, last in spans]
+        lines = lines_of([passage(text)], stated)
+        return [(one.candidate.text, text[slice(*one.reference.span)]) for one in lines]
+
+    pieces = [("The pool is on Monday.",) * 2, ("Ines tunes the piano.",) * 2]
+    assert left((start, start + len(gone))) == pieces
+    assert left((0, start + len(gone)), (4, start)) == [("Ines tunes the piano.",) * 2]
+    assert left((0, len(text) - 1)) == left((0, len(text))) == []
+
+
+def test_entries_are_known_among_files() -> None:
+    """Each once; a note of a vault that lies in a folder of the same name is none."""
+    files = [passage("Oolong."), passage("Oolong.", "user/journal/mine.md"), passage("Tea.")]
+
+    assert entries_of(files) == [ENTRY]
+
+
+def test_lines_that_are_embedded_are_those_of_the_pool() -> None:
+    """Search compares them by the same texts, those of pages with the heading above them."""
+    page = "# Notes\n\n## Tea\n\n- I like oolong. (2027-03-01)\n"
+    told = "I like oolong.\nI sing."
+
+    assert list(embedded_lines("user/notes.md", page)) == [(17, "Tea: I like oolong.")]
+    assert list(embedded_lines(ENTRY, told)) == [(0, "I like oolong."), (15, "I sing.")]
+    assert list(embedded_lines("shared/boat.md", told)) == []
+    for path, text in (("user/notes.md", page), (ENTRY, told)):
+        assert [line.embedded_text for line in lines_of([passage(text, path)])] == [
+            said for _, said in embedded_lines(path, text)
+        ]
+
+
+def test_summaries_in_front_matter_are_lines() -> None:
+    """They are what a note says that it is about; other fields are none, and an entry has no front matter."""
+    text = "---\nname: tea\ndescription: Oolong is steeped twice.\ntype: user\n---\n\nAsk Åsa.\n"
+    said = {line.candidate.text for line in lines_of([passage(text, "user/tea.md")])}
+    bare = "---\nsummary: I like oolong.\n---\n"
+
+    assert said == {"Oolong is steeped twice.", "Ask Åsa."}
+    assert [line.candidate.text for line in lines_of([passage(bare, "user/tea.md")])] == ["I like oolong."]
+    assert [line.candidate.text for line in lines_of([passage(bare)])] == ["summary: I like oolong."]
+
+
+def test_what_a_list_asks_for_comes_first() -> None:
+    """In the order of the list; what was found besides stays behind, each line once."""
+    page = passage(
+        "- I like oolong. (2027-03-01)\n- I dislike noise. (2027-03-02)\n- I sing. (2027-03-03)",
+        "user/notes.md",
+    )
+    lines = score_lines(lines_of([page]), QUERY, ANALYZER)
+    tea, noise, sing = lines
+    merged = with_listed(lines, units(sing, noise))
+
+    assert [line.reference for line in merged] == [sing.reference, noise.reference, tea.reference]
+    assert merged == sorted(merged, key=lambda line: -line.score)
+    assert with_listed(lines, []) == lines
+    assert with_listed([], []) == []
+
+
+def test_lines_without_a_score_stay_in_their_order_behind_all_others() -> None:
+    """A small memory shows them if there is room."""
+    lines = without_score(lines_of([passage("Åsa rows.\nBo naps.\nInes sings.")]))
+
+    assert [line.candidate.text for line in lines] == ["Åsa rows.", "Bo naps.", "Ines sings."]
+    assert lines == sorted(lines, key=lambda line: -line.score)
+    assert max(line.score for line in lines) < 0
+
+
+def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> None:
+    """The shares and scores of its table, for the question and the counts that it names."""
+    text = " ".join(CONTEXT_PAGE.read_text(encoding="utf-8").split())
+    asked = re.search(
+        r'asks "(?P<question>[^"]+)" in a memory of (?P<n>[\d,]+) passages with (?P<length>\d+) words each; '
+        r"(?P<counts>.+?)\. Search finds an entry of two lines, whose share is (?P<share>[\d.]+)",
+        text,
+    )
+    assert asked is not None
+    n, df = (
+        int(asked["n"].replace(",", "")),
+        {word: int(count) for count, word in re.findall(r"(\d+) (?:of them hold )?`(\w+)`", asked["counts"])},
+    )
+    lexemes = ANALYZER.lexemes(asked["question"])
+    query = weigh(lexemes, n=n, total_length=n * int(asked["length"]), df=df)
+    query = replace(query, most=most_score(query, lexemes, n=n, df=df))
+    rows = re.findall(r"\| `([^`|]+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
+    entry = "\n".join(line for line, *_ in rows if not line.startswith("- "))
+    frequencies = count_lexemes(entry, ANALYZER)
+    told = passage(entry, value=score(query, frequencies, sum(frequencies.values())))
+    page = [passage(line, "user/preferences.md") for line, *_ in rows if line.startswith("- ")]
+
+    assert set(lexemes) == df.keys()
+    assert f"{told.value / query.most:.2f}" == asked["share"]
+    found = {line: f"{worth:.2f}" for line, worth in scored(told, *page, query=query)}
+    assert found == {line: total for line, _, _, total in rows}
+    for _, own, window, total in rows:
+        assert float(own) + float(window) == pytest.approx(float(total), abs=0.011)

@@ -1,0 +1,76 @@
+"""The page of removed lines: what is listed, put back by a button, and taken out again; by axe, narrow and dark."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+from tests.ui.browser import NARROW, signed_in, violations
+from tests.ui.conftest import Site
+
+OLDER, NEWER = "I live in Lisbon.", "I live in Porto now."
+SECRET = "My sister Lena is getting divorced."
+
+
+def take_out(site: Site) -> None:
+    """Let alice replace one statement, and forget another one."""
+    api = site.api(bound_to="alice")
+    texts = (OLDER, NEWER, SECRET, "Please forget that my sister Lena is getting divorced.")
+    for text in texts:
+        answer = api.post("/v1/tools/memory_remember/execute", json={"arguments": {"text": text}})
+        assert answer.is_success, answer.text
+
+
+def test_a_forged_form_puts_nothing_back(site: Site) -> None:
+    """Without the token of its session a form is refused, and the line stays out."""
+    take_out(site)
+    api = site.api(bound_to="alice")
+    [line] = api.get("/v1/removed", params={"state": "replaced"}).json()["lines"]
+    forged = site.visitor(bound_to="alice").client
+    forged.get("/ui/removed")
+
+    assert forged.post("/ui/removed/put-back", data={"id": line["id"]}).status_code == 403
+    assert api.get("/v1/removed", params={"state": "replaced"}).json()["lines"] == [line]
+
+
+@pytest.mark.slow
+def test_a_line_is_put_back_by_its_button_and_taken_out_again(
+    site: Site, in_browser: Callable[..., Any]
+) -> None:
+    """By keyboard to the page; filtered; one button puts the line back, and one takes it out again."""
+    take_out(site)
+    found: dict[str, Any] = {}
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, size=NARROW, theme="dark") as page:
+            page.goto("/ui/removed")
+            page.get_by_text(OLDER).wait_for()
+            found["narrow"] = violations(page, "narrow")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        with signed_in(browser, site) as page:
+            page.keyboard.press("g")
+            page.keyboard.press("u")
+            page.get_by_role("heading", name="Removed", exact=True).wait_for()
+            page.get_by_text(SECRET).wait_for()
+            assert page.locator(".review-item").count() == 2
+            page.get_by_role("navigation", name="Reasons").get_by_role(
+                "link", name="Replaced", exact=True
+            ).click()
+            page.get_by_text(NEWER).wait_for()
+            assert page.locator(".review-item").count() == 1
+            found["wide"] = violations(page, "wide")
+            page.get_by_role("button", name="Put back").click()
+            page.get_by_text("The line stands in user/profile.md again.").wait_for()
+            page.get_by_text("No such line was taken out.").wait_for()
+            found["put back"] = violations(page, "put back")
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("The line is taken out again.").wait_for()
+            assert page.locator(".review-item").count() == 1
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/removed?state=forgotten")
+            page.get_by_role("button", name="Put back").click()
+            page.get_by_text("The line stands in user/profile.md again.").wait_for()
+
+    in_browser(journey)
+
+    assert {name: one for name, one in found.items() if one} == {}
