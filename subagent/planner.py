@@ -218,14 +218,12 @@ class Overtaking:
 class Rivalry:
     """A new statement, and a stored one that it probably contradicts: both stay, and the caller is told.
 
-    `same` are the other places in which memory says the same as the stored one. `likelihood`, from 0 to 1, is that
-    the one contradicts the other.
+    `same` are the other places in which memory says the same as the stored one.
     """
 
     statement: Statement
     older: FiledStatement
     same: tuple[FiledStatement, ...] = ()
-    likelihood: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

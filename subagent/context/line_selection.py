@@ -67,6 +67,7 @@ def select_lines(
         elif chosen.take(line):
             chosen.join_neighbours(line)
         elif not chosen.take_part(line, cut):
+            chosen.take_newer(line)
             omitted.append(Omitted(line.reference, "budget"))
     omitted += [Omitted(reference, "relevance") for reference in unread]
     kept = [one for one in omitted if not chosen.holds(one.reference)]
@@ -132,7 +133,13 @@ class _ChosenLines:
 
     def take(self, line: ContextLine) -> bool:
         """Choose a line, after the newer ones that contradict it, if all of them fit."""
-        wanted = [*self._newer(line), line]
+        return self._take_all([*self._newer(line), line])
+
+    def take_newer(self, line: ContextLine) -> None:
+        """Choose the newer lines that contradict one that does not fit beside them, in its place."""
+        self._take_all(self._newer(line))
+
+    def _take_all(self, wanted: Sequence[ContextLine]) -> bool:
         new = [one for one in wanted if one.reference not in self.taken]
         outdated = sum(1 for one in new if one.unit is not None and one.unit.newer)
         if len(self.outdated) + outdated > MAX_OUTDATED:

@@ -19,8 +19,6 @@ from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.bullets import parse_bullet
 
-AHEAD = 1e-6  # of a newer line's score, before the older one's
-
 
 class NewerPlace(NamedTuple):
     """Where a newer statement stands: the line of a page by its key, or the words of an entry by their span."""
@@ -161,8 +159,7 @@ def _marked(
     others: Sequence[ContextLine], older: Sequence[OlderLine], found: Mapping[NewerPlace, ContextLine]
 ) -> list[ContextLine]:
     by_reference = {line.reference: line for line in (*others, *(one.line for one in older))}
-    # A newer statement may be the older one of another pair: its own score is known when its turn comes.
-    for one in sorted(older, key=lambda one: one.line.unit.order if one.line.unit else ()):
+    for one in older:
         line, unit = by_reference[one.line.reference], one.line.unit
         newer = [found[place] for place in one.newer if place in found and not _holds(line, found[place])]
         newer = [new for new in newer if new.reference != line.reference]
@@ -173,9 +170,7 @@ def _marked(
         references = tuple(dict.fromkeys(new.reference for new in newer))
         by_reference[line.reference] = replace(line, unit=replace(unit, newer=references))
         for new in newer:
-            known = by_reference.get(new.reference, new)
-            score = max(known.score, line.score + AHEAD)
-            by_reference[new.reference] = replace(known, score=score)
+            by_reference.setdefault(new.reference, new)
     return best_first(by_reference.values())
 
 

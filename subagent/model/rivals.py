@@ -247,7 +247,7 @@ class JudgedChanges:
         if about is not None and not own:
             found = find_contradiction(add, about, self.analyzer, self.day, self.gone)
             if found is not None:
-                self._name(add.statement, found.older, found.likelihood)
+                self._name(add.statement, found.older)
         return add
 
     def _settle(self, add: Addition, one: JudgedRival) -> Addition:
@@ -255,7 +255,7 @@ class JudgedChanges:
         is_change = one.fate in ("replaced", "closed") and one.rival.contradiction.may_give_way
         if not is_change or mount_of(older.path) != mount_of(add.path):
             if one.fate != "both_hold":
-                self._name(add.statement, older, 1.0 if is_change else one.rival.contradiction.likelihood)
+                self._name(add.statement, older)
             return add
         self.gone.add(one.rival.key)
         rest = one.rival.contradiction.rest
@@ -264,8 +264,8 @@ class JudgedChanges:
         self.removals.append(Removal(older.path, add.statement, older.text, rest))
         return add
 
-    def _name(self, newer: Statement, older: FiledStatement, likelihood: float) -> None:
-        self.rivals.setdefault((older.path, older.text), Rivalry(newer, older, likelihood=likelihood))
+    def _name(self, newer: Statement, older: FiledStatement) -> None:
+        self.rivals.setdefault((older.path, older.text), Rivalry(newer, older))
 
 
 def _newer(

@@ -38,14 +38,12 @@ class Contradiction:
         may_give_way: it may be replaced or closed at all: it is of the same scope, it says one thing or the rest of
             it stays, and it is not of a later day.
         rest: what else it says, which stays.
-        likelihood: from 0 to 1, that the new one contradicts it; 1 where the rules say so.
     """
 
     older: FiledStatement
     outcome: RelationOutcome
     may_give_way: bool
     rest: str = ""
-    likelihood: float = 1.0
 
 
 @dataclass(slots=True)
@@ -88,7 +86,7 @@ class Changes:
         self._say_again(add, about)
         older = found.older
         if found.outcome == "rival" or not found.may_give_way:
-            self.rivals.append(Rivalry(add.statement, older, self._elsewhere(about, older), found.likelihood))
+            self.rivals.append(Rivalry(add.statement, older, self._elsewhere(about, older)))
             return add
         self._overtake(add, about, older)
         if is_entry_at(older.path):
@@ -197,8 +195,7 @@ def find_contradiction(
     is_settled = relation.outcome != "rival" or may_give_way(relation.older, is_same_scope=is_same_scope)
     if is_entry_at(older.path):  # whose words are not rewritten, so that what else they say would go
         is_settled = is_settled and not relation.rest
-    likelihood = relation.likelihood if relation.outcome == "rival" else 1.0
-    return Contradiction(older, relation.outcome, is_settled and older.day <= day, relation.rest, likelihood)
+    return Contradiction(older, relation.outcome, is_settled and older.day <= day, relation.rest)
 
 
 def newer_contradiction(

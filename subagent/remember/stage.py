@@ -27,10 +27,6 @@ from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
 
 MAX_TEXT_CHARS = 200_000
-# The likelihood from which contexts show the older of two statements as earlier. Of the 474 questions of the
-# lives about something that changed, the old value stands alone in 59; from 0.5 on in 53, and from 0.3 on in 46.
-# Of the 800 true statements that are shown, 12 are shown as earlier; from 0.5 on 19 are, and from 0.3 on 27.
-MARKED_FROM = 0.65
 BULLET_CHARS = 80  # what a statement's bullet, date and links add to it, roughly
 
 
@@ -253,8 +249,7 @@ def named_rivals(done: Sequence[FileOutcome], day: date, plan: RememberPlan) -> 
         plan: that was carried out.
     """
     places = _places(done)
-    likely = (one for one in plan.rivals if one.likelihood >= MARKED_FROM)
-    return [pair for one in likely for pair in _pairs(one, places, day)]
+    return [pair for one in plan.rivals for pair in _pairs(one, places, day)]
 
 
 def _places(done: Sequence[FileOutcome]) -> dict[Statement, tuple[StatementPlace, date | None]]:

@@ -30,14 +30,15 @@ RelationOutcome = Literal["replaces", "closes", "rival"]
 
 MAX_COMPARED_CHARS = 600  # a longer statement says too much to be compared
 MAX_REPLACED_CHARS = 220  # a longer statement says more than what a new one changes
-RIVAL_FROM = 0.3
+MAX_RIVAL_CHARS = 150  # a longer statement says several things, of which another contradicts one at most
+RIVAL_FROM = 0.45
 STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
 FRAME_LIKELIHOOD = 0.9  # of two statements that are the same but for one value
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 
 # Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`.
-_BIAS = -8.41
-_WEIGHTS = (2.46, 0.12, 0.68, 1.37, 1.42, 0.90, 1.82, 1.02, 1.00, 0.52)
+_BIAS = -9.32
+_WEIGHTS = (1.45, 0.61, 1.06, 1.69, 3.30, 1.08, 1.87, 1.01, 0.76, 0.31)
 
 _MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
@@ -285,6 +286,8 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     best, likelihood = max(likely, key=lambda found: found[1])
     if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
         return None
+    if max(len(new.text), len(best.older.text)) > MAX_RIVAL_CHARS:
+        return None
     return Relation("rival", best.older, likelihood)
 
 
@@ -305,7 +308,8 @@ def contradiction(new: StatementView, one: StatementComparison, lead: float) -> 
 
 def features(new: StatementView, one: StatementComparison, lead: float) -> tuple[float, ...]:
     """Return what speaks for a contradiction, as numbers that `_WEIGHTS` weighs."""
-    shared = min(one.shared, 20.0) / 10
+    # Long statements have words in common whatever they are about: what they share counts by its part of both.
+    shared = one.likeness * min(one.shared, 20.0) / 10
     return (
         shared,
         one.rarest,
