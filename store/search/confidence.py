@@ -7,7 +7,8 @@ checked by two-fold cross-fitting: docs/retrieval.md has the figures.
 
 The evidence of a context is that of its best line: its MaxSim, or its share where it was not compared (the share of
 its passage too, where search goes by words alone). Of more passages the best one fits better by chance, so a part
-goes off for each tenfold of them: one least evidence holds for memories of all sizes. `python -m
+goes off for each tenfold of them: one least evidence holds for memories of all sizes. The MaxSim of a question of
+few words says less, so such a question is refused less easily if memory holds one of its words. `python -m
 memex.evals.nothing` prints the curve by which the points were chosen.
 """
 
@@ -29,10 +30,12 @@ BY_WORDS: Points = ((0.0, 0.0), (0.116, 0.1), (0.216, 0.5), (0.34, 0.9), (1.0, 1
 BY_ALL: Points = ((0.0, 0.0), (0.865, 0.1), (1.095, 0.5), (1.27, 0.9), (3.0, 1.0))
 
 # Of the best line of a context, less what chance gives to the best of so many passages:
-BY_SIMILARITY: Points = ((0.0, 0.0), (0.21, 0.1), (0.29, 0.5), (0.36, 0.9), (1.0, 1.0))
+BY_SIMILARITY: Points = ((0.0, 0.0), (0.25, 0.1), (0.29, 0.5), (0.36, 0.9), (1.0, 1.0))
 BY_SHARE: Points = ((-0.2, 0.0), (-0.05, 0.1), (0.1, 0.5), (0.22, 0.9), (1.0, 1.0))
 SIMILARITY_CHANCE = 0.05  # for ten times as many passages
 SHARE_CHANCE = 0.06
+LONG_QUESTION = 5  # words of a question whose MaxSim says enough
+SHORT_QUESTION = 0.03  # that is added to the MaxSim for each word that a question has less
 CHANCE_PASSAGES = 500  # of a larger memory no more goes off
 
 
@@ -59,7 +62,9 @@ def score_of(share: float, interaction: float | None) -> float:
     return _on_lines(BY_ALL, share + INTERACTION_WEIGHT * interaction)
 
 
-def best_line(found: Iterable[tuple[float, float | None]], passages: int) -> Confidence:
+def best_line(
+    found: Iterable[tuple[float, float | None]], passages: int, *, words: int = LONG_QUESTION
+) -> Confidence:
     """Return how sure it is that memory answers, by the line with the most evidence.
 
     A line that was not compared, and shares no word with the question, is no evidence.
@@ -67,14 +72,17 @@ def best_line(found: Iterable[tuple[float, float | None]], passages: int) -> Con
     Args:
         found: of each line its share, from 0 to 1, and its MaxSim, from -1 to 1; None where it was not compared.
         passages: how many the memory holds that was searched.
+        words: of the question, stop words not counted.
     """
-    by_share, by_similarity = 0.0, -1.0
+    by_share, by_similarity, is_shared = 0.0, -1.0, False
     for share, similarity in found:
+        is_shared = is_shared or share > 0
         if similarity is None:
             by_share = max(by_share, share)
         else:
             by_similarity = max(by_similarity, similarity)
     tens = log10(min(max(passages, 1), CHANCE_PASSAGES))
+    by_similarity += SHORT_QUESTION * max(0, LONG_QUESTION - words) if is_shared else 0.0
     score = max(
         _on_lines(BY_SHARE, by_share - SHARE_CHANCE * tens) if by_share else 0.0,
         _on_lines(BY_SIMILARITY, by_similarity - SIMILARITY_CHANCE * tens),

@@ -46,7 +46,7 @@ class Candidates:
         return judge(
             question,
             self.query,
-            best_line(found, self.query.chunks),
+            best_line(found, self.query.chunks, words=len(self.query.lexemes)),
             is_of_days=self.is_of_days,
             is_intent=is_intent,
             language=self.language,
