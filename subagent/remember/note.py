@@ -9,8 +9,8 @@ from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.paraphrase import paraphrase_form
 
 RIVALS = (
-    "A stored statement probably contradicts a new one; both stay, and contexts mark the older one if that is "
-    "likely. If the older one no longer holds, call memory_remember with its handle in `outdated`; "
+    "A stored statement probably contradicts a new one; both stay, and contexts mark the older one. "
+    "If the older one no longer holds, call memory_remember with its handle in `outdated`; "
     "if both hold, nothing has to be done."
 )
 CANDIDATES = (

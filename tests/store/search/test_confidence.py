@@ -61,6 +61,14 @@ def test_the_same_line_says_less_in_a_larger_memory(
     assert best_line(found, few).score >= best_line(found, many).score
 
 
+def test_a_short_question_is_refused_less_easily() -> None:
+    """But only where memory holds a word of it."""
+    shared, foreign = (0.3, 0.2), (0.0, 0.2)
+    bands = [[best_line([one], 1, words=words).band for words in (2, 5, 9)] for one in (shared, foreign)]
+
+    assert bands == [["fair", "none", "none"], ["none", "none", "none"]]
+
+
 def test_a_line_that_was_compared_is_judged_by_meaning_alone() -> None:
     """Words that it shares with a question do not make up for another meaning."""
     assert best_line([(1.0, -1.0)], 100).band == "none"

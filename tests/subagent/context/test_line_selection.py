@@ -200,6 +200,18 @@ def test_without_room_for_the_newer_one_the_older_one_is_left_out() -> None:
     assert old.reference in [one.reference for one in plan.omitted]
 
 
+def test_the_newer_one_stands_where_both_do_not_fit() -> None:
+    """A question finds the older one in other words, and gets what holds now."""
+    memory = Memory()
+    new = memory.statement("The rehearsal is on Thursday.", 0.2, day=7)
+    old = memory.statement("The rehearsal is on Tuesday, " + "la " * 10, 0.9, newer=(new,))
+    other = memory.statement("The choir sings.", 0.5)
+    plan = choose([], [old, other, new], available=100)
+
+    assert [choice.reference for choice in plan.choices] == [new.reference, other.reference]
+    assert left_out(plan) == ["budget"]
+
+
 def test_few_outdated_statements_are_shown() -> None:
     """A thing that changed often would fill a context with what holds no more."""
     memory = Memory()

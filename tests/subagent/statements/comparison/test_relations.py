@@ -100,6 +100,22 @@ def test_a_new_value_takes_the_place_of_the_old_one() -> None:
         assert 0 < found.likelihood <= 1
 
 
+def test_a_statement_of_several_things_is_no_rival() -> None:
+    """Whether it is the older or the newer one: another contradicts one of the things at most."""
+    old, new = REHEARSAL, "The choir rehearsal moved to Thursday at 19:30."
+    more = (
+        " The alto brings the keys, the piano stool, a flask of tea and the list of all who owe the fee of May."
+        * 2
+    )
+    weights = dict.fromkeys(seen(old).topic, 9.0) | dict.fromkeys(seen(more).topic, 0.0)
+
+    def is_rival(new: str, old: str) -> bool:
+        compared = compare(seen(new), seen(old), weights, is_same_scope=False)
+        return decide(seen(new), [compared]) is not None
+
+    assert [is_rival(new, old), is_rival(new, old + more), is_rival(new + more, old)] == [True, False, False]
+
+
 def test_a_task_that_is_done_is_closed() -> None:
     """And a blocker that is gone."""
     for old, kind, new in ENDED:
