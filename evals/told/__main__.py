@@ -123,9 +123,9 @@ def main() -> None:
         measure(chats, options.mode, options.when, budgets, options.at_a_time, is_log=options.as_log)
     )
     asked = next(iter(ways.values()))[budgets[0]]
-    form = ", each chat as one text" if options.as_log else ""
+    form = "as one text a chat" if options.as_log else data_set.form
     title = (
-        f"{data_set.title}{form}. Chats: {len(chats)}; texts: {sum(len(chat.texts) for chat in chats):,}; "
+        f"{data_set.title}, told {form}. Chats: {len(chats)}; texts: {sum(len(chat.texts) for chat in chats):,}; "
         f"questions: {asked.questions}; pieces of evidence: {asked.pieces.total():,}."
     )
     table = figures_table(title, ways, budgets, with_groups=options.groups)

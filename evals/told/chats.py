@@ -40,9 +40,10 @@ class ToldChat:
 
 @dataclass(frozen=True, slots=True)
 class ToldSet:
-    """A data set: how it is told, how it is read, and the budgets of its contexts in characters."""
+    """A data set: its name, how it is told, how it is read, and the budgets of its contexts in characters."""
 
     title: str
+    form: str
     load: Callable[[Path], list[ToldChat]]
     budgets: tuple[int, ...]
 
@@ -66,8 +67,8 @@ def load_locomo_chats(root: Path) -> list[ToldChat]:
 
 
 SETS = {
-    "beam": ToldSet("BEAM, told by user messages", load_beam_chats, (600, 1_500, 4_000, 8_000)),
-    "locomo": ToldSet("LoCoMo, told turn by turn", load_locomo_chats, (600, 1_500, 2_000, 4_000, 8_000)),
+    "beam": ToldSet("BEAM", "by user messages", load_beam_chats, (600, 1_500, 4_000, 8_000)),
+    "locomo": ToldSet("LoCoMo", "turn by turn", load_locomo_chats, (600, 1_500, 2_000, 4_000, 8_000)),
 }
 
 
