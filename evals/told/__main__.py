@@ -11,7 +11,7 @@ from typing import Any
 from memex import logging
 from memex.errors import MemexError
 from memex.evals.retrieval.datasets import find_data_folder
-from memex.evals.told.chats import SETS, ToldChat, ToldQuestion
+from memex.evals.told.chats import SETS, ToldChat, ToldQuestion, as_log
 from memex.evals.told.measure import ContextFigures, Ways, figures_table, to_markdown
 from memex.evals.told.play import EMBEDDERS, MOMENTS, Mode, Moment, play
 from memex.evals.told.simple_program import SimpleProgram
@@ -26,8 +26,13 @@ async def measure(
     moments: Collection[Moment],
     budgets: Sequence[int],
     at_a_time: int,
+    *,
+    is_log: bool = False,
 ) -> Ways:
-    """Return the figures of the simple program and of the service in each mode and at each moment."""
+    """Return the figures of the simple program and of the service in each mode and at each moment.
+
+    With `is_log` the service is told each chat as one text; the simple program keeps the texts apart all the same.
+    """
     ways: dict[str, dict[int, ContextFigures]] = {}
 
     def count(way: str, question: ToldQuestion, budget: int, context: str) -> None:
@@ -39,9 +44,10 @@ async def measure(
         for question in chat.questions:
             for budget in budgets:
                 count("simple program", question, budget, program.context(question.text, budget))
+    told = [as_log(chat) for chat in chats] if is_log else chats
     for mode in EMBEDDERS:
         if mode in modes:
-            await play(chats, mode, moments, budgets, count, say, at_a_time)
+            await play(told, mode, moments, budgets, count, say, at_a_time)
     return ways
 
 
@@ -91,6 +97,9 @@ def read_options() -> argparse.Namespace:
         metavar="N",
         help="Tell N chats at the same time; 2 by default.",
     )
+    parser.add_argument(
+        "--as-log", action="store_true", help="Tell the service each chat as one text of many lines."
+    )
     parser.add_argument("--groups", action="store_true", help="Also show each group of questions.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Also write the figures as JSON.")
     options = parser.parse_args()
@@ -110,10 +119,13 @@ def main() -> None:
         say(f"{error.message} {error.hint or ''}")
         raise SystemExit(NO_DATA_EXIT_CODE) from None
     budgets = options.budgets or data_set.budgets
-    ways = asyncio.run(measure(chats, options.mode, options.when, budgets, options.at_a_time))
+    ways = asyncio.run(
+        measure(chats, options.mode, options.when, budgets, options.at_a_time, is_log=options.as_log)
+    )
     asked = next(iter(ways.values()))[budgets[0]]
+    form = "as one text a chat" if options.as_log else data_set.form
     title = (
-        f"{data_set.title}. Chats: {len(chats)}; texts: {sum(len(chat.texts) for chat in chats):,}; "
+        f"{data_set.title}, told {form}. Chats: {len(chats)}; texts: {sum(len(chat.texts) for chat in chats):,}; "
         f"questions: {asked.questions}; pieces of evidence: {asked.pieces.total():,}."
     )
     table = figures_table(title, ways, budgets, with_groups=options.groups)

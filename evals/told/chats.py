@@ -1,12 +1,13 @@
 """What people said and what is asked about it, of the data sets BEAM and LoCoMo."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memex.evals.beam.chats import BeamChat, load_beam
 from memex.evals.retrieval.datasets import PublishedConversation, Turn, load_conversations
 from memex.evals.told.recall import document_frequencies, key_sentence
+from memex.subagent.remember.stage import MAX_TEXT_CHARS
 
 GROUPS = {
     "contradiction_resolution": "contradiction",
@@ -39,9 +40,10 @@ class ToldChat:
 
 @dataclass(frozen=True, slots=True)
 class ToldSet:
-    """A data set: how it is told, how it is read, and the budgets of its contexts in characters."""
+    """A data set: its name, how it is told, how it is read, and the budgets of its contexts in characters."""
 
     title: str
+    form: str
     load: Callable[[Path], list[ToldChat]]
     budgets: tuple[int, ...]
 
@@ -65,9 +67,26 @@ def load_locomo_chats(root: Path) -> list[ToldChat]:
 
 
 SETS = {
-    "beam": ToldSet("BEAM, told by user messages", load_beam_chats, (600, 1_500, 4_000, 8_000)),
-    "locomo": ToldSet("LoCoMo, told turn by turn", load_locomo_chats, (600, 1_500, 2_000, 4_000, 8_000)),
+    "beam": ToldSet("BEAM", "by user messages", load_beam_chats, (600, 1_500, 4_000, 8_000)),
+    "locomo": ToldSet("LoCoMo", "turn by turn", load_locomo_chats, (600, 1_500, 2_000, 4_000, 8_000)),
 }
+
+
+def as_log(chat: ToldChat) -> ToldChat:
+    """Return a chat that is told as a log: a line a text, in one text, or in as few as the service takes."""
+    return replace(chat, texts=tuple(_logs(" ".join(text.split()) for text in chat.texts)))
+
+
+def _logs(lines: Iterator[str]) -> Iterator[str]:
+    log: list[str] = []
+    chars = 0
+    for line in lines:
+        if log and chars + len(line) > MAX_TEXT_CHARS:
+            yield "\n".join(log)
+            log, chars = [], 0
+        log.append(line)
+        chars += len(line) + len("\n")
+    yield "\n".join(log)
 
 
 def _of_beam(chat: BeamChat) -> ToldChat:

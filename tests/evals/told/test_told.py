@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memex.evals.retrieval.datasets import VARIABLE
-from memex.evals.told.chats import SETS, load_beam_chats, load_locomo_chats
+from memex.evals.told.chats import SETS, ToldChat, as_log, load_beam_chats, load_locomo_chats
 from memex.evals.told.measure import ContextFigures, figures_table, to_markdown
 from memex.evals.told.play import is_indexed
 from memex.evals.told.recall import content_words, document_frequencies, is_recalled, key_sentence
@@ -130,6 +130,15 @@ def test_a_conversation_of_locomo_is_told_turn_by_turn(retrieval_data: Path) -> 
         ("My sailing course begins on Monday.",),
         ("Look! [a photo of a lighthouse]",),
     ]
+
+
+def test_a_log_has_a_line_for_each_text() -> None:
+    """A chat that is too long for one text becomes two."""
+    short = as_log(ToldChat("ana", ("Ana: We moved.\n\nTo Linz.", "Bert: When?"), ()))
+    long = as_log(ToldChat("ana", ("tea " * 20_000,) * 3, ()))
+
+    assert short.texts == ("Ana: We moved. To Linz.\nBert: When?",)
+    assert [text.count("\n") for text in long.texts] == [1, 0]
 
 
 def test_the_data_have_the_pieces_of_evidence_that_are_known() -> None:

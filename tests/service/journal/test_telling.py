@@ -1,5 +1,6 @@
 """Hard texts that are told: the entry gives back the same code points, on the right day, and each text once."""
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
@@ -138,3 +139,34 @@ async def test_a_text_that_is_told_a_hundred_times_is_one_entry(service: Service
     assert [answer["status"] for answer in answers] == ["committed", *["nothing"] * 99]
     assert [entry.said_at[:10], *(again.said_at[:10] for again in entry.told_again)] == days
     assert [one.entries for one in (await read_journal(service, alice, {})).months] == [1]
+
+
+async def test_64_texts_at_once_are_64_entries(service: Service, alice: Caller) -> None:
+    """Each is kept word for word, and is found by its own words; a preference also stands in its page."""
+    texts = [
+        f"I prefer tea number {n}." if n % 2 else f"The walnut tree {n} was planted by Ida."
+        for n in range(64)
+    ]
+    answers = await asyncio.gather(*(remember(service, alice, text) for text in texts))
+    page = await service.execute(alice, "memory_read", {"path": "user/preferences.md"})
+    found = [await service.execute(alice, "memory_find", {"query": text}) for text in texts[:4]]
+
+    assert len({answer["entry"] for answer in answers}) == 64
+    assert [await words(service, alice, answer) for answer in answers] == texts
+    assert all(text in page["content"] for text in texts[1::2])
+    assert [answer["replaced"] for answer in answers] == [[]] * 64
+    entries = [answer["entry"].rpartition("@")[0] for answer in answers]
+    for hits, entry in zip(found, entries, strict=False):
+        assert any(entry in (hit["path"], *hit.get("entries", ())) for hit in hits["hits"])
+
+
+async def test_a_text_that_is_told_64_times_at_once_is_one_entry(service: Service, alice: Caller) -> None:
+    """One call writes it, and the others count."""
+    text = "The choir sang well."
+    answers = await asyncio.gather(*(remember(service, alice, text) for _ in range(64)))
+    path = answers[0]["entry"].rpartition("@")[0]
+    [entry] = (await read_journal(service, alice, {"path": path})).entries
+
+    assert {answer["entry"] for answer in answers} == {f"{path}@1"}
+    assert sorted(answer["status"] for answer in answers) == ["committed", *["nothing"] * 63]
+    assert len(entry.told_again) == 63
