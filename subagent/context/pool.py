@@ -6,6 +6,9 @@
 passage scores holds what links that lead to it are worth, and how near it is in meaning where search compares that.
 MaxSim says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares
 meaning; what is typical is the median of the compared lines.
+
+The lines of passages that were found beside memory have the same score by words, with the weights that words have
+where the passages were found. They have no MaxSim, and so stand among the lines of memory as typical ones.
 """
 
 import re
@@ -28,6 +31,7 @@ from memex.subagent.context.statements import (
     embedded_text,
     split_bullets,
 )
+from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Why
 from memex.subagent.statements.bullets import parse_bullet
@@ -54,6 +58,7 @@ class ContextLine:
         share: its score by words, of the most that the question could score: from 0 to 1.
         similarity: its MaxSim, from -1 to 1; None where it was not compared.
         why: why it may answer.
+        included: where it stands, if it is no line of memory.
     """
 
     candidate: CandidatePassage
@@ -62,6 +67,7 @@ class ContextLine:
     share: float = 0.0
     similarity: float | None = None
     why: Why = "neighbour"
+    included: IncludedPlace | None = None
 
     @property
     def reference(self) -> Reference:
@@ -255,6 +261,31 @@ async def add_meaning(question: str, lines: Sequence[ContextLine], tools: Memory
         )
         for line, similar in zip(lines, found, strict=True)
     )
+
+
+def included_lines(included: Iterable[FoundSection], query: Query, analyzer: Analyzer) -> list[ContextLine]:
+    """Return the lines of passages that were found beside memory, best first.
+
+    Args:
+        included: the passages, with the query as the search of their kind weighed it.
+        query: as the search of memory weighed it, for passages of which nobody knows the other.
+        analyzer: makes the lexemes of a line.
+    """
+    found: list[ContextLine] = []
+    for section in included:
+        lines = [
+            replace(line, included=IncludedPlace(section, passage))
+            for passage in section.passages
+            for line in lines_of([_candidate(section, passage)])
+        ]
+        scored = score_lines(lines, section.query or query, analyzer)
+        found += [replace(line, why=section.reason) for line in scored]
+    return best_first(found)
+
+
+def _candidate(section: FoundSection, passage: FoundPassage) -> CandidatePassage:
+    above = passage.heading[:-1] if passage.text.startswith("#") else passage.heading
+    return CandidatePassage(passage.reference, passage.text, passage.score, section.reason, None, above)
 
 
 def without_score(lines: Sequence[ContextLine]) -> list[ContextLine]:
