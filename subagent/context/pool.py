@@ -8,7 +8,9 @@ MaxSim says how near the line itself is (`late_interaction`), where it is embedd
 meaning; what is typical is the median of the compared lines.
 
 The lines of passages that were found beside memory have the same score by words, with the weights that words have
-where the passages were found. They have no MaxSim, and so stand among the lines of memory as typical ones.
+where the passages were found; of a passage of one line both shares are what search gave it, with the words that a
+short message borrows from those beside it. They have no MaxSim, and so stand among the lines of memory as typical
+ones.
 """
 
 import re
@@ -78,6 +80,11 @@ class ContextLine:
     def is_of_page(self) -> bool:
         """Whether it is a statement of a page."""
         return self.unit is not None and not is_entry_at(self.reference.path)
+
+    @property
+    def is_whole_passage(self) -> bool:
+        """Whether it is all that a passage beside memory says, so that search has scored this very line."""
+        return self.included is not None and self.candidate.text == self.included.passage.text.strip()
 
     @property
     def is_embedded_alone(self) -> bool:
@@ -218,7 +225,7 @@ def score_lines(lines: Sequence[ContextLine], query: Query, analyzer: Analyzer) 
     most = max(query.most, 1)
     scored = []
     for line, frequencies, length in zip(lines, counted, lengths, strict=True):
-        own = score(by_line, frequencies, length)
+        own = line.candidate.value if line.is_whole_passage else score(by_line, frequencies, length)
         window = own if line.is_of_page else line.candidate.value
         why = _why(line, "words" if own > 0 else "neighbour")
         scored.append(replace(line, score=(own + WINDOW * window) / most, share=own / most, why=why))

@@ -126,13 +126,16 @@ def note_of(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> Note:
 
 
 def _shown(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> str:
-    """Return spans as a context shows them, with the titles above them where these change."""
+    """Return spans as a context shows them, with the titles above them where these change.
+
+    They are rendered line by line and then together, since lines may be parts of one image.
+    """
     text, above = "", ""
     for choice, stored in chosen:
         title = title_line(choice.reference.path, tuple(map(rendering.render, choice.heading)))
         text += f"{'' if title == above else title}{rendering.render(stored)}\n"
         above = title
-    return text.removesuffix("\n")
+    return rendering.render(text.removesuffix("\n"))
 
 
 def include(choices: Sequence[Choice], request: ContextRequest, room: int, rendering: Rendering) -> Inclusion:
