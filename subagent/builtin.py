@@ -17,8 +17,11 @@ from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
 from memex.subagent.context.lists import listed_statements
 from memex.subagent.context.pool import (
+    ContextLine,
     add_meaning,
+    best_first,
     entries_of,
+    included_lines,
     lines_of,
     score_lines,
     with_listed,
@@ -111,20 +114,43 @@ class BuiltinPlanner:
             await mark_older(lines, tools),
             survey.judge(request.query, lines, is_intent=intent is not None),
             is_shown_whole=is_small and not survey.is_compared,
+            included=included_lines(request.included, survey.query, tools.analyzer),
         )
 
     def select(self, pool: LinePool, request: ContextRequest) -> ContextPlan:
-        """Return the best lines of a pool within the budget of a request."""
-        plan = select_lines(
+        """Return the best lines of a pool within the budget of a request.
+
+        Where nothing of memory fits the question, what was found beside memory has the room for itself.
+        """
+        unread = [reference for reference, _ in pool.survey.unread]
+        if not request.refuses(pool.judgement):
+            lines = best_first([*pool.lines, *pool.included])
+            plan = self._select(lines, pool, request, unread=unread, best=pool.best)
+        else:
+            plan = self._select(pool.lines, pool, request, unread=unread, best=pool.best)
+            beside = self._select(pool.included, pool, request)
+            chosen = [choice for choice in beside.choices if choice.included is not None]
+            plan = replace(plan, choices=(*plan.choices, *chosen), omitted=(*plan.omitted, *beside.omitted))
+        return replace(plan, judgement=pool.judgement)
+
+    def _select(
+        self,
+        lines: Sequence[ContextLine],
+        pool: LinePool,
+        request: ContextRequest,
+        *,
+        unread: Sequence[Reference] = (),
+        best: float | None = None,
+    ) -> ContextPlan:
+        return select_lines(
             pool.survey.pinned,
-            pool.lines,
+            lines,
             available=request.budget - _wrapper_chars(request, pool.judgement),
             cut=self.cutter(pool.survey.query),
-            unread=[reference for reference, _ in pool.survey.unread],
+            unread=unread,
             shows_all=pool.is_shown_whole,
-            best=pool.best,
+            best=best,
         )
-        return replace(plan, judgement=pool.judgement)
 
     async def find_candidates(self, request: ContextRequest, tools: MemoryTools) -> Candidates:
         """Return the passages that may answer a query, with the texts of the best of them."""

@@ -1,21 +1,26 @@
-"""What a context holds beside memory: passages of other kinds, each kind in a section of its own. Pure.
+"""What a context holds beside memory: lines of other kinds, each kind in a section of its own. Pure.
 
     [3fa9] From old conversations: what was said then, by whom and when. It may no longer hold.
 
     [3fa9] user · 2026-03-04 · Tea
     I brew oolong at ninety degrees.
 
-Memory stands first. Half of the room is kept for what was found beside it, as far as that fills it, and memory may
-leave it more. Nothing is added to fill this room: what finds the passages leaves out those below the floor of their
-kind (`memex.service.included.sections`).
+Memory stands first. Its lines and those of the passages that were found beside it are chosen from one pool
+(`memex.subagent.context.pool`). Nothing is added to fill the room: what finds the passages leaves out those below
+the floor of their kind (`memex.service.included.sections`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from memex.store.records import Reference
-from memex.subagent.planner import IncludedReason
+from memex.store.search.bm25 import Query
+from memex.subagent.context.assembly import header_name, in_line
+
+IncludedReason = Literal["conversation", "document"]
+
+MAX_PART_CHARS = 80  # of each part of a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class FoundPassage:
         reference: what names its text for ever, such as `conversations/9k2m4q7wtx3d#41`, version 1, and the span.
         text: what stands there.
         about: what its header says, such as who spoke, when, and the title.
+        heading: the titles above it, which its header says.
         score: of the search.
         share: the words of the query that it holds, in percent of their weight.
         details: for programs, where the passage stands, by what its kind knows.
@@ -34,9 +40,15 @@ class FoundPassage:
     reference: Reference
     text: str
     about: tuple[str, ...] = ()
+    heading: tuple[str, ...] = ()
     score: int = 0
     share: int = 0
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def header(self, render: Callable[[str], str]) -> str:
+        """Return what stands above its lines, each part as `render` shows it."""
+        parts = [in_line(render(part))[:MAX_PART_CHARS] for part in self.about if part]
+        return " · ".join(parts or [header_name(self.reference.path)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,7 @@ class FoundSection:
         reason: why its passages stand in a context.
         sentence: says in plain words what the passages are.
         passages: none below the floor of the kind.
+        query: as the search of the kind weighed it; None in the logs of old versions.
         left_out: why the kind was not searched, if it was not.
     """
 
@@ -55,4 +68,12 @@ class FoundSection:
     reason: IncludedReason
     sentence: str
     passages: tuple[FoundPassage, ...] = ()
+    query: Query | None = None
     left_out: str | None = None
+
+
+class IncludedPlace(NamedTuple):
+    """Where a line stands that is no line of memory: its passage, and the section of its kind."""
+
+    section: FoundSection
+    passage: FoundPassage

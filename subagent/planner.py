@@ -12,20 +12,21 @@ from memex.settings import Band
 from memex.store.citations.syntax import CitedPlace, message_reference
 from memex.store.entry_path import entry_title, is_entry_at
 from memex.store.records import Reference
+from memex.store.search.confidence import is_below
+from memex.subagent.included import FoundSection, IncludedPlace, IncludedReason
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import series_order
 
-IncludedReason = Literal["conversation", "document"]
 RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent", IncludedReason]
 # Why a span is recalled: what the line itself has in common with the question, or what led to it.
 Why = Literal["words", "meaning", "link", "backlink", "neighbour", "pinned", "list", "recent", IncludedReason]
 OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
-PLANNER_VERSION = 11  # a part of the engine that every call logs; see `memex.subagent.engine`
+PLANNER_VERSION = 12  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class ContextRequest:
         today: the day from which times such as `this week` are counted.
         min_confidence: the band below which the context holds pinned files alone; None for a question that is not
             judged, as none was before there were bands.
+        included: what was found beside memory, whose lines are candidates too.
     """
 
     query: str
@@ -46,6 +48,11 @@ class ContextRequest:
     max_hops: int
     today: date
     min_confidence: Band | None = None
+    included: tuple[FoundSection, ...] = ()
+
+    def refuses(self, judgement: Judgement) -> bool:
+        """Return whether a context with this judgement holds nothing of memory but pinned files."""
+        return self.min_confidence is not None and is_below(judgement.band, self.min_confidence)
 
 
 class Choice(NamedTuple):  # as `Omitted`
@@ -59,6 +66,7 @@ class Choice(NamedTuple):  # as `Omitted`
         truncated: the span was cut to fit.
         is_outdated: a newer statement in the context contradicts it.
         why: why the context holds it.
+        included: where it stands, if it is no line of memory.
     """
 
     reference: Reference
@@ -68,10 +76,13 @@ class Choice(NamedTuple):  # as `Omitted`
     truncated: bool = False
     is_outdated: bool = False
     why: Why = "words"
+    included: IncludedPlace | None = None
 
     @property
     def group(self) -> tuple[object, ...]:
-        """What spans have in common that share a header: the day, or the page."""
+        """What spans have in common that share a header: the day, the page, or the passage beside memory."""
+        if self.included is not None:
+            return self.included.passage.reference
         if is_entry_at(self.reference.path):
             return "journal", entry_title(self.reference.path.removeprefix("user/"))[:10], self.is_outdated
         return self.reference.path, self.reference.version, self.is_outdated

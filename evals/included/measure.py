@@ -146,7 +146,7 @@ async def measure_part(
         ]
         for text in pick.sample(others, min(FOREIGN, len(others))):
             answer = await _ask(service, alone, text, BUDGETS[-1], INCLUDE)
-            measure.foreign_chars.append(answer["budget"]["used"])
+            measure.foreign_chars.append(answer["budget"]["used"] if answer["sources"] else 0)
     return measure
 
 

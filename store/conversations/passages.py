@@ -13,6 +13,7 @@ from memex.store.conversations.records import parse_reference
 from memex.store.database import Connection, rows
 from memex.store.records import Reference
 from memex.store.search.analyzer import analyzer_of
+from memex.store.search.bm25 import Query
 from memex.store.search.hybrid.shares import held_share, word_weights
 
 MESSAGE_VERSION = 1  # the text of a message never changes
@@ -46,8 +47,8 @@ class MessagePassage:
 
 async def find_passages(
     connection: Connection, scope: Scope, text: str, *, limit: int
-) -> list[MessagePassage]:
-    """Return the passages of messages that score highest, one a message, the best first.
+) -> tuple[Query, list[MessagePassage]]:
+    """Return a query as search weighed it, and the passages that score highest, one a message, the best first.
 
     Args:
         connection: in a snapshot transaction that may read the scope.
@@ -60,7 +61,7 @@ async def find_passages(
     """
     view, ranked = await rank_messages(connection, scope, text, MessageFilters(), limit=limit)
     if not ranked:
-        return []
+        return view.query, []
     read = await rows(
         connection,
         "conversations/passage_show",
@@ -77,7 +78,7 @@ async def find_passages(
         record = shown[one.message_id]
         held = {*tfs[one.chunk_id], *one.borrowed}
         passages.append(_passage(record, score=one.score, share=held_share(weights, held)))
-    return passages
+    return view.query, passages
 
 
 async def read_passages(

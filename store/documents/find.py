@@ -18,11 +18,13 @@ from memex.store.documents.records import (
 from memex.store.records import Reference
 from memex.store.search import lexical
 from memex.store.search.analyzer import analyzer_of
+from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
 from memex.store.search.hybrid.shares import held_share, word_weights
 from memex.store.search.lexical import ScopeView
 
 NO_FILTERS = DocumentFilters()
+NO_QUERY = Query((), (), 0.0, 0.0)
 MIN_LOOKED_AT = 60  # chunks, the best, that are looked at first; a filter may take most of them away
 MAX_GROWTH = 8  # times as many chunks are looked at in all, step by step until enough of them pass
 MARGIN = 1.5  # times as many as would do if the same share of them passed
@@ -54,8 +56,8 @@ async def find_documents(
     *,
     limit: int,
     passages: int = 1,
-) -> list[DocumentHit]:
-    """Return the passages that score highest, the best first.
+) -> tuple[Query, list[DocumentHit]]:
+    """Return the query as search weighed it, and the passages that score highest, the best first.
 
     Args:
         connection: in a snapshot transaction that may read the scopes.
@@ -73,7 +75,7 @@ async def find_documents(
     if len(text) > MAX_QUERY_CHARS:
         raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
     if not scopes:
-        return []
+        return NO_QUERY, []
     limit = min(limit, MAX_HITS)
     query, views = await lexical.open_views(connection, scopes, text)
     found: list[_Ranked] = []
@@ -84,7 +86,7 @@ async def find_documents(
         language: word_weights(query, analyzer_of(language), text)
         for language in {view.scope.language for view in views}
     }
-    return await _hits(connection, ranked, weights)
+    return query, await _hits(connection, ranked, weights)
 
 
 async def read_passages(

@@ -1,18 +1,19 @@
 """Which lines go into a context: the best first, until the budget is full or nothing left could answer. Pure.
 
 Lines of one page, and lines of one day of the journal, share a header. The newest statement about a thing stands
-before an older one that it contradicts, which is never shown alone.
+before an older one that it contradicts, which is never shown alone. What is no line of memory stands behind memory,
+the lines of one passage below one header.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
 from memex.store.statement_lines import line_key
-from memex.subagent.context.assembly import Note, title_line
+from memex.subagent.context.assembly import Note, Section, title_line
 from memex.subagent.context.pool import ContextLine
 from memex.subagent.context.selection import (
     MAX_GAP_CHARS,
@@ -57,9 +58,12 @@ def select_lines(
         selection.offer(candidate, available // 2)
     others = [line for line in lines if not selection.holds(line.reference)]
     chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used)
-    omitted: list[Omitted] = []
+    whole = {choice.reference for file in selection.chosen.values() for choice in file}
+    chosen.known += [one.text for one in pinned if one.reference in whole]
+    once = _each_once(others)
+    omitted = _held_by_memory(others, once)
     top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
-    for line in _each_once(others):
+    for line in once:
         if line.score < STOP * top and not shows_all:
             omitted.append(Omitted(line.reference, "relevance"))
         elif not chosen.is_new(line):
@@ -75,14 +79,27 @@ def select_lines(
 
 
 def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
-    """Return lines in their order, of equal lines the first; or a page's, where that contradicts another line."""
+    """Return lines in their order, of equal lines the first; or a page's, where that contradicts another line.
+
+    A line of memory stands for an equal one that is none.
+    """
     contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
     best: dict[bytes, ContextLine] = {}
     for line in lines:
         is_marked = line.reference in contradicting or (line.unit is not None and line.unit.newer)
-        if is_marked or _key(line) not in best:
+        known = best.get(_key(line))
+        if known is not None and known.included is not None and line.included is None:
+            best[_key(line)] = replace(line, score=known.score)
+        elif is_marked or known is None:
             best[_key(line)] = line
     return [best.pop(key) for line in lines if (key := _key(line)) in best]
+
+
+def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine]) -> list[Omitted]:
+    """Return the lines beside memory for which an equal line of memory stands."""
+    held = {_key(line) for line in once if line.included is None}
+    beside = [line for line in lines if line.included is not None]
+    return [Omitted(line.reference, "duplicate") for line in beside if _key(line) in held]
 
 
 def _key(line: ContextLine) -> bytes:
@@ -97,7 +114,7 @@ def _said(line: ContextLine) -> str:
 class _ChosenLines:
     """The lines that were chosen, by the header that they share; the headers in the order of their first lines.
 
-    Those that newer ones contradict stand behind all others, in the order in which they were chosen.
+    Those that newer ones contradict stand behind all others of memory, in the order in which they were chosen.
     """
 
     by_reference: Mapping[Reference, ContextLine]
@@ -105,9 +122,11 @@ class _ChosenLines:
     groups: dict[object, list[Choice]] = field(default_factory=dict)
     taken: dict[Reference, Choice] = field(default_factory=dict)
     titles: set[tuple[str, str]] = field(default_factory=set)
+    reasons: set[str] = field(default_factory=set)
     keys: set[bytes] = field(default_factory=set)
     stated: list[str] = field(default_factory=list)  # statements of pages
     told: list[str] = field(default_factory=list)  # lines of entries
+    known: list[str] = field(default_factory=list)  # all that stands in the context
     outdated: list[Choice] = field(default_factory=list)
     beside: dict[Reference, list[ContextLine]] = field(init=False)
 
@@ -119,6 +138,8 @@ class _ChosenLines:
         if _key(line) in self.keys:
             return False
         said = _said(line)
+        if line.included is not None:
+            return not any(said in text for text in self.known)
         if line.is_of_page:
             return not any(said in words for words in self.told)
         if not is_entry_at(line.reference.path):
@@ -189,10 +210,12 @@ class _ChosenLines:
         Statements of a page stand best first.
         """
         ordered: list[Choice] = []
+        beside: list[Choice] = []
         for choices in self.groups.values():
             is_page = is_statement_file(choices[0].reference.path)
-            ordered += _by_title(choices if is_page else sorted(choices, key=lambda one: one.reference))
-        return [*ordered, *self.outdated]
+            part = ordered if choices[0].included is None else beside
+            part += _by_title(choices if is_page else sorted(choices, key=lambda one: one.reference))
+        return [*ordered, *self.outdated, *beside]
 
     def _put(self, choice: Choice, line: ContextLine) -> None:
         if choice.is_outdated:
@@ -200,6 +223,8 @@ class _ChosenLines:
         else:
             self.groups.setdefault(choice.group, []).append(choice)
             self.titles.add(_title(choice))
+        self.reasons.add(choice.reason)
+        self.known.append(line.candidate.text)
         self.taken[line.reference] = choice
         self.keys.add(_key(line))
         if line.is_of_page and not choice.is_outdated:
@@ -209,15 +234,17 @@ class _ChosenLines:
 
     def _added(self, choices: Sequence[Choice], texts: Sequence[str]) -> int:
         """Return how many characters choices add to a context at most; outdated ones may share no header."""
-        groups, titles = set(self.groups), set(self.titles)
+        groups, titles = {*self.groups, *self.reasons}, set(self.titles)
         chars = 0
         for choice, text in zip(choices, texts, strict=True):
             title = _title(choice)
             chars += len(text) + len("\n")
             chars += 0 if choice.group in groups else header_chars(choice) - len("\n")
+            if choice.included is not None and choice.reason not in groups:
+                chars += Section(choice.included.section.sentence, None).chars
             chars += 0 if title in titles else len(title[1])
             if not choice.is_outdated:
-                groups.add(choice.group)
+                groups |= {choice.group, choice.reason}
                 titles.add(title)
         return chars
 
@@ -258,6 +285,8 @@ def _order(line: ContextLine) -> tuple[object, ...]:
 
 def header_chars(choice: Choice) -> int:
     """Return how many characters the header of a choice adds to a context, with the break behind its text."""
+    if choice.included is not None:
+        return Section(choice.included.passage.header(str), "").chars
     return Note(choice.reference.path, "", choice.is_outdated).chars
 
 
@@ -275,11 +304,13 @@ def _by_title(choices: Sequence[Choice]) -> list[Choice]:
 
 def _choice(line: ContextLine) -> Choice:
     candidate, unit = line.candidate, line.unit
+    said = () if line.included is None else line.included.passage.heading
     return Choice(
         candidate.reference,
         candidate.reason,
         candidate.linked_from,
-        heading=() if line.is_of_page else candidate.heading,
+        heading=() if line.is_of_page else tuple(one for one in candidate.heading if one not in said),
         is_outdated=bool(unit is not None and unit.newer),
         why=line.why,
+        included=line.included,
     )

@@ -6,6 +6,11 @@
 passage scores holds what links that lead to it are worth, and how near it is in meaning where search compares that.
 MaxSim says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares
 meaning; what is typical is the median of the compared lines.
+
+The lines of passages that were found beside memory have the same score by words, with the weights that words have
+where the passages were found; of a passage of one line both shares are what search gave it, with the words that a
+short message borrows from those beside it. They have no MaxSim, and so stand among the lines of memory as typical
+ones.
 """
 
 import re
@@ -28,6 +33,7 @@ from memex.subagent.context.statements import (
     embedded_text,
     split_bullets,
 )
+from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Why
 from memex.subagent.statements.bullets import parse_bullet
@@ -54,6 +60,7 @@ class ContextLine:
         share: its score by words, of the most that the question could score: from 0 to 1.
         similarity: its MaxSim, from -1 to 1; None where it was not compared.
         why: why it may answer.
+        included: where it stands, if it is no line of memory.
     """
 
     candidate: CandidatePassage
@@ -62,6 +69,7 @@ class ContextLine:
     share: float = 0.0
     similarity: float | None = None
     why: Why = "neighbour"
+    included: IncludedPlace | None = None
 
     @property
     def reference(self) -> Reference:
@@ -72,6 +80,11 @@ class ContextLine:
     def is_of_page(self) -> bool:
         """Whether it is a statement of a page."""
         return self.unit is not None and not is_entry_at(self.reference.path)
+
+    @property
+    def is_whole_passage(self) -> bool:
+        """Whether it is all that a passage beside memory says, so that search has scored this very line."""
+        return self.included is not None and self.candidate.text == self.included.passage.text.strip()
 
     @property
     def is_embedded_alone(self) -> bool:
@@ -212,7 +225,7 @@ def score_lines(lines: Sequence[ContextLine], query: Query, analyzer: Analyzer) 
     most = max(query.most, 1)
     scored = []
     for line, frequencies, length in zip(lines, counted, lengths, strict=True):
-        own = score(by_line, frequencies, length)
+        own = line.candidate.value if line.is_whole_passage else score(by_line, frequencies, length)
         window = own if line.is_of_page else line.candidate.value
         why = _why(line, "words" if own > 0 else "neighbour")
         scored.append(replace(line, score=(own + WINDOW * window) / most, share=own / most, why=why))
@@ -255,6 +268,31 @@ async def add_meaning(question: str, lines: Sequence[ContextLine], tools: Memory
         )
         for line, similar in zip(lines, found, strict=True)
     )
+
+
+def included_lines(included: Iterable[FoundSection], query: Query, analyzer: Analyzer) -> list[ContextLine]:
+    """Return the lines of passages that were found beside memory, best first.
+
+    Args:
+        included: the passages, with the query as the search of their kind weighed it.
+        query: as the search of memory weighed it, for passages of which nobody knows the other.
+        analyzer: makes the lexemes of a line.
+    """
+    found: list[ContextLine] = []
+    for section in included:
+        lines = [
+            replace(line, included=IncludedPlace(section, passage))
+            for passage in section.passages
+            for line in lines_of([_candidate(section, passage)])
+        ]
+        scored = score_lines(lines, section.query or query, analyzer)
+        found += [replace(line, why=section.reason) for line in scored]
+    return best_first(found)
+
+
+def _candidate(section: FoundSection, passage: FoundPassage) -> CandidatePassage:
+    above = passage.heading[:-1] if passage.text.startswith("#") else passage.heading
+    return CandidatePassage(passage.reference, passage.text, passage.score, section.reason, None, above)
 
 
 def without_score(lines: Sequence[ContextLine]) -> list[ContextLine]:

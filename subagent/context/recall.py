@@ -6,28 +6,21 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from memex.errors import ValidationFailed
-from memex.store.search.confidence import is_below
 from memex.subagent.context.assembly import (
     NOTHING_SENTENCE,
     PINNED_SENTENCE,
     SENTENCE,
     WEAK_SENTENCE,
-    WRAPPER_CHARS,
     Note,
     Section,
     assemble,
-    header_name,
-    in_line,
     title_line,
     wrapper_chars,
 )
 from memex.subagent.context.rendering import Rendering
-from memex.subagent.included import FoundPassage, FoundSection
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Choice, ContextPlan, ContextRequest, Omitted, Planner
-
-MAX_PART_CHARS = 80  # of each part of the line of a passage beside memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,63 +55,54 @@ class Inclusion:
     """What was put into a context beside memory, and what was left out of it."""
 
     sections: list[Section] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)  # as they are stored
+    recalled: list[RecalledSpan] = field(default_factory=list)
     omitted: list[Omitted] = field(default_factory=list)
 
 
 async def recall(
-    planner: Planner,
-    request: ContextRequest,
-    tools: MemoryTools,
-    rendering: Rendering,
-    included: Sequence[FoundSection] = (),
+    planner: Planner, request: ContextRequest, tools: MemoryTools, rendering: Rendering
 ) -> RecalledContext:
     """Return the context that a planner chooses; never longer than the request's budget.
 
     Args:
-        planner: chooses what memory gives.
-        request: the question.
+        planner: chooses what memory gives, and what stands beside it.
+        request: the question, with what was found beside memory.
         tools: read memory.
         rendering: how stored text is shown.
-        included: what was found beside memory; half of the room is kept for it, as far as it fills that, and it
-            gets what memory leaves.
 
     Raises:
         ValidationFailed: the plan holds spans that overlap, or do not lie in their text.
         VersionNotFound: it names a version that is not there.
     """
-    beside_chars = min(_chars_beside(included, rendering), (request.budget - WRAPPER_CHARS) // 2)
-    plan = await planner.plan_context(replace(request, budget=request.budget - beside_chars), tools)
+    plan = await planner.plan_context(request, tools)
     _check(plan)
     judgement = plan.judgement if request.min_confidence is not None else None
-    nothing_fits = judgement is not None and is_below(judgement.band, request.min_confidence or "none")
+    nothing_fits = judgement is not None and request.refuses(judgement)
+    places = {passage.reference.path for section in request.included for passage in section.passages}
+    left_beside = [one for one in plan.omitted if one.reference.path in places]
+    plan = replace(plan, omitted=tuple([one for one in plan.omitted if one.reference.path not in places]))
     if nothing_fits:
         plan = _pinned_alone(plan)
-    texts = await tools.read([choice.reference for choice in plan.choices])
-    groups = group_choices(plan.choices, texts, rendering)
+    of_memory = [choice for choice in plan.choices if choice.included is None]
+    texts = await tools.read([choice.reference for choice in of_memory])
+    groups = group_choices(of_memory, texts, rendering)
     sentence = WEAK_SENTENCE if judgement is not None and judgement.band == "weak" else SENTENCE
     room = request.budget - wrapper_chars(sentence)
     fitting = groups[: _count_fitting([note for note, _ in groups], room)]
     kept = sum(count for _, count in fitting)
     notes = [note for note, _ in fitting]
-    beside = include(included, notes, texts[:kept], room=room, rendering=rendering)
+    beside = include(plan.choices, request, room - sum(note.chars for note in notes), rendering)
     if nothing_fits and not beside.sections:
         sentence = PINNED_SENTENCE if notes else NOTHING_SENTENCE
     assembled = assemble(notes, beside.sections, sentence=sentence, form=rendering.format)
     return RecalledContext(
         text=assembled.text,
         sha256=assembled.sha256,
-        recalled=tuple(
-            RecalledSpan(choice, hashlib.sha256(text.encode()).hexdigest())
-            for choice, text in zip(
-                [*plan.choices[:kept], *beside.choices], [*texts[:kept], *beside.texts], strict=True
-            )
-        ),
-        omitted=(*(Omitted(choice.reference, "budget") for choice in plan.choices[kept:]), *plan.omitted),
+        recalled=(*map(_recalled, of_memory[:kept], texts[:kept]), *beside.recalled),
+        omitted=(*(Omitted(choice.reference, "budget") for choice in of_memory[kept:]), *plan.omitted),
         planner=plan.planner,
         failure=plan.failure,
-        left_beside=tuple(beside.omitted),
+        left_beside=(*beside.omitted, *left_beside),
         judgement=judgement,
     )
 
@@ -136,57 +120,69 @@ def group_choices(
 
 
 def note_of(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> Note:
-    """Return the note of spans that share a header, with the titles above them where these change."""
+    """Return the note of spans that share a header."""
+    first = chosen[0][0]
+    return Note(first.reference.path, _shown(chosen, rendering), first.is_outdated)
+
+
+def _shown(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> str:
+    """Return spans as a context shows them, with the titles above them where these change.
+
+    They are rendered line by line and then together, since lines may be parts of one image.
+    """
     text, above = "", ""
     for choice, stored in chosen:
         title = title_line(choice.reference.path, tuple(map(rendering.render, choice.heading)))
         text += f"{'' if title == above else title}{rendering.render(stored)}\n"
         above = title
-    first = chosen[0][0]
-    return Note(first.reference.path, text.removesuffix("\n"), first.is_outdated)
+    return rendering.render(text.removesuffix("\n"))
 
 
-def include(
-    found: Sequence[FoundSection],
-    notes: Sequence[Note],
-    texts: Sequence[str],
-    *,
-    room: int,
-    rendering: Rendering,
-) -> Inclusion:
-    """Return the passages that fit beside the notes of memory.
-
-    A passage whose text memory holds already is a duplicate. One that does not fit is left out whole, and a shorter
-    one behind it may still fit.
+def include(choices: Sequence[Choice], request: ContextRequest, room: int, rendering: Rendering) -> Inclusion:
+    """Return the sections of what was chosen beside memory, kind by kind, as far as they fit as they are shown.
 
     Args:
-        found: the kinds in the order in which they were asked for.
-        notes: what memory gives.
-        texts: the stored texts of these notes.
-        room: characters that the context may have beside its wrapper.
+        choices: of a plan.
+        request: which says in which order the kinds were asked for.
+        room: characters that memory and the wrapper leave.
         rendering: how stored text is shown.
     """
     made = Inclusion()
-    room -= sum(note.chars for note in notes)
-    known = list(texts)
-    for kind in found:
-        opening = Section(kind.sentence, None)
+    for kind in request.included:
         is_open = False
-        for passage in kind.passages:
-            if any(passage.text.strip() in text for text in known):
-                made.omitted.append(Omitted(passage.reference, "duplicate"))
+        chosen = [(one, _stored(one)) for one in choices if one.reason == kind.reason and one.included]
+        for _, group in groupby(chosen, key=lambda one: one[0].group):
+            lines = list(group)
+            sections = [] if is_open else [Section(kind.sentence, None)]
+            sections.append(_section(lines, rendering))
+            chars = sum(section.chars for section in sections)
+            if chars > room:
+                made.omitted += [Omitted(choice.reference, "budget") for choice, _ in lines]
                 continue
-            section = _section(passage, rendering)
-            added = section.chars + (0 if is_open else opening.chars)
-            if added > room:
-                made.omitted.append(Omitted(passage.reference, "budget"))
-                continue
-            made.sections += [section] if is_open else [opening, section]
-            made.choices.append(Choice(passage.reference, kind.reason, why=kind.reason))
-            made.texts.append(passage.text)
-            known.append(passage.text)
-            room, is_open = room - added, True
+            made.sections += sections
+            made.recalled += [_recalled(*line) for line in lines]
+            room, is_open = room - chars, True
     return made
+
+
+def _stored(choice: Choice) -> str:
+    """Return the text of a span beside memory."""
+    if choice.included is None:
+        raise ValueError("a span of memory is read by its version")
+    passage = choice.included.passage
+    start, end = choice.reference.span
+    first = passage.reference.span[0]
+    return passage.text[start - first : end - first]
+
+
+def _section(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> Section:
+    """Return lines of one passage beside memory below its header."""
+    place = chosen[0][0].included
+    return Section("" if place is None else place.passage.header(rendering.render), _shown(chosen, rendering))
+
+
+def _recalled(choice: Choice, text: str) -> RecalledSpan:
+    return RecalledSpan(choice, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _check(plan: ContextPlan) -> None:
@@ -197,12 +193,13 @@ def _check(plan: ContextPlan) -> None:
 
 
 def _pinned_alone(plan: ContextPlan) -> ContextPlan:
-    """Return a plan without what is not pinned, since nothing fits the question."""
-    chosen = [choice.reference for choice in plan.choices if choice.reason != "pinned"]
+    """Return a plan without the lines of memory that are not pinned, since none fits the question."""
+    kept = [choice for choice in plan.choices if choice.reason == "pinned" or choice.included is not None]
+    chosen = [choice.reference for choice in plan.choices if choice not in kept]
     omitted = (*chosen, *(one.reference for one in plan.omitted))
     return replace(
         plan,
-        choices=tuple([choice for choice in plan.choices if choice.reason == "pinned"]),
+        choices=tuple(kept),
         omitted=tuple([Omitted(reference, "nothing_fits") for reference in omitted]),
     )
 
@@ -215,17 +212,3 @@ def _count_fitting(notes: Sequence[Note], room: int) -> int:
         if used > room:
             return kept
     return len(notes)
-
-
-def _chars_beside(found: Sequence[FoundSection], rendering: Rendering) -> int:
-    """Return how many characters all that was found beside memory adds to a context."""
-    return sum(
-        Section(kind.sentence, None).chars + sum(_section(one, rendering).chars for one in kind.passages)
-        for kind in found
-        if kind.passages
-    )
-
-
-def _section(passage: FoundPassage, rendering: Rendering) -> Section:
-    parts = [in_line(rendering.render(part))[:MAX_PART_CHARS] for part in passage.about if part]
-    return Section(" · ".join(parts or [header_name(passage.reference.path)]), rendering.render(passage.text))

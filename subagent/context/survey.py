@@ -59,10 +59,11 @@ class LinePool:
 
     Attributes:
         survey: the passages that they stand in.
-        lines: the best first.
+        lines: of memory, the best first.
         judgement: how sure it is that memory answers.
         is_shown_whole: the memory is so small that all lines are shown that fit.
         best: the best score by rules, where a model's picks have changed scores.
+        included: the lines of what was found beside memory, the best first.
     """
 
     survey: Candidates
@@ -70,3 +71,4 @@ class LinePool:
     judgement: Judgement
     is_shown_whole: bool = False
     best: float | None = None
+    included: Sequence[ContextLine] = ()

@@ -102,7 +102,7 @@ def with_picks(pool: LinePool, picked: Sequence[ContextLine], worth: float) -> L
         known = lines.get(line.reference, line)
         lines[line.reference] = replace(known, score=max(known.score, 0.0) + worth)
     judgement = pool.judgement.lifted("model") if picked else pool.judgement  # it has read what it picked
-    best = pool.lines[0].score if pool.lines else 0.0
+    best = max((line.score for line in (*pool.lines[:1], *pool.included[:1])), default=0.0)
     return replace(pool, lines=best_first(lines.values()), judgement=judgement, best=best)
 
 

@@ -116,7 +116,8 @@ async def test_a_name_forges_no_time(service: Service, alice: Caller) -> None:
 
 async def test_no_budget_is_exceeded_and_what_does_not_fit_is_named(service: Service, alice: Caller) -> None:
     """With memory or without, at every budget; a passage that memory holds already is a duplicate."""
-    await said(service, alice, *BOAT, ("user", "The oars of the boat " + "are long and heavy. " * 30))
+    long = "".join(f"Oar {number} of the boat is long and heavy. " for number in range(30))
+    await said(service, alice, *BOAT, ("user", long))
     caller = await again(service, alice)
     for memory in ("", f"# Boat\n\n{BOAT[1][1]}\n"):
         if memory:
@@ -130,6 +131,55 @@ async def test_no_budget_is_exceeded_and_what_does_not_fit_is_named(service: Ser
                 one["reason"] for one in found["omitted"]["best"] if one["path"].startswith("conversations/")
             }
         assert reasons == ({"budget", "duplicate"} if memory else {"budget"})
+
+
+async def test_the_best_lines_have_the_room_whatever_they_are_lines_of(
+    service: Service, alice: Caller
+) -> None:
+    """Weak lines of memory leave the room to a message that answers, and weak messages leave it to memory.
+
+    How sure it is that memory answers does not depend on what is included.
+    """
+    weak = "".join(f"- The boat number {number} was seen on a lake far away.\n" for number in range(40))
+    await write(service, alice, "user/lakes.md", f"# Lakes\n\n{weak}")
+    await said(service, alice, *BOAT)
+    caller = await again(service, alice)
+    plain = await ask(service, caller, budget=600)
+    mixed = await ask(service, caller, budget=600, **INCLUDE)
+    await said(
+        service,
+        alice,
+        *(("user", f"We chose boat {number}, oars apart.") for number in range(40)),
+        title="More",
+    )
+    await write(service, alice, "user/oars.md", f"# Oars\n\n{QUERY} Linseed oil for the oars of the boat.\n")
+    answered = await ask(service, await again(service, alice), budget=600, **INCLUDE)
+
+    assert "You chose linseed oil for the oars" in mixed["context"]
+    assert mixed["confidence"] == plain["confidence"]
+    assert "Linseed oil for the oars of the boat." in answered["context"]
+    assert beside(answered)
+
+
+async def test_of_a_long_message_the_lines_that_answer_are_shown(service: Service, alice: Caller) -> None:
+    """Below the titles that stand above them; an image whose parts are two lines is one, and is not shown."""
+    text = (
+        "# Oars\n\nFor the oars of the boat we chose linseed oil, and not varnish, which cracks in the cold.\n\n"
+        "![The oars of the boat\nthat we did choose](https://evil.example/boat?oars)\n\n## Lunch\n\n"
+        "Soup was served to everybody who had come, and nobody left before the evening.\n"
+    )
+    await said(service, alice, ("assistant", text))
+    caller = await again(service, alice)
+    found = await ask(service, caller, budget=400, **INCLUDE)
+    [source] = beside(found)
+
+    assert "] assistant · 2026-03-04 · The boat\n# Oars\nFor the oars of the boat" in found["context"]
+    assert "evil.example" not in found["context"]
+    assert "Soup was served" not in found["context"]
+    assert found["included"] == [{"name": "conversations", "passages": 1, "left_out": None}]
+    for span in source["spans"]:
+        line = text[span["start"] : span["end"]]
+        assert hashlib.sha256(line.encode()).hexdigest() == span["sha256"]
 
 
 async def test_nothing_is_added_unless_it_is_asked_for_and_relevant(service: Service, alice: Caller) -> None:

@@ -36,6 +36,8 @@ from tests.kit.model_server import (
 from tests.kit.postgres_servers import Server
 
 from memex.call_context import CallContext
+from memex.service.conversations import putting
+from memex.service.conversations.putting import ConversationInput, SourceInput
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.settings import Settings
@@ -471,6 +473,36 @@ async def test_wherever_a_model_fails_the_answer_is_that_of_the_rules(
 
     assert answer["degraded"] == DEGRADED
     assert [request.error_code for request in requests_of(operation)][: place - 1] == [None] * (place - 1)
+
+
+async def test_what_is_included_stands_beside_what_a_model_picks(
+    service_of: ServiceOf, model_server: ModelServer, module_database: KeptDatabase
+) -> None:
+    """The model is shown lines of memory alone; if it fails, the answer is that of the rules, to the byte."""
+    builtin = Service(module_database, max_files=100)
+    caller = await someone(builtin)
+    said = {"id": "1", "role": "user", "text": "Which tea do I like? It was jasmine tea then."}
+    talk = {"id": "tea", "title": "Tea", "messages": [said]}
+    read = ConversationInput.model_validate(talk, strict=False)
+    await putting.put(builtin, caller, SourceInput(kind="messages"), [read])
+    user = CallContext(user_id=caller.access.user_id)
+    caller = await builtin.caller(caller.principal, user, makes_user=True)
+    asked = {"query": QUERY, "include": ["conversations"]}
+    ruled = await builtin.execute(caller, "memory_context", asked)
+    service = await service_of(model_mode="single")
+    model_server.play(answers(1), endless=True)
+    picked = await service.execute(caller, "memory_context", asked)
+    shown = model_server.requests[-1].text
+    model_server.play(garbage(), endless=True)
+    failed = await service.execute(caller, "memory_context", asked)
+
+    assert picked["degraded"] is None
+    assert "jasmine" in picked["context"]
+    assert "oolong" in shown
+    assert "jasmine" not in shown
+    assert failed["degraded"] == DEGRADED
+    assert bare(failed) == bare(ruled)
+    assert "jasmine" in ruled["context"]
 
 
 async def test_a_model_that_never_answers_is_asked_for_one_answer_at_once(

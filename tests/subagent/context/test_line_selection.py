@@ -10,16 +10,18 @@ from tests.kit.growth import LINEAR, growth
 
 from memex.store.entry_path import entry_path
 from memex.store.records import Reference, Span
-from memex.subagent.context.assembly import OUTDATED, VERBATIM_FORMAT, WRAPPER_CHARS, Note, assemble
+from memex.subagent.context.assembly import OUTDATED, VERBATIM_FORMAT, WRAPPER_CHARS, Note, Section, assemble
 from memex.subagent.context.line_selection import MAX_OUTDATED, select_lines
 from memex.subagent.context.pool import ContextLine, best_first
 from memex.subagent.context.recall import group_choices
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
-from memex.subagent.planner import ContextPlan
+from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
+from memex.subagent.planner import Choice, ContextPlan
 
 MONDAY = date(2027, 3, 1)
+SAID = FoundSection("conversations", "conversation", "What was said.")
 
 
 def cut(text: str, width: int) -> Span:
@@ -77,6 +79,14 @@ class Memory:
     def context(self, plan: ContextPlan) -> list[tuple[str, str]]:
         """Return the headers and the texts of the notes of a plan."""
         return [(note.about, note.text) for note in self.notes(plan)]
+
+
+def said(text: str, number: int, score: float = 1.0) -> ContextLine:
+    """Return a message of one line that was found beside memory."""
+    reference = Reference(f"conversations/boat#{number}", 1, (0, len(text)))
+    candidate = CandidatePassage(reference, text, 0, "conversation")
+    place = IncludedPlace(SAID, FoundPassage(reference, text, about=("user", "Boat")))
+    return ContextLine(candidate, None, score, why="conversation", included=place)
 
 
 def left_out(plan: ContextPlan) -> list[str]:
@@ -333,3 +343,53 @@ def test_words_of_an_entry_and_their_statements_are_recalled_once() -> None:
             if is_told:
                 assert not any(stated[0] in text for text in texts if text != both)
             assert any("The roof leaks." in text for text in texts) is not is_whole
+
+
+def test_what_is_included_competes_with_memory_and_stands_behind_it() -> None:
+    """The best lines have the room, whatever they are lines of; the first one pays for the line above its kind."""
+    memory = Memory()
+    own = memory.line("user/boat.md", "Ines rows on Mondays and on Fridays.", 0.5)
+    for score in (0.9, 0.4):
+        beside = said("The oars hang in the shed by the river.", 1, score)
+        full = choose([], [own, beside], available=4_000)
+        small = choose([], [own, beside], available=130)
+
+        assert [choice.reference.path for choice in full.choices] == ["user/boat.md", "conversations/boat#1"]
+        assert [choice.included is None for choice in small.choices] == [score < 0.5]
+        assert left_out(small) == ["budget"]
+
+
+def test_what_memory_says_is_not_included_again() -> None:
+    """Neither an equal line, which memory's stands for, nor a part of what stands there already."""
+    memory = Memory()
+    own = memory.line("user/boat.md", "The oars hang in the shed.", 0.5)
+    pinned = memory.passage("user/rules.md", "Oars are oiled in May. Masts are oiled in June.")
+    lines = [own, said("The oars hang in the shed.", 1, 0.9), said("Masts are oiled in June.", 2, 0.8)]
+
+    plan = choose([pinned], lines, available=4_000)
+
+    assert [choice.reference.path for choice in plan.choices] == ["user/rules.md", "user/boat.md"]
+    assert left_out(plan) == ["duplicate", "duplicate"]
+
+
+def test_what_is_included_counts_its_headers() -> None:
+    """Whatever the room, what is chosen needs no more of it, headers and the line above the kind included."""
+    texts = [f"Line {'x' * number} of the boat." for number in range(12)]
+    for available in range(60, 900, 13):
+        plan = choose(
+            [],
+            [said(text, number, 1 / (number + 1)) for number, text in enumerate(texts)],
+            available=available,
+        )
+        sections = [
+            Section(choice.included.passage.header(str), choice.included.passage.text[: _chars(choice)])
+            for choice in plan.choices
+            if choice.included is not None
+        ]
+        opening = [Section(SAID.sentence, None)] if sections else []
+        assert sum(section.chars for section in (*opening, *sections)) <= available
+
+
+def _chars(choice: Choice) -> int:
+    start, end = choice.reference.span
+    return end - start

@@ -17,6 +17,7 @@ from memex.subagent.context.pool import (
     ContextLine,
     embedded_lines,
     entries_of,
+    included_lines,
     lines_of,
     score_lines,
     with_listed,
@@ -24,6 +25,7 @@ from memex.subagent.context.pool import (
 )
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
+from memex.subagent.included import FoundPassage, FoundSection
 from memex.subagent.statements.words import count_lexemes
 
 ANALYZER = Analyzer()
@@ -222,3 +224,43 @@ def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> N
     assert found == {line: total for line, _, _, total in rows}
     for _, own, window, total in rows:
         assert float(own) + float(window) == pytest.approx(float(total), abs=0.011)
+
+
+def included(*texts: str, query: Query | None, score: int = 0) -> FoundSection:
+    """Return messages as they were found beside memory."""
+    passages = (
+        FoundPassage(Reference(f"conversations/boat#{number}", 1, (0, len(text))), text, score=score)
+        for number, text in enumerate(texts, start=1)
+    )
+    return FoundSection("conversations", "conversation", "Said:", tuple(passages), query)
+
+
+def test_what_is_included_scores_by_the_weights_of_its_own_search() -> None:
+    """A line of several scores as one of memory; that of a passage of one line as search has scored it."""
+    asked = asking("oolong rehearsal")
+    best = asked.most // 2
+    texts = ("Oolong is tea.\nThe rehearsal is on Monday, after the others have gone home.", "Oolong again.")
+    memory = weigh([], n=0, total_length=0, df={})
+
+    found = included_lines([included(*texts, query=asked, score=best)], memory, ANALYZER)
+    by_text = {line.candidate.text: line for line in found}
+    first, second = texts[0].splitlines()
+    as_memory = dict(scored(passage(texts[0], value=best), query=asked))
+
+    assert by_text["Oolong again."].score == pytest.approx((1 + WINDOW) * best / asked.most)
+    assert by_text[first].score > by_text[second].score > WINDOW * best / asked.most
+    assert by_text[first].score - by_text[second].score == pytest.approx(
+        as_memory[first] - as_memory[second], abs=0.05
+    )
+    assert {line.why for line in found} == {"conversation"}
+    assert all(line.included is not None for line in found)
+
+
+def test_without_weights_of_its_own_what_is_included_scores_by_those_of_memory() -> None:
+    """As in the logs of old versions."""
+    asked = asking("oolong rehearsal")
+    texts = ("Oolong is tea.\n\nThe rehearsal is on Monday.",)
+    own = included_lines([included(*texts, query=asked)], asked, ANALYZER)
+    without = included_lines([included(*texts, query=None)], asked, ANALYZER)
+
+    assert [line.score for line in without] == [line.score for line in own]

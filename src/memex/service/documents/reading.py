@@ -197,7 +197,7 @@ async def find(
         scopes = caller.access.documents_searched(arguments.project)
         narrowed = caller.access.for_documents(scopes)
         async with service.database.transaction(narrowed, snapshot=True) as connection:
-            found = await find_documents(
+            _, found = await find_documents(
                 connection, scopes, arguments.query, arguments.filters, limit=arguments.limit
             )
         result = FindDocumentsResult(hits=[hit_result(one) for one in found])

@@ -8,6 +8,7 @@ from memex.store.conversations.indexing import day_of
 from memex.store.conversations.passages import MessagePassage, find_passages, read_passages
 from memex.store.database import Connection
 from memex.store.records import Reference
+from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage
 
 SENTENCE = "From old conversations: what was said then, by whom and when. It may no longer hold."
@@ -22,11 +23,13 @@ def _opened(access: Access, project: str | None) -> Access | None:  # noqa: ARG0
     return None if access.conversations is None else access.for_conversations()
 
 
-async def _find(connection: Connection, access: Access, query: str, limit: int) -> list[FoundPassage]:
+async def _find(
+    connection: Connection, access: Access, query: str, limit: int
+) -> tuple[Query | None, list[FoundPassage]]:
     if access.conversations is None:
-        return []
-    found = await find_passages(connection, access.conversations, query, limit=limit)
-    return [_passage(one) for one in found]
+        return None, []
+    weighed, found = await find_passages(connection, access.conversations, query, limit=limit)
+    return weighed, [_passage(one) for one in found]
 
 
 async def _read(

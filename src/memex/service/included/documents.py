@@ -10,6 +10,7 @@ from memex.store.database import Connection
 from memex.store.documents.find import find_documents, read_passages
 from memex.store.documents.records import DocumentHit
 from memex.store.records import Reference
+from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage
 
 SENTENCE = "From documents, as they stand in their folders: files that were mirrored, and no memory."
@@ -24,9 +25,11 @@ def _opened(access: Access, project: str | None) -> Access | None:
     return access.for_documents(scopes) if scopes else None
 
 
-async def _find(connection: Connection, access: Access, query: str, limit: int) -> list[FoundPassage]:
-    found = await find_documents(connection, access.scopes, query, limit=limit, passages=PASSAGES)
-    return [_passage(one) for one in found]
+async def _find(
+    connection: Connection, access: Access, query: str, limit: int
+) -> tuple[Query | None, list[FoundPassage]]:
+    weighed, found = await find_documents(connection, access.scopes, query, limit=limit, passages=PASSAGES)
+    return weighed, [_passage(one) for one in found]
 
 
 async def _read(
@@ -46,6 +49,7 @@ def _passage(hit: DocumentHit) -> FoundPassage:
         reference=Reference(document.reference, document.version, hit.span),
         text=hit.text,
         about=tuple(filter(None, (name, heading, day_of(document.changed_at)))),
+        heading=tuple(hit.heading),
         score=hit.score,
         share=hit.share,
         details={

@@ -5,19 +5,20 @@ a tool for a model has it. Each kind is a `SectionKind`, and nothing else knows 
 
 - `LiveSections.find` searches them, each in a short transaction of its own, before memory is opened. So no call
   holds two connections, and a call that includes nothing sends no statement more.
-- What was found is logged as one operation inside the call (`OPERATION`): places, scores and shares, never a text.
+- What was found is logged as one operation inside the call (`OPERATION`): places, scores and shares, and what each
+  word of the query weighed; never a text.
 - `RecordedSections.find` gives a replay the passages that the log names. A text that is gone since is named in
   `erased`, and the replay says so.
-- `include` of `memex.subagent.context.recall` puts them into the wrapper, below the kind's sentence, in half
-  of the room at least, and in what memory leaves.
+- A planner chooses among their lines and those of memory (`memex.subagent.context.pool`), and `include` of
+  `memex.subagent.context.recall` puts the chosen ones into the wrapper, below the kind's sentence.
 
 A second kind is added so:
 
 1. Write a module beside `conversations.py` with a `SectionKind`: a `find` and a `read` over the store, each one
-   function with a connection, and the line of a passage (`FoundPassage.about`). A reference must name a text that
-   never changes: path, version and span.
+   function with a connection, and the header of a passage (`FoundPassage.about`). A reference must name a text
+   that never changes: path, version and span.
 2. Add the kind to `KINDS` in `kinds.py`, its name to `IncludedName` (`memex.settings`) and its reason to
-   `IncludedReason` (`memex.subagent.planner`).
+   `IncludedReason` (`memex.subagent.included`).
 3. Measure its floors as `memex.evals.included` does, and say them in docs/concepts/context.md.
 
 A tool other than memory_context uses the same: `names = work.sections.names(arguments.include)`, and then
@@ -36,9 +37,9 @@ from memex.store.database import Connection, Database
 from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import shorten
 from memex.store.records import Operation, Reference
+from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS
-from memex.subagent.included import FoundPassage, FoundSection
-from memex.subagent.planner import IncludedReason
+from memex.subagent.included import FoundPassage, FoundSection, IncludedReason
 
 OPERATION = "context_include"  # the kind of the operation inside a call that found passages
 MAX_PASSAGES = 50  # of a kind: as many as fill a context of 8,000 characters with short messages
@@ -58,7 +59,8 @@ class SectionKind:
         min_share: the floor of each passage, likewise.
         opened: returns the access under which the kind is read, where a project is named for it alone; None if the
             caller has nothing of it.
-        find: returns the passages that score highest, at most so many, each with its score and share.
+        find: returns the query as search weighed it, and the passages that score highest, at most so many, each
+            with its score and share.
         read: returns the passages at some references, as far as they still stand there.
     """
 
@@ -68,12 +70,18 @@ class SectionKind:
     min_best_share: int
     min_share: int
     opened: Callable[[Access, str | None], Access | None]
-    find: Callable[[Connection, Access, str, int], Awaitable[list[FoundPassage]]]
+    find: Callable[[Connection, Access, str, int], Awaitable[tuple[Query | None, list[FoundPassage]]]]
     read: Callable[[Connection, Access, Sequence[Reference]], Awaitable[dict[Reference, FoundPassage]]]
 
-    def section(self, passages: Sequence[FoundPassage] = (), *, left_out: str | None = None) -> FoundSection:
-        """Return passages as a section of this kind."""
-        return FoundSection(self.name, self.reason, self.sentence, tuple(passages), left_out)
+    def section(
+        self,
+        passages: Sequence[FoundPassage] = (),
+        query: Query | None = None,
+        *,
+        left_out: str | None = None,
+    ) -> FoundSection:
+        """Return passages, and the query that found them, as a section of this kind."""
+        return FoundSection(self.name, self.reason, self.sentence, tuple(passages), query, left_out)
 
     def above_floor(self, passages: Sequence[FoundPassage]) -> list[FoundPassage]:
         """Return the passages that have enough of the query's words to be included."""
@@ -159,15 +167,18 @@ class LiveSections:
     async def _find(self, kind: SectionKind, query: str, project: str | None, limit: int) -> FoundSection:
         started = _Started()
         passages: list[FoundPassage] = []
+        weighed: Query | None = None
         access = kind.opened(self.access, project)
         if access is None and self.renew is not None:
             access = kind.opened(await self.renew(), project)
         if access is not None and query.strip():
             async with self.database.transaction(access, snapshot=True) as connection:
-                found = await kind.find(connection, access, query[:MAX_QUERY_CHARS], min(limit, MAX_PASSAGES))
+                weighed, found = await kind.find(
+                    connection, access, query[:MAX_QUERY_CHARS], min(limit, MAX_PASSAGES)
+                )
             passages = kind.above_floor(found)
-        started.log(self.call, kind.name, query, [_logged(one) for one in passages])
-        return kind.section(passages)
+        started.log(self.call, kind.name, query, _logged(passages, weighed))
+        return kind.section(passages, weighed)
 
 
 @dataclass(slots=True)
@@ -213,7 +224,8 @@ class RecordedSections:
     async def _find(self, kind: SectionKind, query: str, project: str | None) -> FoundSection:
         started = _Started()
         recorded = _recorded(self.logged, kind.name)
-        references = [_reference(one) for one in recorded]
+        passages = recorded.get("passages", [])
+        references = [_reference(one) for one in passages]
         standing: dict[Reference, FoundPassage] = {}
         access = kind.opened(self.access, project)
         if access is not None and references:
@@ -224,9 +236,10 @@ class RecordedSections:
         return kind.section(
             [
                 replace(standing[reference], score=score, share=share)
-                for reference, (*_, score, share) in zip(references, recorded, strict=True)
+                for reference, (*_, score, share) in zip(references, passages, strict=True)
                 if reference in standing
-            ]
+            ],
+            _query(recorded),
         )
 
 
@@ -236,19 +249,34 @@ def included_names(logged: Operation) -> tuple[str, ...]:
     return tuple(one["name"] for one in result.get("included") or ())
 
 
-def _recorded(logged: Operation, name: str) -> list[list[Any]]:
-    """Return the passages of a kind as the log has them."""
+def _recorded(logged: Operation, name: str) -> dict[str, Any]:
+    """Return what was found of a kind as the log has it."""
     for one in logged.inner:
         if one.kind == OPERATION and one.request.get("name") == name:
-            found: list[list[Any]] = (one.response or {}).get("passages", [])
-            return found
-    return []
+            return one.response or {}
+    return {"passages": []}
 
 
-def _logged(passage: FoundPassage) -> list[Any]:
-    """Return a passage as the log has it: its place, its score and its share."""
-    path, version, (start, end) = passage.reference
-    return [path, version, start, end, passage.score, passage.share]
+def _logged(passages: Sequence[FoundPassage], query: Query | None) -> dict[str, Any]:
+    """Return what was found as the log has it: places, scores and shares, and the weights of the words."""
+    found = {"passages": [[*_place(one.reference), one.score, one.share] for one in passages]}
+    if query is None or not passages:
+        return found
+    weights = dict(zip(query.lexemes, query.weights, strict=True))
+    return found | {"weights": weights, "most": query.most}
+
+
+def _query(logged: Mapping[str, Any]) -> Query | None:
+    """Return a query as the log has it; how long passages are in the mean is not in it."""
+    weights = logged.get("weights")
+    return (
+        None if weights is None else Query(tuple(weights), tuple(weights.values()), 0.0, 0.0, logged["most"])
+    )
+
+
+def _place(reference: Reference) -> tuple[str, int, int, int]:
+    path, version, (start, end) = reference
+    return path, version, start, end
 
 
 def _reference(logged: Sequence[Any]) -> Reference:
@@ -262,13 +290,13 @@ class _Started:
     def __init__(self) -> None:
         self._at, self._s = datetime.now(UTC), time.perf_counter()
 
-    def log(self, call: Call, name: str, query: str, passages: list[list[Any]]) -> None:
+    def log(self, call: Call, name: str, query: str, found: dict[str, Any]) -> None:
         """Log the operation, which ends now."""
         call.record.inner.append(
             InnerOperation(
                 kind=OPERATION,
                 request={"name": name, "query": shorten(query)},
-                response={"passages": passages},
+                response=found,
                 state=None,
                 error_code=None,
                 started_at=self._at,

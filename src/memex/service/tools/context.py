@@ -75,8 +75,8 @@ class ContextArguments(Arguments):
     include: Annotated[
         list[IncludedName] | None,
         Field(
-            description="What the context holds beside memory, in up to half of its room or more: conversations, "
-            "documents. By default what MEMEX_CONTEXT_INCLUDE names; an empty list for nothing."
+            description="What the context holds beside memory, if it answers better: conversations, documents. "
+            "By default what MEMEX_CONTEXT_INCLUDE names; an empty list for nothing."
         ),
     ] = None
 
@@ -142,7 +142,7 @@ class BudgetResult(ResultPart):
 
 
 class IncludedResult(ResultPart):
-    """A kind that was included beside memory: how many of its passages stand in the context.
+    """A kind that was included beside memory: of how many of its passages the context holds lines.
 
     `left_out` says why it was not searched: `as_of`, since it has no past.
     """
@@ -221,8 +221,9 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             arguments.max_hops,
             _today(view),
             least,
+            tuple(beside),
         )
-        recalled = await recall(planner, request, tools, work.rendering, beside)
+        recalled = await recall(planner, request, tools, work.rendering)
         state = snapshots.state or {}
         result = context_result(recalled, arguments, state, vectors.degraded, beside).body()
         logged = {name: value for name, value in result.items() if name != "context"}
@@ -292,8 +293,8 @@ def context_result(
 
 
 def _included(section: FoundSection, recalled: RecalledContext) -> IncludedResult:
-    passages = sum(span.choice.reason == section.reason for span in recalled.recalled)
-    return IncludedResult(name=section.name, passages=passages, left_out=section.left_out)
+    passages = {span.choice.group for span in recalled.recalled if span.choice.reason == section.reason}
+    return IncludedResult(name=section.name, passages=len(passages), left_out=section.left_out)
 
 
 def _file(recalled: RecalledSpan) -> tuple[str, int]:
