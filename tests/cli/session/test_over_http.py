@@ -231,14 +231,11 @@ COMMANDS: list[tuple[str, ...]] = [
     ("secrets", "show"),
     ("secrets", "set", "--files", "default"),
     ("scan",),
-    ("eval", "served"),
 ]
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
     "read": ("read", "user/none.md"),
     "put back": ("removed", "--put-back", "none"),
-    "run": ("eval", "served", "none"),
-    "runs": ("eval", "served", "none", "--before", "other"),
     "version": ("write", "user/notes/a.md", "--content", "x", "--base-version", "9"),
     "mount": ("list", "etc/"),
     "budget": ("context", "tea", "--budget", "100"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from memex.cli.eval import beam, cases, lives, planner, secrets, served, states, work
+from memex.cli.eval import beam, cases, lives, planner, secrets, states, work
 from memex.cli.eval.output import check_installed, misuse, show_table, write_file
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, format_count, print_output, report_errors
@@ -23,7 +23,6 @@ app = typer.Typer(
 app.command()(cases.run)
 app.command()(cases.runs)
 app.command()(cases.check)
-app.command()(served.served)
 app.command()(lives.assistant)
 app.command()(lives.pairs)
 app.command()(beam.beam)
