@@ -307,13 +307,7 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "sql",
         "eval check",
         "eval planner",
-        "eval secrets",
         "eval states",
-        "eval retrieval",
-        "eval assistant",
-        "eval pairs",
-        "eval work",
-        "eval beam",
         "log show",
         "work resolve",  # ends with 1 where nothing is found
         "work trust",  # of this machine
@@ -422,7 +416,7 @@ def _names(command: Any, *before: str) -> Iterator[str]:
     for name, below in getattr(command, "commands", {}).items():
         if hasattr(below, "commands"):
             yield from _names(below, *before, name)
-        else:
+        elif not below.hidden:
             yield " ".join((*before, name))
 
 
