@@ -17,6 +17,7 @@ Change the code
   make test-clients     real coding agents (npm, PyPI) against a scripted model; part of make test-all
   make test-llm         the tests with a small real model (downloads 1.2 GB)
   make coverage         the tests, with the lines that did not run (takes twice as long)
+  make count            count lines of Python by room, and bytes of the tables that users install
   make structure        count modules, class names and circles of imports, and trace one call of each tool
   make docs             build the documentation into build/site
   make packaging        build the wheel, install it and run its command
@@ -38,7 +39,7 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui test-clients faults test-llm coverage structure docs
+.PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui test-clients faults test-llm coverage count structure docs
 .PHONY: screenshots bench eval-remember eval-replay lock clean
 
 help:
@@ -152,6 +153,10 @@ docs: $(STAMP)
 # ARGS=--modules names the modules of each traced call; ARGS=--help lists all options.
 structure: $(STAMP)
 	$(BIN)/python tests/structure $(ARGS)
+
+# ARGS=--root DIR counts another checkout.
+count: $(STAMP)
+	@$(BIN)/python tests/structure/sizes.py $(ARGS)
 
 bench: $(STAMP)
 	$(BIN)/python -m memex.evals.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from memex.subagent.model.recorded import Recording, recorded_planner
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 
 FORMAT = 1
-SHIPPED = Path(str(files("memex.evals") / "recordings"))
 
 
 class CaseRecording(BaseModel):

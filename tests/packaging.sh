@@ -14,8 +14,11 @@ cd "$project"
 "$PYTHON" -m build --no-isolation --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 # The wheel is built from the sdist, so one listing shows that neither dropped the linked folders.
 "$PYTHON" -m zipfile -l "$work"/dist/*.whl >"$work/contents"
-for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/search/chunk_best.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/statements/languages/en.yaml store/search/languages/english.yaml store/search/calendars/english.yaml demo/questions.yaml evals/__init__.py setup/AGENTS.md setup/CONVERSATIONS.md setup/plugins/run_hook.mjs setup/plugins/openclaw/openclaw.plugin.json ui/templates/base.html ui/static/memex.css ui/static/vendor/htmx.min.js; do
+for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/search/chunk_best.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/statements/languages/en.yaml store/search/languages/english.yaml store/search/calendars/english.yaml demo/questions.yaml evals/__init__.py evals/cases/context/assistant.yaml evals/states/empty/state.yaml evals/reading/people/e4.txt setup/AGENTS.md setup/CONVERSATIONS.md setup/plugins/run_hook.mjs setup/plugins/openclaw/openclaw.plugin.json ui/templates/base.html ui/static/memex.css ui/static/vendor/htmx.min.js; do
   grep -q "memex/$file" "$work/contents" || { echo "the wheel lacks $file"; exit 1; }
+done
+for folder in beam bench lives languages recordings retrieval true_statements work; do
+  ! grep -q "memex/evals/$folder/" "$work/contents" || { echo "the wheel holds evals/$folder"; exit 1; }
 done
 
 sed -e '/^ *--hash/d' -e 's/ *\\$//' requirements.lock >"$work/constraints"
@@ -42,6 +45,8 @@ unset DATABASE_URL
   "$("$work/venv/bin/python" -c 'from memex.distribution import NAME; print(f"{NAME}[embedded]")')"
 "$work/venv/bin/memex" write user/hello.md --content "# Hello from a wheel" --json >/dev/null
 "$work/venv/bin/memex" find wheel --json | grep -q user/hello.md
+"$work/venv/bin/memex" eval states | grep -q support
+"$work/venv/bin/memex" eval beam 2>&1 | grep -q 'python -m memex.evals.beam'
 "$work/venv/bin/memex" setup agents-md --print | grep -q memory_remember
 "$work/venv/bin/memex" setup codex --print | grep -q '^\[mcp_servers.memex\]'
 # The hook of coding agents is installed, and says nothing and ends well whatever it is given.

@@ -114,4 +114,5 @@ def _commands(name: str, command: object) -> Iterator[str]:
     if " " in name:
         yield name
     for below, inner in getattr(command, "commands", {}).items():
-        yield from _commands(f"{name} {below}", inner)
+        if not getattr(inner, "hidden", False):
+            yield from _commands(f"{name} {below}", inner)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.structure.counts import Source, walks
+from tests.structure.sizes import Tree
 
 ROOT = Path(__file__).parents[1]
 # The journal and the lists of removed lines came beside what they will replace; fewer modules are the next step.
@@ -54,3 +55,15 @@ def test_a_call_is_followed_in_few_modules(source: Source) -> None:
     assert set(found) >= set(MAX_WALKED)
     assert [path for walk in found.values() for path in walk.missing] == []
     assert {tool: found[tool].weight for tool, most in MAX_WALKED.items() if found[tool].weight > most} == {}
+
+
+def test_what_is_installed_needs_nothing_of_a_checkout() -> None:
+    """The wheel holds what `memex eval` needs, and nothing in it imports a measurement, which the wheel lacks."""
+    tree = Tree.read(ROOT)
+    evals = {name for name in tree.installed if name.startswith("evals/")}
+
+    assert tree.absent_imports() == []
+    assert {"evals/cases.py", "evals/planner/run.py", "evals/reading/people/e4.txt"} <= evals
+    assert {
+        name for name in evals if name.startswith(("evals/bench/", "evals/lives/", "evals/work/"))
+    } == set()

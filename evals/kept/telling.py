@@ -7,7 +7,8 @@ from pathlib import Path
 
 from memex.evals.lives.life import SEALED_SUFFIX, Life, load_life, shipped_lives
 from memex.evals.lives.play import LANGUAGES, moment
-from memex.evals.told.chats import ToldChat, load_beam_chats, load_locomo_chats
+from memex.evals.told.chats import load_beam_chats, load_locomo_chats
+from memex.evals.told.questions import ToldChat
 
 FIRST = datetime(2026, 1, 5, 9, tzinfo=UTC)  # of the texts of data sets, which bear no times that we use
 PAUSE = timedelta(minutes=7)

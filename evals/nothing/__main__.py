@@ -18,8 +18,8 @@ from memex.evals.nothing.curve import JudgedQuestion, curve
 from memex.evals.nothing.memories import SETS
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.evals.serving import ServingOptions, open_service
-from memex.evals.told.chats import ToldChat, ToldQuestion
 from memex.evals.told.measure import to_markdown
+from memex.evals.told.questions import ToldChat, ToldQuestion
 from memex.evals.told.recall import is_recalled
 from memex.service.chunk_embedding import backfill
 from memex.service.evals.states import Manifest, State

@@ -7,7 +7,8 @@ from pathlib import Path
 from memex.evals.beam.chats import load_beam
 from memex.evals.lives.life import SEALED_SUFFIX, Life, load_life, shipped_lives
 from memex.evals.retrieval.datasets import load_conversations
-from memex.evals.told.chats import GROUPS, ToldChat, ToldQuestion, load_beam_chats, load_locomo_chats
+from memex.evals.told.chats import GROUPS, load_beam_chats, load_locomo_chats
+from memex.evals.told.questions import ToldChat, ToldQuestion
 
 BEAM_MESSAGES = 2  # of a short stretch
 LOCOMO_TURNS = 8

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from memex.errors import LimitExceeded, ModelUnavailable
-from memex.evals.told.chats import ToldChat, ToldQuestion
 from memex.evals.told.measure import ContextFigures
+from memex.evals.told.questions import ToldChat, ToldQuestion
 from memex.evals.told.recall import is_recalled
 from memex.service.service import Caller, Service, new_call
 from memex.service.snapshots import LiveSnapshots, MemoryView

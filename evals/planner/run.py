@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from memex.call_context import CallContext
 from memex.evals.planner.measure import PlannerFigures, measure, tell
 from memex.evals.serving import ServingOptions, open_service
-from memex.evals.told.chats import ToldChat
+from memex.evals.told.questions import ToldChat
 from memex.service.chunk_embedding import backfill
 from memex.settings import Settings
 from memex.store.identity import tenants

@@ -1,7 +1,7 @@
 """The told memory that comes with Memex, to find out whether a model pays: five people's statements."""
 
 from memex.evals.reading.people import SETS, read_people
-from memex.evals.told.chats import ToldChat, ToldQuestion
+from memex.evals.told.questions import ToldChat, ToldQuestion
 
 FILE = "e4.txt"
 PEOPLE = 5  # in one memory, so that a question has much to choose among

@@ -11,9 +11,10 @@ from typing import Any
 from memex import logging
 from memex.errors import MemexError
 from memex.evals.retrieval.datasets import find_data_folder
-from memex.evals.told.chats import SETS, ToldChat, ToldQuestion, as_log
+from memex.evals.told.chats import SETS, as_log
 from memex.evals.told.measure import ContextFigures, Ways, figures_table, to_markdown
 from memex.evals.told.play import EMBEDDERS, MOMENTS, Mode, Moment, play
+from memex.evals.told.questions import ToldChat, ToldQuestion
 from memex.evals.told.simple_program import SimpleProgram
 
 SIMPLE = "simple"

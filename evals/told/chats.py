@@ -6,6 +6,7 @@ from pathlib import Path
 
 from memex.evals.beam.chats import BeamChat, load_beam
 from memex.evals.retrieval.datasets import PublishedConversation, Turn, load_conversations
+from memex.evals.told.questions import ToldChat, ToldQuestion
 from memex.evals.told.recall import document_frequencies, key_sentence
 from memex.subagent.remember.stage import MAX_TEXT_CHARS
 
@@ -18,24 +19,6 @@ GROUPS = {
     "preference_following": "preference",
     "temporal_reasoning": "factual",
 }  # by the ability that a question of BEAM tests; questions of the other abilities are not asked
-
-
-@dataclass(frozen=True, slots=True)
-class ToldQuestion:
-    """A question, and the pieces of evidence that answer it: sentences that somebody said."""
-
-    group: str
-    text: str
-    evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ToldChat:
-    """The texts that a user tells memory, in their order, and the questions that are asked afterwards."""
-
-    user_id: str
-    texts: tuple[str, ...]
-    questions: tuple[ToldQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)

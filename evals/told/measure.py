@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memex.evals.report.table import Table
-from memex.evals.told.chats import ToldQuestion
+from memex.evals.told.questions import ToldQuestion
 from memex.evals.told.recall import is_recalled
 
 Ways = Mapping[str, Mapping[int, "ContextFigures"]]  # by who answered and when, and by budget

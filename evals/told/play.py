@@ -13,7 +13,7 @@ from typing import Any, Literal
 from memex.api.memex import Memex
 from memex.evals.bench.felt.processes import clean_environment, memex_service
 from memex.evals.fixtures.data_folder import temporary_data_folder
-from memex.evals.told.chats import ToldChat, ToldQuestion
+from memex.evals.told.questions import ToldChat, ToldQuestion
 
 Mode = Literal["words", "default"]
 Moment = Literal["at once", "indexed"]

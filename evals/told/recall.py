@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
 
-from memex.evals.retrieval.reference import STOP_WORDS, plain_lexemes
+from memex.evals.plain_analysis import STOP_WORDS, plain_lexemes
 
 HELD_FRACTION = 0.8  # of the content words of a sentence, in one line
 MIN_SENTENCE_WORDS = 3

@@ -259,19 +259,6 @@ class Remote(HttpClient):
         path = f"/evals/cases/{quote_segment(tool_call_id)}"
         return await self._administer(context, "POST", path, body=dict(choice), is_repeatable=False)
 
-    async def list_eval_runs(self, context: CallContext) -> dict[str, Any]:
-        """Return the runs of test cases that the service shows, the newest first."""
-        return await self._administer(context, "GET", "/evals/runs")
-
-    async def read_eval_run(self, context: CallContext, run_id: str) -> dict[str, Any]:
-        """Return a run of test cases."""
-        return await self._administer(context, "GET", f"/evals/runs/{quote_segment(run_id)}")
-
-    async def compare_eval_runs(self, context: CallContext, before_id: str, after_id: str) -> dict[str, Any]:
-        """Return a run of test cases beside an earlier one, case by case."""
-        path = f"/evals/runs/{quote_segment(after_id)}/comparison"
-        return await self._administer(context, "GET", path, params={"before": before_id})
-
     async def health(self, context: CallContext) -> dict[str, Any]:
         """Return whether the service works, and the figures of the tenant."""
         return await self._administer(context, "GET", "/health")

@@ -424,9 +424,8 @@ class Settings(BaseSettings):
     eval_runs: Path = Field(
         Path("eval-runs"),
         validation_alias="MEMEX_EVAL_RUNS",
-        description="The folder in which memex eval run keeps the results of runs, and from which the service "
-        "shows them to administrators of the tenant default. A relative path starts at the folder in which Memex "
-        "is started.",
+        description="The folder in which memex eval run keeps the results of runs. A relative path starts at the "
+        "folder in which Memex is started.",
     )
     eval_cases: Path | None = Field(
         None,

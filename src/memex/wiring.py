@@ -15,7 +15,6 @@ import structlog
 from memex import postgres, telemetry
 from memex.counts import SharedCounts
 from memex.errors import ValidationFailed
-from memex.service.evals.run_folder import RunFolder
 from memex.service.identity.rate_limits import Buckets, rate_limits
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
@@ -158,7 +157,6 @@ async def running_service(
                 call_locks=call_locks,
                 rate_limits=limits,
                 secret_policies=SecretPolicies(settings.secrets_remember, settings.secrets_files),
-                run_folder=RunFolder(settings.eval_runs),
                 case_folder=settings.eval_cases,
                 include=include,
                 min_confidence=settings.context_min_confidence,

@@ -79,6 +79,7 @@ class Memex:
     environment: Mapping[str, str] = field(repr=False)
     forks: Forks = field(repr=False)
     within: tuple[str, ...] = ()
+    module: str = ""  # a measurement that is run in place of `memex`, as by `python -m`
 
     @property
     def data_dir(self) -> Path:
@@ -89,7 +90,9 @@ class Memex:
         """Run a command to its end, in a pipe; without `stdin` it has none."""
         data = stdin.encode() if isinstance(stdin, str) else stdin or b""
         if not self.within:
-            code, out, err = self.forks.run(arguments, self.environment, data, timeout_s=PATIENCE_S)
+            code, out, err = self.forks.run(
+                arguments, self.environment, data, timeout_s=PATIENCE_S, module=self.module
+            )
             return Done(code, out.decode(), err.decode())
         done = subprocess.run(
             [*self.within, *PROGRAM, *arguments],
@@ -169,14 +172,19 @@ class Memex:
         return replace(self, within=within)
 
 
-@pytest.fixture(scope="module")
-def memex(server_folder: Path, forked: Forks) -> Memex:
-    """The command over a data directory that the tests of a module share, not made yet."""
+def new_memex(server_folder: Path, forked: Forks) -> Memex:
+    """Return the command over a data directory of its own, not made yet."""
     ours = ("MEMEX_", "DATABASE_URL", "PG")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     data_dir = server_folder / f"cli-{uuid.uuid4().hex[:8]}"
     ours_now = {"MEMEX_DATA_DIR": str(data_dir), "MEMEX_WORKERS": "1", "MEMEX_EMBEDDER": "none", "TZ": "UTC"}
     return Memex({**kept, **ours_now}, forked)
+
+
+@pytest.fixture(scope="module")
+def memex(server_folder: Path, forked: Forks) -> Memex:
+    """The command over a data directory that the tests of a module share, not made yet."""
+    return new_memex(server_folder, forked)
 
 
 @pytest.fixture

@@ -1,14 +1,17 @@
-"""Small data sets in the formats of the real ones, so that what reads and plays those is tested everywhere."""
+"""Small data sets in the formats of the real ones, which are tested everywhere, and measurements as commands."""
 
 import gzip
 import io
 import json
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Memex, new_memex
+from tests.kit.forked_commands import Forks
 
 CONVERSATION = {
     "sample_id": "conv-1",
@@ -95,6 +98,12 @@ def write_jsonl(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
     """Write lines of JSON, zipped."""
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.fixture
+def measurement(server_folder: Path, forked: Forks) -> Callable[[str], Memex]:
+    """Returns a measurement as a command, such as that of `memex.evals.beam`."""
+    return lambda name: replace(new_memex(server_folder, forked), module=f"memex.evals.{name}")
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from collections import Counter, defaultdict
 from functools import cache
 
 import pytest
-from tests.kit.recorded_cases import group_recorded_cases
+from tests.kit.recorded_cases import RECORDINGS, group_recorded_cases
 
-from memex.evals import recordings
 from memex.evals.cases import KINDS, Case, Kind, RememberExpected, SequenceInputs, read_suite
 from memex.evals.fixtures.states import SHIPPED, shipped_states
 from memex.service.evals.states import load_state
@@ -81,7 +80,7 @@ def test_known_failures_are_at_most_a_fifth(kind: Kind) -> None:
     named = {name for case in found for name in _planners(case.metadata.known_failure)}
 
     assert len(known) * 5 <= len(found)
-    assert named <= {"builtin", *group_recorded_cases(recordings.SHIPPED, found)}
+    assert named <= {"builtin", *group_recorded_cases(RECORDINGS, found)}
 
 
 def _planners(named: str | tuple[str, ...] | None) -> tuple[str, ...]:

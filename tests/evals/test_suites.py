@@ -2,12 +2,12 @@
 
 import pytest
 from tests.kit.property_budget import sampled
-from tests.kit.recorded_cases import group_recorded_cases
+from tests.kit.recorded_cases import RECORDINGS, group_recorded_cases
 
 from memex.evals.cases import load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases
 from memex.evals.memex_adapter import MemexAdapter
-from memex.evals.recordings import SHIPPED, CasePlayback, PlaybackPlanner
+from memex.evals.recordings import CasePlayback, PlaybackPlanner
 from memex.evals.report import tables
 from memex.service.planners import Planners
 from memex.service.service import Service
@@ -37,10 +37,10 @@ async def test_every_case_of_a_context_passes_or_is_known_to_fail(service: Servi
 @pytest.mark.slow
 async def test_every_recorded_case_passes_or_is_known_to_fail(database: Database) -> None:
     """Of each model of which there are recordings; none of them is of another request than today's."""
-    for model, cases in group_recorded_cases(SHIPPED, load_suite("all")).items():
+    for model, cases in group_recorded_cases(RECORDINGS, load_suite("all")).items():
         player = PlaybackPlanner(model)
         service = Service(database, max_files=10_000, planning=Planners(player, player))
-        options = EvaluationOptions(planner=model, surround=CasePlayback(SHIPPED, model))
+        options = EvaluationOptions(planner=model, surround=CasePlayback(RECORDINGS, model))
 
         run = await run_cases("all", sampled(cases, 4), MemexAdapter(service), options)
 

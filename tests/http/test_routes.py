@@ -666,30 +666,6 @@ ROUTES: dict[str, list[Try]] = {
     "DELETE /v1/admin/projects/{slug}/members/{user:path}": [
         Try(admins(as_agent="FORBIDDEN", theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "alice"})
     ],
-    "GET /v1/admin/evals/runs": [Try(admins(as_agent="FORBIDDEN"))],
-    "GET /v1/admin/evals/runs/{run_id}": [
-        Try(
-            admins(
-                admin="FILE_NOT_FOUND",
-                for_alice="FILE_NOT_FOUND",
-                as_agent="FORBIDDEN",
-                theirs="FILE_NOT_FOUND",
-            ),
-            url={"run_id": "none"},
-        )
-    ],
-    "GET /v1/admin/evals/runs/{run_id}/comparison": [
-        Try(
-            admins(
-                admin="FILE_NOT_FOUND",
-                for_alice="FILE_NOT_FOUND",
-                as_agent="FORBIDDEN",
-                theirs="FILE_NOT_FOUND",
-            ),
-            url={"run_id": "none"},
-            query={"before": "other"},
-        )
-    ],
     "GET /v1/admin/secrets": [Try(admins(as_agent="FORBIDDEN"))],
     "PUT /v1/admin/secrets": [Try(admins(as_agent="FORBIDDEN"), json={"remember": "redact"})],
     "GET /v1/admin/secrets/scan": [

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from runpy import run_module
 from typing import NoReturn
 
 LOADED = [
@@ -53,7 +54,13 @@ class Forks:
     door: str
 
     def run(
-        self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes, *, timeout_s: float
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stdin: bytes,
+        *,
+        timeout_s: float,
+        module: str = "",
     ) -> tuple[int, bytes, bytes]:
         """Run a command to its end; return its exit code and what it wrote on its two streams."""
         with (
@@ -64,7 +71,7 @@ class Forks:
             given.write(stdin)
             given.seek(0)
             streams = (given.fileno(), out.fileno(), err.fileno())
-            with self.started(arguments, environment, streams, timeout_s=timeout_s) as ended:
+            with self.started(arguments, environment, streams, timeout_s=timeout_s, module=module) as ended:
                 code = int(ended.recv(16))
             out.seek(0)
             err.seek(0)
@@ -78,12 +85,16 @@ class Forks:
         streams: tuple[int, int, int],
         *,
         timeout_s: float,
+        module: str = "",
     ) -> Iterator[socket.socket]:
-        """Start a command with these three streams; its exit code can be received once it has ended."""
+        """Start a command with these three streams; its exit code can be received once it has ended.
+
+        A `module` is run in place of `memex`, as by `python -m`.
+        """
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
             door.settimeout(timeout_s)
             door.connect(self.door)
-            asked = json.dumps([["-c", *arguments], dict(environment), str(Path.cwd())]).encode()
+            asked = json.dumps([[module or "-c", *arguments], dict(environment), str(Path.cwd())]).encode()
             door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
             yield door
 
@@ -173,7 +184,10 @@ def _become(arguments: list[str], environment: dict[str, str], folder: str, stre
 
     code = 1
     try:
-        main()
+        if arguments[0].startswith("memex.evals."):
+            run_module(arguments[0], run_name="__main__", alter_sys=True)
+        else:
+            main()
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1

@@ -6,6 +6,8 @@ from pathlib import Path
 from memex.evals.cases import Case
 from memex.evals.recordings import load
 
+RECORDINGS = Path(__file__).parents[2] / "evals" / "recordings"
+
 
 def group_recorded_cases(folder: Path, cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Return the cases that have a recording, by the model; raises as `load`."""

@@ -6,7 +6,7 @@ A new picture is a line of SHOTS. An administrator who looks at the memory of it
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,9 +21,7 @@ from tests.ui.browser import NARROW, chromium
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
-from memex.evals.runs import store
 from memex.service import demo
-from memex.service.evals.runs import Run
 from memex.service.service import Service
 from memex.store.embedded import server as embedded
 from memex.store.identity import authentication, tenants
@@ -72,18 +70,7 @@ SHOTS = (
     Shot("compare", "/ui/calls/compare?id=why-oil&budget=700", WIDE, "light"),
     Shot("case", "/ui/calls/case?id=why-oil", WIDE, "light"),
     Shot("revert", "/ui/calls/revert?id=paint-the-oars", WIDE, "light"),
-    Shot("evals", "/ui/evals", WIDE, "light"),
-    Shot("evals-compare", "/ui/evals/compare?before=boat-3&after=boat-4", WIDE, "light"),
 )
-
-ASKED = {
-    "mast-day": "When can I fetch the new mast?",
-    "oil-not-varnish": "Why does the hull get oil and not varnish?",
-    "sailing-day": "When does Heron sail?",
-    "oars": "Which colour do the oars get?",
-    "nobody-elses-boat": "Where is the boat of Anders?",
-}
-FAILED = (("oars", "mast-day", "sailing-day"), ("oars", "mast-day"), ("oars",), ("mast-day",), ())
 
 
 def main(names: list[str]) -> None:
@@ -128,45 +115,8 @@ async def make_memory(served: Served) -> str:
     ):
         asked = {"query": question, "budget": 4_000}
         await memex.execute(context.under(call_id), "memory_context", asked)
-    tenant_id = await tenants.ensure_tenant(service.database, TENANT)
-    for number, failed in enumerate(FAILED, start=1):
-        await store(service.database, tenant_id, run_of(number, failed))
     await sum_hours(service.database, datetime.now(UTC) - timedelta(hours=1))
     return secret
-
-
-def run_of(number: int, failed: Sequence[str]) -> Run:
-    """Return a run of a suite of five cases, of which some failed."""
-    cases = [
-        {
-            "id": f"context/{name}",
-            "kind": "context",
-            "state": "boat",
-            "sha256": name,
-            "status": "failed" if name in failed else "passed",
-            "problems": [f"{PLAN} is no source."] if name in failed else [],
-            "measures": {"passed": float(name not in failed)},
-            "asked": asked,
-        }
-        for name, asked in ASKED.items()
-    ]
-    return Run.model_validate(
-        {
-            "run_id": f"boat-{number}",
-            "suite": "boat",
-            "started_at": datetime(2026, 11, 10 + number, 9, tzinfo=UTC),
-            "duration_s": 1.5,
-            "service": "memex",
-            "planner": "builtin",
-            "options": {},
-            "engine": None,
-            "revision": None,
-            "states": {},
-            "counts": {},
-            "figures": {},
-            "cases": cases,
-        }
-    )
 
 
 async def opened(service: Service, secret: str) -> tuple[LocalMemex, CallContext]:

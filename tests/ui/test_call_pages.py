@@ -137,10 +137,6 @@ def test_a_call_is_kept_as_a_case(served: Any, tmp_path: Path, in_browser: Calla
                 page.go_back()
                 page.get_by_role("button", name="Keep in").click()
                 page.get_by_text("FILE_EXISTS").wait_for()
-                page.goto("/ui/evals")
-                page.get_by_role("heading", name="Kept cases").wait_for()
-                assert f"memex eval run {tmp_path}/cases --compare last" in page.locator("main").inner_text()
-                assert page.get_by_role("listitem").filter(has_text="question").count() == 1
 
         try:
             in_browser(journey)

@@ -9,13 +9,10 @@ import httpx2
 import pytest
 from fastapi.routing import iter_route_contexts
 from tests.kit.zips import zipped
-from tests.service.evals.test_run_folder import document
 from tests.ui.conftest import Site, Visitor
 from tests.ui.pushing import push_documents
 
-from memex.evals.runs import store
 from memex.http.app import create_app
-from memex.service.evals.runs import Run
 from memex.store.conversations.records import make_conversation_id
 from memex.store.identity.tenants import ensure_tenant
 from memex.ui.security import TOKEN_FIELD
@@ -50,7 +47,6 @@ class Row:
 
 NOTE_QUERY = {"path": NOTE}
 CALL_QUERY = {"id": CALL}
-RUNS = ("tea-1", "tea-2")  # of the tenant, in the database
 QUESTION_QUERY = {"id": "question-of-alice"}
 PAGES: dict[str, Row] = {
     "GET /ui/memory": Row(200),
@@ -135,9 +131,6 @@ PAGES: dict[str, Row] = {
     "GET /ui/calls/revert": Row(404, CALL_QUERY),
     "GET /ui/calls/bundle": Row(404, QUESTION_QUERY),
     "POST /ui/calls/revert": Row(404, form={"call_id": CALL}),
-    "GET /ui/evals": Row(200, of_agents=403),
-    "GET /ui/evals/run": Row(404, {"id": RUNS[0]}, of_admin=200, of_agents=403),
-    "GET /ui/evals/compare": Row(404, {"before": RUNS[0], "after": RUNS[1]}, of_admin=200, of_agents=403),
     "GET /ui/health": Row(200, of_agents=403),
     "GET /ui/sessions": Row(200),
     "POST /ui/sessions/{session_id}/revoke": Row(422, path={"session_id": "9000000000"}),
@@ -176,8 +169,6 @@ class House:
             json={"arguments": {"query": WORD}, "context": {"tool_call_id": QUESTION_QUERY["id"]}},
         )
         assert asked.is_success, asked.text
-        for run_id in RUNS:
-            home.served.run(self._keep_run(home, run_id))
         imported = self.alice_api.post(
             "/v1/import",
             content=zipped({f"{WORD}.md": b"# Imported\n", "../out.md": WORD.encode()}),
@@ -243,12 +234,6 @@ class House:
                 b"where kind = 'conversations' and key = 'alice' and tenant_id = %s",
                 [UPLOADED, f"{WORD}.zip", await ensure_tenant(database, home.tenant)],
             )
-
-    async def _keep_run(self, home: Site, run_id: str) -> None:
-        assert home.served.service is not None
-        database = home.served.service.database
-        run = Run.model_validate(document(run_id))
-        await store(database, await ensure_tenant(database, home.tenant), run)
 
     def _looking_at_alice(self, site: Site) -> Visitor:
         admin = site.visitor("admin")

@@ -1,4 +1,4 @@
-"""Cases made of calls and runs of cases, in this process: a part of `LocalMemex`."""
+"""Cases made of calls, in this process: a part of `LocalMemex`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from typing import Any
 
 from memex.api.protocol import Document
 from memex.call_context import CallContext
-from memex.service.evals import case_requests, run_views
+from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.service import Caller, Service
 
 
 class LocalEvals(ABC):
-    """Cases and runs, as a caller may ask for them."""
+    """Cases of calls, as a caller may ask for them."""
 
     @abstractmethod
     async def caller(
@@ -38,18 +38,3 @@ class LocalEvals(ABC):
         service, caller = await self.caller(context)
         made = await case_requests.keep_case(service, caller, tool_call_id, CaseChoice.of(**choice))
         return made.model_dump(mode="json")
-
-    async def list_eval_runs(self, context: CallContext) -> Document:
-        """Return the runs of test cases that the service shows, the newest first."""
-        service, caller = await self.caller(context)
-        return (await run_views.list_runs(service, caller)).model_dump(mode="json")
-
-    async def read_eval_run(self, context: CallContext, run_id: str) -> Document:
-        """Return a run of test cases."""
-        service, caller = await self.caller(context)
-        return (await run_views.read_run(service, caller, run_id)).model_dump(mode="json")
-
-    async def compare_eval_runs(self, context: CallContext, before_id: str, after_id: str) -> Document:
-        """Return a run of test cases beside an earlier one, case by case."""
-        service, caller = await self.caller(context)
-        return (await run_views.compare_runs(service, caller, before_id, after_id)).model_dump(mode="json")

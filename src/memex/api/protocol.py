@@ -255,18 +255,6 @@ class MemexApi(Protocol):
         """Keep a case of a call in the folder of the service."""
         ...
 
-    async def list_eval_runs(self, context: CallContext) -> Document:
-        """Return the runs of test cases that the service shows, the newest first."""
-        ...
-
-    async def read_eval_run(self, context: CallContext, run_id: str) -> Document:
-        """Return a run of test cases."""
-        ...
-
-    async def compare_eval_runs(self, context: CallContext, before_id: str, after_id: str) -> Document:
-        """Return a run of test cases beside an earlier one, case by case."""
-        ...
-
     async def show_secret_policies(self, context: CallContext) -> Document:
         """Return what the tenant does about secrets in texts to remember and in files."""
         ...

@@ -13,7 +13,6 @@ from memex.call_context import CallContext
 from memex.errors import MemexError, Refused, Unauthenticated, UnknownTool
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
-from memex.service.evals.run_folder import RunFolder
 from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.included.kinds import KINDS
@@ -75,7 +74,6 @@ class Service:
         rendering: Rendering = RENDERING,
         rate_limits: RateLimits | None = None,
         secret_policies: SecretPolicies | None = None,
-        run_folder: RunFolder | None = None,
         case_folder: Path | None = None,
         max_messages: int = 2_000_000,
         document_limits: DocumentLimits = DEFAULT_LIMITS,
@@ -87,7 +85,7 @@ class Service:
             definitions.check_prompts(prompts_dir)
         self.database, self.prompts_dir = database, prompts_dir
         self.rendering, self.min_confidence, self.max_messages = rendering, min_confidence, max_messages
-        self.run_folder, self.case_folder, self._include = run_folder, case_folder, tuple(include)
+        self.case_folder, self._include = case_folder, tuple(include)
         self.rate_limits, self.document_limits = rate_limits or RateLimits(), document_limits
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())

@@ -35,7 +35,6 @@ ENTRIES = (
     NavigationEntry("Removed", "/ui/removed", "undo-2", "u"),
     NavigationEntry("Review", "/ui/review", "list-checks", "r"),
     NavigationEntry("People", "/ui/people", "users", "p", is_for_admins=True),
-    NavigationEntry("Evals", "/ui/evals", "flask-conical", "e", is_for_admins=True),
     NavigationEntry("Health", "/ui/health", "info", "h", is_for_admins=True),
 )
 

@@ -22,7 +22,6 @@ from memex.ui.pages import (
 from memex.ui.pages.calls import call, calls, case, comparing
 from memex.ui.pages.conversations import deleting, distilling, finding, importing, reading
 from memex.ui.pages.documents import roots
-from memex.ui.pages.evals import runs
 from memex.ui.pages.first_minute import connect, demo, vault_import
 from memex.ui.pages.people import erasures, keys, projects, users
 
@@ -54,7 +53,6 @@ def routers() -> tuple[APIRouter, ...]:
         call.router,
         case.router,
         comparing.router,
-        runs.router,
         removed.router,
         review.router,
         work.router,

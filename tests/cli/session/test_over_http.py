@@ -231,14 +231,11 @@ COMMANDS: list[tuple[str, ...]] = [
     ("secrets", "show"),
     ("secrets", "set", "--files", "default"),
     ("scan",),
-    ("eval", "served"),
 ]
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
     "read": ("read", "user/none.md"),
     "put back": ("removed", "--put-back", "none"),
-    "run": ("eval", "served", "none"),
-    "runs": ("eval", "served", "none", "--before", "other"),
     "version": ("write", "user/notes/a.md", "--content", "x", "--base-version", "9"),
     "mount": ("list", "etc/"),
     "budget": ("context", "tea", "--budget", "100"),
@@ -310,13 +307,7 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "sql",
         "eval check",
         "eval planner",
-        "eval secrets",
         "eval states",
-        "eval retrieval",
-        "eval assistant",
-        "eval pairs",
-        "eval work",
-        "eval beam",
         "log show",
         "work resolve",  # ends with 1 where nothing is found
         "work trust",  # of this machine
@@ -425,7 +416,7 @@ def _names(command: Any, *before: str) -> Iterator[str]:
     for name, below in getattr(command, "commands", {}).items():
         if hasattr(below, "commands"):
             yield from _names(below, *before, name)
-        else:
+        elif not below.hidden:
             yield " ".join((*before, name))
 
 

@@ -1,4 +1,4 @@
-"""A fixed part of `memex eval assistant`: the first days of two open lives, with the built-in planner."""
+"""A fixed part of `python -m memex.evals.lives`: the first days of two open lives, with the built-in planner."""
 
 from datetime import timedelta
 

@@ -2,7 +2,7 @@
 
 from memex.evals.nothing.curve import JudgedQuestion, curve
 from memex.evals.nothing.memories import stretches
-from memex.evals.told.chats import ToldChat, ToldQuestion
+from memex.evals.told.questions import ToldChat, ToldQuestion
 
 
 def test_a_stretch_holds_all_that_answers_its_questions() -> None:

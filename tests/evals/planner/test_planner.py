@@ -6,7 +6,7 @@ from tests.kit.model_server import ModelServer, says
 from memex.evals.planner.report import best_worth, to_text
 from memex.evals.planner.run import run
 from memex.evals.planner.shipped import shipped_chat
-from memex.evals.told.chats import ToldChat, ToldQuestion
+from memex.evals.told.questions import ToldChat, ToldQuestion
 
 TEXTS = (
     "The ferry to Hydra leaves at nine from gate four.",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import Stemmer
 
+from memex.evals.plain_analysis import STOP_WORDS, plain_lexemes
 from memex.evals.retrieval import reference, tables
 
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
@@ -13,12 +14,12 @@ EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
 
 def words(text: str, stop_list: str = "Lucene") -> list[str]:
     """Return the words of a text by the plain analysis."""
-    return reference.plain_lexemes(text, reference.STOP_WORDS[stop_list], Stemmer.Stemmer("english"))
+    return plain_lexemes(text, STOP_WORDS[stop_list], Stemmer.Stemmer("english"))
 
 
 def test_stop_lists_have_their_words() -> None:
     """33 and 127."""
-    assert {name: len(found) for name, found in reference.STOP_WORDS.items()} == {
+    assert {name: len(found) for name, found in STOP_WORDS.items()} == {
         "Lucene": 33,
         "Postgres": 127,
     }

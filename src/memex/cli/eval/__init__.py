@@ -1,1 +1,1 @@
-"""Commands that measure memory: cases, fixed states and retrieval."""
+"""Commands that check memory: test cases, fixed states, and whether a chat model pays."""

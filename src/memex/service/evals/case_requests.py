@@ -19,7 +19,6 @@ from memex.store.identity.tenants import DEFAULT_TENANT, find_tenant
 from memex.store.log import retention
 
 KEEP = "eval_case_keep"
-MAX_LISTED_CASES = 500
 
 
 class CasePassageResult(BaseModel):
@@ -180,20 +179,6 @@ def write_case(folder: Path, name: str, files: Mapping[str, str]) -> Path:
         shutil.rmtree(state, ignore_errors=True)
         raise _unwritable(case, error) from None
     return case
-
-
-def case_names(folder: Path) -> list[str]:
-    """Return the names of the kept cases, sorted, at most 500; none if the folder cannot be read."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [
-                entry.name.removesuffix(".yaml")
-                for entry in entries
-                if entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False)
-            ]
-    except OSError:
-        return []
-    return sorted(name.encode(errors="replace").decode() for name in names)[:MAX_LISTED_CASES]
 
 
 def _unwritable(case: Path, error: OSError) -> ValidationFailed:

@@ -49,7 +49,7 @@ ACTIONS = (
         "project_member_remove",
     ),
     *("user_list", "user_read", "queue_retry", "memory_replay", "memory_blame", "memory_browse"),
-    *("review_list", "review_decide", "eval_run_list", "eval_run_read", "eval_case_keep"),
+    *("review_list", "review_decide", "eval_case_keep"),
     *("memory_find_explain", "memory_changes", "memory_topics"),
     *("key_list", "key_create", "key_revoke"),
     *("ui_sign_in", "ui_sign_out", "ui_show_user", "ui_session_revoke"),

@@ -1,6 +1,7 @@
-"""`memex eval assistant`: on a small life, and on what is none."""
+"""`python -m memex.evals.lives`: on a small life, and on what is none."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ questions:
 
 
 @pytest.fixture
+def lives(measurement: Callable[[str], Memex]) -> Memex:
+    """The command."""
+    return measurement("lives")
+
+
+@pytest.fixture
 def life(tmp_path: Path) -> Path:
     """A life of two texts and a question."""
     path = tmp_path / "ferryman.yaml"
@@ -30,10 +37,10 @@ def life(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_life_is_played_and_measured(fresh: Memex, life: Path) -> None:
+def test_a_life_is_played_and_measured(lives: Memex, life: Path) -> None:
     """As a table of figures with their aims, and as JSON; nothing is left."""
     misses = ("--misses", "lost", "--misses", "small talk kept")
-    (shown, document) = fresh.both("eval", "assistant", str(life), *misses)
+    (shown, document) = lives.both(str(life), *misses)
     figures = document["ferryman"]
 
     assert figures["lost"] == {"hits": 0, "count": 1, "share": 0, "aim": 0.03}
@@ -43,10 +50,10 @@ def test_a_life_is_played_and_measured(fresh: Memex, life: Path) -> None:
     assert "ferryman: lost" in shown
     row = next(line for line in shown.splitlines() if line.startswith("evidence in 600"))
     assert row.endswith("100 % of 1")
-    assert not fresh.data_dir.exists()
+    assert not lives.data_dir.exists()
 
 
-def test_what_is_no_life_ends_with_two(fresh: Memex, life: Path, tmp_path: Path) -> None:
+def test_what_is_no_life_ends_with_two(lives: Memex, life: Path, tmp_path: Path) -> None:
     """With what is wrong, and without a trace; no figure is made up."""
     broken = {
         "missing.yaml": (None, "Cannot read"),
@@ -68,22 +75,8 @@ def test_what_is_no_life_ends_with_two(fresh: Memex, life: Path, tmp_path: Path)
     calls += [([str(life), "--misses", "luck"], "There is no figure 'luck'")]
 
     for arguments, what in calls:
-        done = fresh.run("eval", "assistant", *arguments)
+        done = lives.run(*arguments)
         assert done.code == 2, (arguments, done.out, done.err)
         assert what in done.err
         assert "Traceback" not in done.err
         assert done.out == ""
-
-
-@pytest.mark.slow
-def test_pairs_are_told_and_measured(fresh: Memex) -> None:
-    """The figures of the open pairs alone; how they are shown is tested with a life."""
-    document = fresh.json("eval", "pairs", "--no-sealed")
-    figures = document["open"]
-
-    assert figures["pairs: new value applied"]["count"] == 36
-    assert figures["pairs: new value applied"]["share"] >= 0.88
-    assert figures["pairs: digest applied"]["share"] >= 0.16
-    assert figures["pairs: change applied or shown as rivals"]["share"] >= 0.9
-    assert figures["pairs: removed, though both hold"]["hits"] == 0
-    assert "sealed" not in document

@@ -1,7 +1,10 @@
-"""`memex eval work`: how well turns of sessions are read for work."""
+"""`python -m memex.evals.work`: how well turns of sessions are read for work."""
 
+import asyncio
+import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -9,13 +12,13 @@ from memex.cli.eval.output import misuse, show_table
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, format_count, print_output
 from memex.errors import ValidationFailed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from memex.evals.report.table import Table
-    from memex.evals.work.by_model import ModelWorkRun
-    from memex.evals.work.measure import WorkMeasure, WorkRun
+from memex.evals.report.table import Table
+from memex.evals.retrieval.datasets import VARIABLE, find_data_folder
+from memex.evals.work import measure
+from memex.evals.work.by_model import ModelWorkRun, run_with_model
+from memex.evals.work.measure import MEASURED, WorkMeasure, WorkRun
+from memex.settings import read_settings
+from memex.wiring import work_model, work_reader_of
 
 
 def work(
@@ -36,11 +39,6 @@ def work(
     --model, by the model.
     """
     with misuse(as_json=as_json):
-        import os
-
-        from memex.evals.retrieval.datasets import VARIABLE, find_data_folder
-        from memex.evals.work import measure
-
         root = find_data_folder() if os.environ.get(VARIABLE) else None
         run = measure.run(root)
         by_model = _run_with_model(root, limit) if model else None
@@ -64,19 +62,13 @@ def work(
     print_output(CommandOutput(document, show, exit_code=0 if judged.is_good_enough else 1), as_json=as_json)
 
 
-def _run_with_model(root: "Path | None", limit: int | None) -> "ModelWorkRun":
-    import asyncio
-
-    from memex.evals.work.by_model import run_with_model
-    from memex.settings import read_settings
-    from memex.wiring import work_model, work_reader_of
-
+def _run_with_model(root: Path | None, limit: int | None) -> ModelWorkRun:
     settings = read_settings()
     chat = work_model(settings)
     if chat is None:
         raise ValidationFailed("No model reads sessions.", hint="Set MEMEX_WORK_MODEL, such as openai:MODEL.")
 
-    async def measured() -> "ModelWorkRun":
+    async def measured() -> ModelWorkRun:
         try:
             return await run_with_model(root, work_reader_of(settings, chat), limit=limit)
         finally:
@@ -85,10 +77,7 @@ def _run_with_model(root: "Path | None", limit: int | None) -> "ModelWorkRun":
     return asyncio.run(measured())
 
 
-def _table(title: str, run: "WorkRun") -> "Table":
-    from memex.evals.report.table import Table
-    from memex.evals.work.measure import MEASURED
-
+def _table(title: str, run: WorkRun) -> Table:
     groups = [*run.turns, "all"]
     by_place = {(one.group, one.kind): one for one in run.measures}
     rows = tuple(
@@ -99,13 +88,17 @@ def _table(title: str, run: "WorkRun") -> "Table":
     return Table(f"{title} ({counted})", columns, rows)
 
 
-def _document(run: "WorkRun") -> dict[str, Any]:
+def _document(run: WorkRun) -> dict[str, Any]:
     measures = [asdict(one) | {"precision": one.precision, "recall": one.recall} for one in run.measures]
     return asdict(run) | {"measures": measures}
 
 
-def _cells(one: "WorkMeasure") -> tuple[str, str]:
+def _cells(one: WorkMeasure) -> tuple[str, str]:
     def share(value: float | None) -> str:
         return "–" if value is None else f"{value:.2f}"
 
     return f"{share(one.precision)} / {share(one.recall)}", f"n={one.labelled}"
+
+
+if __name__ == "__main__":
+    typer.run(work)

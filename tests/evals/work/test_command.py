@@ -1,6 +1,7 @@
-"""`memex eval work --model`: a model reads the labelled turns, and is measured beside the rules."""
+"""`python -m memex.evals.work --model`: a model reads the labelled turns, and is measured beside the rules."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ TURNS = 6
 
 
 @pytest.fixture
-def reading(fresh: Memex, model_server: ModelServer, tmp_path: Path) -> Memex:
+def reading(measurement: Callable[[str], Memex], model_server: ModelServer, tmp_path: Path) -> Memex:
     """The command with the model server as the model that reads sessions."""
-    return fresh.elsewhere(
+    return measurement("work").elsewhere(
         tmp_path / "data", MEMEX_WORK_MODEL="openai:test-model", OPENAI_BASE_URL=model_server.url
     )
 
@@ -37,7 +38,7 @@ def test_a_model_is_measured_beside_the_rules(reading: Memex, model_server: Mode
     """The document has both; invented quotations are left out and counted, with requests and tokens."""
     model_server.play(knows, endless=True)
 
-    done = reading.run("eval", "work", "--model", "--limit", str(TURNS), "--json")
+    done = reading.run("--model", "--limit", str(TURNS), "--json")
     document = json.loads(done.out)
     measured = document["model"]
     everything = [one for one in measured["run"]["measures"] if one["group"] == "all"]
@@ -59,8 +60,8 @@ def test_turns_that_a_model_cannot_read_are_left_to_the_rules(
     """Reasons are counted, and the exit code tells that this is not good enough; without a model it is 2."""
     model_server.play(cut_off(), endless=True)
 
-    done = reading.run("eval", "work", "--model", "--limit", "1")
-    refused = reading.elsewhere(reading.data_dir, MEMEX_WORK_MODEL="").run("eval", "work", "--model")
+    done = reading.run("--model", "--limit", "1")
+    refused = reading.elsewhere(reading.data_dir, MEMEX_WORK_MODEL="").run("--model")
 
     assert done.code == 1
     assert "Left to the rules: its answer has not the wanted form 1." in " ".join(done.out.split())

@@ -1,19 +1,25 @@
-"""`memex eval beam`: how well memory serves the users of BEAM, a public data set that no rule was tuned on."""
+"""`python -m memex.evals.beam`: how well memory serves the users of BEAM, on which no rule was tuned."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import asyncio
+from typing import Annotated, Literal
 
 import typer
 
-from memex.cli.eval.output import check_installed, misuse, show_table
+from memex import logging
+from memex.cli.eval.output import misuse, show_table
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, print_output
 from memex.cli.progress import Progress, progress_bar
-
-if TYPE_CHECKING:
-    from memex.evals.beam.chats import BeamChat
-    from memex.evals.lives.measure import LifeMeasures
-
-NEEDED = ("numpy",)
+from memex.errors import ValidationFailed
+from memex.evals.beam.chats import SIZES, BeamChat, load_beam
+from memex.evals.beam.measure import measure_chat
+from memex.evals.beam.play import PlayedChat, evidence_texts, play_chat
+from memex.evals.lives import tables
+from memex.evals.lives.candidates import CandidateWatch
+from memex.evals.lives.measure import LifeMeasures, combine
+from memex.evals.memex_adapter import MemexAdapter
+from memex.evals.retrieval.datasets import find_data_folder
+from memex.evals.serving import ServingOptions, open_service
 
 
 def beam(
@@ -37,20 +43,8 @@ def beam(
 
     MEMEX_EVAL_DATA names the folder of the data. The built-in rules plan.
     """
-    from memex import logging
-
     logging.configure("warning")
     with misuse(as_json=as_json):
-        import asyncio
-
-        check_installed(*NEEDED)
-        from memex.errors import ValidationFailed
-        from memex.evals.beam.chats import SIZES, load_beam
-        from memex.evals.beam.measure import measure_chat
-        from memex.evals.beam.play import PlayedChat
-        from memex.evals.lives.measure import combine
-        from memex.evals.retrieval.datasets import find_data_folder
-
         root = find_data_folder()
         found = [one for each in (SIZES if size == "all" else (size,)) for one in load_beam(root, each)]
         names = [one.name for one in found]
@@ -69,25 +63,15 @@ def beam(
     columns = [*measured, combine("all", measured)] if len(measured) > 1 else measured
 
     def show(screen: Screen) -> None:
-        from memex.evals.lives import tables
-
         show_table(screen, tables.overview(columns[-1:], "BEAM"))
         for name in misses or ():
             for one in measured:
                 show_table(screen, tables.misses(one, name))
 
-    from memex.evals.lives import tables
-
     print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
 
 
-async def _play(chats: "list[BeamChat]", progress: Progress) -> "list[LifeMeasures]":
-    from memex.evals.beam.measure import measure_chat
-    from memex.evals.beam.play import evidence_texts, play_chat
-    from memex.evals.lives.candidates import CandidateWatch
-    from memex.evals.memex_adapter import MemexAdapter
-    from memex.evals.serving import ServingOptions, open_service
-
+async def _play(chats: list[BeamChat], progress: Progress) -> list[LifeMeasures]:
     watch = CandidateWatch(evidence_texts(chats))
     measured = []
     async with open_service(ServingOptions(planners=watch.planners())) as service:
@@ -95,3 +79,7 @@ async def _play(chats: "list[BeamChat]", progress: Progress) -> "list[LifeMeasur
             measured.append(measure_chat(await play_chat(chat, MemexAdapter(service), watch)))
             progress("chats", len(measured), len(chats))
     return measured
+
+
+if __name__ == "__main__":
+    typer.run(beam)

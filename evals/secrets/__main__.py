@@ -1,10 +1,15 @@
-"""`memex eval secrets`: how many secrets are found."""
+"""`python -m memex.evals.secrets`: how many secrets are found."""
 
 from dataclasses import asdict
+
+import typer
 
 from memex.cli.eval.output import misuse, show_table
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, print_output
+from memex.evals.report.table import Table
+from memex.evals.retrieval.datasets import find_data_folder
+from memex.evals.secrets import measure
 
 
 def secrets(*, as_json: Json = False) -> None:
@@ -14,10 +19,6 @@ def secrets(*, as_json: Json = False) -> None:
     either half, or takes more than 0.5 % of the lines for a secret.
     """
     with misuse(as_json=as_json):
-        from memex.evals.report.table import Table
-        from memex.evals.retrieval.datasets import find_data_folder
-        from memex.evals.secrets import measure
-
         run = measure.run(find_data_folder())
     rows = tuple(
         (one.finder, f"{one.tuned:.1%}", f"{one.held_out:.1%}", f"{one.false_hits:.2%}")
@@ -31,3 +32,7 @@ def secrets(*, as_json: Json = False) -> None:
 
     is_good_enough = run.measures[0].is_good_enough
     print_output(CommandOutput(asdict(run), show, exit_code=0 if is_good_enough else 1), as_json=as_json)
+
+
+if __name__ == "__main__":
+    typer.run(secrets)

@@ -1,23 +1,28 @@
-"""`memex eval assistant` and `memex eval pairs`: how memory serves texts that nobody wrote beside the rules."""
+"""`python -m memex.evals.lives`: how memory serves texts that nobody wrote beside the rules."""
 
+import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from memex.cli.eval.output import check_installed, misuse, show_table
+from memex import logging
+from memex.cli.eval.output import misuse, show_table
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, print_output
 from memex.cli.progress import Progress, progress_bar
+from memex.errors import ValidationFailed
+from memex.evals.lives import tables
+from memex.evals.lives.candidates import CandidateWatch
+from memex.evals.lives.life import Life, load_life, shipped_lives
+from memex.evals.lives.measure import LifeMeasures, combine, measure
+from memex.evals.lives.play import LANGUAGES, PlayedLife, changing_texts, play
+from memex.evals.memex_adapter import MemexAdapter
+from memex.evals.serving import ServingOptions, open_service
+from memex.subagent.planner import BUILTIN
 
-if TYPE_CHECKING:
-    from memex.evals.lives.life import Life
-    from memex.evals.lives.measure import LifeMeasures
 
-NEEDED = ("numpy",)
-
-
-def assistant(
+def play_lives(
     lives: Annotated[
         list[Path] | None, typer.Argument(metavar="[LIFE]...", help="Files of lives; by default all of ours.")
     ] = None,
@@ -52,18 +57,8 @@ def assistant(
     as_json: Json = False,
 ) -> None:
     """Play three weeks of invented people to memory, and measure what it keeps, corrects, forgets and recalls."""
-    from memex import logging
-
     logging.configure("warning")
     with misuse(as_json=as_json):
-        import asyncio
-
-        check_installed(*NEEDED)
-        from memex.errors import ValidationFailed
-        from memex.evals.lives.life import load_life, shipped_lives
-        from memex.evals.lives.measure import combine, measure
-        from memex.evals.lives.play import PlayedLife
-
         chosen = [load_life(path) for path in lives or shipped_lives()]
         chosen = [life for life in chosen if sealed is None or life.is_sealed == sealed]
         if not chosen:
@@ -79,73 +74,18 @@ def assistant(
     columns = [*measured, combine("all", measured)] if len(measured) > 1 else measured
 
     def show(screen: Screen) -> None:
-        from memex.evals.lives import tables
-
         show_table(screen, tables.overview(columns))
         for name in misses or ():
             for one in measured:
                 if one.name not in is_sealed:
                     show_table(screen, tables.misses(one, name))
 
-    from memex.evals.lives import tables
-
     print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
 
 
-def pairs(
-    *,
-    sealed: Annotated[
-        bool | None,
-        typer.Option(help="Take only the sealed pairs, or only the open ones; by default both."),
-    ] = None,
-    misses: Annotated[
-        bool, typer.Option("--misses", help="Also list the open pairs that went wrong.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Tell memory statements and newer ones of the same things, and measure what becomes of the older ones."""
-    from memex import logging
-
-    logging.configure("warning")
-    with misuse(as_json=as_json):
-        import asyncio
-
-        check_installed(*NEEDED)
-        from memex.evals.lives import tables
-
-        chosen = [name for name in ("open", "sealed") if sealed is None or sealed == (name == "sealed")]
-        measured = asyncio.run(_tell(chosen))
-
-    def show(screen: Screen) -> None:
-        show_table(screen, tables.overview(measured, "Pairs"))
-        for one in measured:
-            for figure in one.figures if misses and one.name == "open" else ():
-                show_table(screen, tables.misses(one, figure.name))
-
-    print_output(CommandOutput(tables.document(measured), show), as_json=as_json)
-
-
-async def _tell(names: list[str]) -> "list[LifeMeasures]":
-    from memex.evals.lives.pairs import FILES, load_pairs, measure_pairs
-    from memex.evals.memex_adapter import MemexAdapter
-    from memex.evals.serving import ServingOptions, open_service
-    from memex.subagent.planner import BUILTIN
-
-    async with open_service(ServingOptions(model=BUILTIN, language="english")) as service:
-        adapter = MemexAdapter(service)
-        return [await measure_pairs(name, load_pairs(FILES[name]), adapter) for name in names]
-
-
 async def _play(
-    lives: "list[Life]", model: str | None, embedder: str | None, progress: Progress, *, distils: bool
-) -> "list[LifeMeasures]":
-    from memex.evals.lives.candidates import CandidateWatch
-    from memex.evals.lives.measure import measure
-    from memex.evals.lives.play import LANGUAGES, changing_texts, play
-    from memex.evals.memex_adapter import MemexAdapter
-    from memex.evals.serving import ServingOptions, open_service
-    from memex.subagent.planner import BUILTIN
-
+    lives: list[Life], model: str | None, embedder: str | None, progress: Progress, *, distils: bool
+) -> list[LifeMeasures]:
     measured = []
     for life in lives:
         watch = CandidateWatch(changing_texts(life)) if model in (None, BUILTIN) else None
@@ -159,3 +99,7 @@ async def _play(
             measured.append(measure(await play(life, MemexAdapter(service), watch, distils=distils)))
         progress("lives", len(measured), len(lives))
     return measured
+
+
+if __name__ == "__main__":
+    typer.run(play_lives)

@@ -1,11 +1,12 @@
-"""`memex eval`: on a small data set, and without one."""
+"""`python -m memex.evals.retrieval`: on a small data set, and without one."""
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.cli.conftest import Memex
 
 DOCUMENTS = [
     {"_id": "A", "title": "Flow", "text": "In pipes and in channels of many kinds, among other things."},
@@ -14,7 +15,7 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def measured(fresh: Any, tmp_path: Path) -> Any:
+def measured(measurement: Callable[[str], Memex], tmp_path: Path) -> Memex:
     """The command with a small test collection as its data."""
     home = tmp_path / "data" / "cranfield"
     home.mkdir(parents=True)
@@ -23,13 +24,14 @@ def measured(fresh: Any, tmp_path: Path) -> Any:
         with gzip.open(home / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines)
     (home / "qrels-test.tsv").write_text("query-id\tcorpus-id\tscore\n1\tA\t1\n2\tA\t1\n")
-    return fresh.elsewhere(fresh.data_dir, MEMEX_EVAL_DATA=str(tmp_path / "data"))
+    command = measurement("retrieval")
+    return command.elsewhere(command.data_dir, MEMEX_EVAL_DATA=str(tmp_path / "data"))
 
 
 @pytest.mark.slow
-def test_a_suite_is_measured_and_compared_with_the_run_before(measured: Any, tmp_path: Path) -> None:
+def test_a_suite_is_measured_and_compared_with_the_run_before(measured: Memex, tmp_path: Path) -> None:
     """It brings a database of its own, keeps the run, and draws the page; the next run is compared with it."""
-    command = ("eval", "retrieval", "--suite", "cranfield", "--runs", str(tmp_path / "runs"))
+    command = ("--suite", "cranfield", "--runs", str(tmp_path / "runs"))
 
     shown = measured.plain(*command)
     again = measured.json(*command, "--html", str(tmp_path / "page.html"))
@@ -49,9 +51,10 @@ def test_a_suite_is_measured_and_compared_with_the_run_before(measured: Any, tmp
     assert not measured.data_dir.exists()
 
 
-def test_without_data_nothing_is_measured(fresh: Any) -> None:
+def test_without_data_nothing_is_measured(measurement: Callable[[str], Memex]) -> None:
     """The variable is named, as text and as JSON, and the exit code is 2."""
-    plain, document = fresh.run("eval", "retrieval"), fresh.run("eval", "retrieval", "--json")
+    command = measurement("retrieval")
+    plain, document = command.run(), command.run("--json")
 
     assert (plain.code, document.code) == (2, 2)
     assert "MEMEX_EVAL_DATA is not set" in plain.err
@@ -59,17 +62,17 @@ def test_without_data_nothing_is_measured(fresh: Any) -> None:
     assert plain.out == document.out == ""
 
 
-def test_a_run_that_is_none_is_refused_first(measured: Any, tmp_path: Path) -> None:
+def test_a_run_that_is_none_is_refused_first(measured: Memex, tmp_path: Path) -> None:
     """Before anything is written or asked."""
-    done = measured.run("eval", "retrieval", "--suite", "cranfield", "--compare", str(tmp_path / "none.json"))
+    done = measured.run("--suite", "cranfield", "--compare", str(tmp_path / "none.json"))
 
     assert done.code == 1
     assert "none.json" in done.err
 
 
-def test_reference_says_where_it_differs(measured: Any) -> None:
+def test_reference_says_where_it_differs(measured: Memex) -> None:
     """The published figures are of the real data: on another one they differ, and the exit code is 1."""
-    done = measured.run("eval", "retrieval", "--suite", "cranfield", "--reference", "--json")
+    done = measured.run("--suite", "cranfield", "--reference", "--json")
 
     document = json.loads(done.out)
     assert done.code == 1

@@ -1,1 +1,0 @@
-"""The pages of Evals: runs of test cases, for administrators. Nothing is run here."""
