@@ -6,7 +6,7 @@ the lines of one passage below one header.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -86,11 +86,10 @@ def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
     contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
     best: dict[bytes, ContextLine] = {}
     for line in lines:
-        is_marked = line.reference in contradicting or (line.unit is not None and line.unit.newer)
         known = best.get(_key(line))
         if known is not None and known.included is not None and line.included is None:
             best[_key(line)] = replace(line, score=known.score)
-        elif is_marked or known is None:
+        elif known is None or (_is_of_pair(line, contradicting) and not _is_of_pair(known, contradicting)):
             best[_key(line)] = line
     return [best.pop(key) for line in lines if (key := _key(line)) in best]
 
@@ -100,6 +99,10 @@ def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine]) -
     held = {_key(line) for line in once if line.included is None}
     beside = [line for line in lines if line.included is not None]
     return [Omitted(line.reference, "duplicate") for line in beside if _key(line) in held]
+
+
+def _is_of_pair(line: ContextLine, contradicting: Container[Reference]) -> bool:
+    return line.reference in contradicting or bool(line.unit is not None and line.unit.newer)
 
 
 def _key(line: ContextLine) -> bytes:

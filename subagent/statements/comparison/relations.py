@@ -31,14 +31,15 @@ RelationOutcome = Literal["replaces", "closes", "rival"]
 MAX_COMPARED_CHARS = 600  # a longer statement says too much to be compared
 MAX_REPLACED_CHARS = 220  # a longer statement says more than what a new one changes
 MAX_RIVAL_CHARS = 150  # a longer statement says several things, of which another contradicts one at most
-RIVAL_FROM = 0.45
+RIVAL_FROM = 0.35
 STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
+SAME_TASK = 0.7  # the likeness from which on two tasks may be one with another value
 FRAME_LIKELIHOOD = 0.9  # of two statements that are the same but for one value
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 
 # Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`.
-_BIAS = -9.32
-_WEIGHTS = (1.45, 0.61, 1.06, 1.69, 3.30, 1.08, 1.87, 1.01, 0.76, 0.31)
+_BIAS = -7.85
+_WEIGHTS = (1.84, 1.15, 1.92, 3.75, 1.44, 1.95, 1.15, 0.78, 0.29)
 
 _MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
@@ -137,7 +138,6 @@ class StatementComparison:
     Attributes:
         older: the older statement.
         shared: the weight of the words that both hold.
-        rarest: the weight of the rarest of them.
         likeness: the cosine of both, without the values that differ; candidates are ranked by it.
         is_same_slot: both hold a value of one kind, and the values differ.
         is_same_scope: both belong to one scope.
@@ -147,7 +147,6 @@ class StatementComparison:
 
     older: StatementView
     shared: float
-    rarest: float
     likeness: float
     is_same_slot: bool
     is_same_scope: bool
@@ -245,7 +244,7 @@ def compare(
     """
     common = older.topic & new.topic
     if not common:
-        return StatementComparison(older, 0.0, 0.0, 0.0, is_same_slot=False, is_same_scope=is_same_scope)
+        return StatementComparison(older, 0.0, 0.0, is_same_slot=False, is_same_scope=is_same_scope)
     if common <= older.amounts:
         common = frozenset()  # a day or a price in common does not make them speak of one thing
     shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in common]
@@ -255,7 +254,6 @@ def compare(
     return StatementComparison(
         older=older,
         shared=together,
-        rarest=max(shared, default=0.0),
         likeness=together / math.sqrt(whole),
         is_same_slot=is_same_slot,
         is_same_scope=is_same_scope,
@@ -275,7 +273,11 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     form = normal_form(new.text)
     if not ranked or new.is_guarded or len(new.text) > MAX_COMPARED_CHARS:
         return None
-    likely = [(one, contradiction(new, one, lead_of(place, ranked))) for place, one in enumerate(ranked)]
+    likely = [
+        (one, contradiction(new, one, lead_of(place, ranked)))
+        for place, one in enumerate(ranked)
+        if not _is_another_task(new, one)
+    ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
     going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]
     # Which of several is meant is in doubt, but where each is the same sentence.
@@ -283,7 +285,7 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
         one, likelihood, why = going[0]
         outcome: RelationOutcome = "closes" if why.ground == "done" else "replaces"
         return Relation(outcome, one.older, max(likelihood, RIVAL_FROM), why.rest)
-    best, likelihood = max(likely, key=lambda found: found[1])
+    best, likelihood = max(likely, key=lambda found: found[1], default=(ranked[0], 0.0))
     if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
         return None
     if max(len(new.text), len(best.older.text)) > MAX_RIVAL_CHARS:
@@ -312,7 +314,6 @@ def features(new: StatementView, one: StatementComparison, lead: float) -> tuple
     shared = one.likeness * min(one.shared, 20.0) / 10
     return (
         shared,
-        one.rarest,
         float(one.is_same_slot),
         float(one.is_same_scope),
         shared * (new.is_change or new.is_closing),
@@ -354,6 +355,12 @@ def _replacement(new: StatementView, one: StatementComparison) -> Supersession |
     if not new.is_closing or (why.rest and not is_task) or _leaves_a_part(new.text, older.text):
         return None
     return why
+
+
+def _is_another_task(new: StatementView, one: StatementComparison) -> bool:
+    """Tell whether two statements are tasks of which neither changes the other: many tasks hold at a time."""
+    are_tasks = new.kind == "pending" and one.older.kind == "pending"
+    return are_tasks and not (new.is_change or new.is_closing) and one.likeness < SAME_TASK
 
 
 def _leaves_a_part(done: str, task: str) -> bool:

@@ -222,6 +222,17 @@ def test_the_newer_one_stands_where_both_do_not_fit() -> None:
     assert left_out(plan) == ["budget"]
 
 
+def test_of_equal_contradicted_lines_the_best_is_shown() -> None:
+    """Such as the line of a page that a list holds, and the same words in the journal."""
+    memory = Memory()
+    new = memory.statement("The rehearsal is on Thursday.", 0.2, day=7)
+    old = memory.statement("The rehearsal is on Tuesday.", 2.1, newer=(new,))
+    told_old = memory.statement("The rehearsal is on Tuesday.", 0.1, newer=(new,), path=told(1))
+    plan = choose([], [old, told_old, new], available=900)
+
+    assert [choice.reference for choice in plan.choices] == [new.reference, old.reference]
+
+
 def test_few_outdated_statements_are_shown() -> None:
     """A thing that changed often would fill a context with what holds no more."""
     memory = Memory()

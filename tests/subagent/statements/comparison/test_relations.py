@@ -116,6 +116,20 @@ def test_a_statement_of_several_things_is_no_rival() -> None:
     assert [is_rival(new, old), is_rival(new, old + more), is_rival(new + more, old)] == [True, False, False]
 
 
+def test_another_task_is_no_rival() -> None:
+    """Many hold at a time; the same one with another day may be one."""
+    texts = [
+        "Je dois rendre le dossier avant le 27 novembre.",
+        "Je dois payer la cantine avant le 10 décembre.",
+        "Je dois rendre le dossier avant le 10 décembre.",
+    ]
+    task, other, same = (seen(text, "pending", "french") for text in texts)
+    weights = dict.fromkeys(task.topic | other.topic, 6.7)
+
+    assert decide(other, [compare(other, task, weights)]) is None
+    assert decide(same, [compare(same, task, weights)]) is not None
+
+
 def test_a_task_that_is_done_is_closed() -> None:
     """And a blocker that is gone."""
     for old, kind, new in ENDED:
