@@ -10,17 +10,14 @@ Memory stands first. Its lines and those of the passages that were found beside 
 the floor of their kind (`memex.service.included.sections`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from memex.store.records import Reference
 from memex.store.search.bm25 import Query
-from memex.subagent.context.assembly import header_name, in_line
 
 IncludedReason = Literal["conversation", "document"]
-
-MAX_PART_CHARS = 80  # of each part of a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +41,6 @@ class FoundPassage:
     score: int = 0
     share: int = 0
     details: Mapping[str, Any] = field(default_factory=dict)
-
-    def header(self, render: Callable[[str], str]) -> str:
-        """Return what stands above its lines, each part as `render` shows it."""
-        parts = [in_line(render(part))[:MAX_PART_CHARS] for part in self.about if part]
-        return " · ".join(parts or [header_name(self.reference.path)])
 
 
 @dataclass(frozen=True, slots=True)

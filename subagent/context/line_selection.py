@@ -13,7 +13,7 @@ from itertools import pairwise
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
 from memex.store.statement_lines import line_key
-from memex.subagent.context.assembly import Note, Section, title_line
+from memex.subagent.context.assembly import Note, Section, passage_header, title_line
 from memex.subagent.context.pool import ContextLine
 from memex.subagent.context.selection import (
     MAX_GAP_CHARS,
@@ -289,7 +289,7 @@ def _order(line: ContextLine) -> tuple[object, ...]:
 def header_chars(choice: Choice) -> int:
     """Return how many characters the header of a choice adds to a context, with the break behind its text."""
     if choice.included is not None:
-        return Section(choice.included.passage.header(str), "").chars
+        return Section(passage_header(choice.included.passage, str), "").chars
     return Note(choice.reference.path, "", choice.is_outdated).chars
 
 

@@ -14,6 +14,7 @@ from memex.subagent.context.assembly import (
     Note,
     Section,
     assemble,
+    passage_header,
     title_line,
     wrapper_chars,
 )
@@ -178,7 +179,9 @@ def _stored(choice: Choice) -> str:
 def _section(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> Section:
     """Return lines of one passage beside memory below its header."""
     place = chosen[0][0].included
-    return Section("" if place is None else place.passage.header(rendering.render), _shown(chosen, rendering))
+    return Section(
+        "" if place is None else passage_header(place.passage, rendering.render), _shown(chosen, rendering)
+    )
 
 
 def _recalled(choice: Choice, text: str) -> RecalledSpan:

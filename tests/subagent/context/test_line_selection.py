@@ -10,7 +10,15 @@ from tests.kit.growth import LINEAR, growth
 
 from memex.store.entry_path import entry_path
 from memex.store.records import Reference, Span
-from memex.subagent.context.assembly import OUTDATED, VERBATIM_FORMAT, WRAPPER_CHARS, Note, Section, assemble
+from memex.subagent.context.assembly import (
+    OUTDATED,
+    VERBATIM_FORMAT,
+    WRAPPER_CHARS,
+    Note,
+    Section,
+    assemble,
+    passage_header,
+)
 from memex.subagent.context.line_selection import MAX_OUTDATED, select_lines
 from memex.subagent.context.pool import ContextLine, best_first
 from memex.subagent.context.recall import group_choices
@@ -393,7 +401,9 @@ def test_what_is_included_counts_its_headers() -> None:
             available=available,
         )
         sections = [
-            Section(choice.included.passage.header(str), choice.included.passage.text[: _chars(choice)])
+            Section(
+                passage_header(choice.included.passage, str), choice.included.passage.text[: _chars(choice)]
+            )
             for choice in plan.choices
             if choice.included is not None
         ]
