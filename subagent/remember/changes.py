@@ -25,6 +25,7 @@ from memex.subagent.statements.comparison.relations import (
 from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
+LEFT_OUT_FROM = 0.6  # the likelihood from which on an older statement is not stored beside a newer rival
 MAX_READ = 4  # entries of the journal that are read for one statement, to see what they state
 
 
@@ -214,9 +215,10 @@ def newer_contradiction(
         if one.day < day:
             continue
         newer, is_same = view(one.text, one.kind, analyzer), mount_of(one.path) == mount
-        if not older.topic.isdisjoint(newer.topic) and decide(
-            newer, [compare(newer, older, about.weights, is_same_scope=is_same)]
-        ):
+        if older.topic.isdisjoint(newer.topic):
+            continue
+        relation = decide(newer, [compare(newer, older, about.weights, is_same_scope=is_same)])
+        if relation is not None and (relation.outcome != "rival" or relation.likelihood >= LEFT_OUT_FROM):
             return one
     return None
 
