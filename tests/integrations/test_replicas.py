@@ -190,5 +190,6 @@ def test_both_end_cleanly(replicas: list[Replica]) -> None:
     assert [replica.process.returncode for replica in replicas] == [0, 0]
     assert {event["route"] for event in events if event["event"] == "request"} >= {"/mcp", "/v1/files"}
     complaints = [event for event in events if event["level"] in ("warning", "error")]
-    # On a busy machine the one that makes the schema keeps the other waiting for so long that it is told.
-    assert {event["event"] for event in complaints} <= {"migration_waits"}
+    # On a busy machine the one that makes the schema keeps the other waiting for so long that it is told, and a
+    # process that gets no core for a while says that its event loop stood still.
+    assert {event["event"] for event in complaints} <= {"migration_waits", "event_loop_stalled"}
