@@ -37,7 +37,7 @@ async def run(notes: int) -> int:
             left = await _left(service) if count else 0
         missed += len(FACTS) - recalled
         beside = f"; {left:,} texts were not indexed yet at the end" if count else ""
-        print(f"{way}: {recalled} of {len(FACTS)}, the slowest pair {slowest_s:.1f} s{beside}", flush=True)  # noqa: T201
+        print(f"{way}: {recalled} of {len(FACTS)}, the slowest pair {slowest_s:.1f} s{beside}", flush=True)  # noqa: T201  # its output
     return missed
 
 
