@@ -15,6 +15,7 @@ from memex.store.entry_path import FOLDER, is_entry_at, is_in_journal, may_hold_
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import parse, parse_prefix
 from memex.store.records import (
+    EntryBeside,
     EntryStatement,
     FilePassages,
     FileSummary,
@@ -226,11 +227,12 @@ class Memory:
             bytes(columns["newer_key"]),
         )
 
-    async def entries_beside(self, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """Return entries of the caller's journal, each with one that was told right before or after it on its day.
+    async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:
+        """Return entries of the caller's journal, each with one that was told before or after it on its day.
 
         Args:
             paths: virtual, of entries.
+            reach: how many of those before and of those after each entry are returned at most.
         """
         scope = self._access.by_mount.get("user")
         if scope is None or not paths:
@@ -243,8 +245,14 @@ class Memory:
             rev=dict(zip(seen["scope_ids"], seen["revs"], strict=True))[scope.scope_id],
             paths=[parse(path).relative for path in paths],
             about=self._access.project,
+            reach=reach,
         )
-        return [(scope.virtual(one["path"]), scope.virtual(one["beside"])) for one in found]
+        return [
+            EntryBeside(
+                scope.virtual(one["path"]), scope.virtual(one["beside"]), one["size_chars"], one["distance"]
+            )
+            for one in found
+        ]
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:
         """Return the words of the caller's journal from which lines of pages were made.

@@ -101,10 +101,10 @@ class BuiltinPlanner:
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
         if survey.is_compared:
-            lines = score_lines([*lines, *others], survey.query, tools.analyzer)
+            lines = score_lines([*lines, *others], survey.query, tools.analyzer, survey.beside)
             lines = await add_meaning(request.query, lines, tools)
         else:
-            lines = score_lines(lines, survey.query, tools.analyzer) + without_score(others)
+            lines = score_lines(lines, survey.query, tools.analyzer, survey.beside) + without_score(others)
         asks_little = len(survey.query.lexemes) <= MAX_LIST_LEXEMES
         intent = intent_of(request.query) if asks_little else None
         if intent is not None:
@@ -173,6 +173,7 @@ class BuiltinPlanner:
             evidence.is_of_days,
             evidence.is_compared,
             tools.language,
+            evidence.beside,
         )
 
     def cutter(self, query: Query) -> Cut:

@@ -15,6 +15,7 @@ from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import QUERY_CHARS, shorten
 from memex.store.memory import Memory
 from memex.store.records import (
+    EntryBeside,
     EntryStatement,
     FilePassages,
     FileSummary,
@@ -263,11 +264,12 @@ class MemoryTools:
             logged["rivals"] = [[one.path, one.line_key.hex(), str(one.newer)] for one in found]
         return found
 
-    async def entries_beside(self, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """Return entries, each with one told right before or after it; see `Memory.entries_beside`."""
-        async with self._operation("memory_neighbours", {"entries": list(paths)}) as (memory, logged):
-            found = await memory.entries_beside(paths)
-            logged["beside"] = [list(pair) for pair in found]
+    async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:
+        """Return entries, each with one told before or after it; see `Memory.entries_beside`."""
+        request = {"entries": len(paths), "reach": reach}  # hundreds, which the log names as hits already
+        async with self._operation("memory_neighbours", request) as (memory, logged):
+            found = await memory.entries_beside(paths, reach=reach)
+            logged["beside"] = len(found)
         return found
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:

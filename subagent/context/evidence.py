@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
 from memex.store.memory import Memory
-from memex.store.records import FilePassages, Hit, NearLink, Passage, Reference, Span
+from memex.store.records import EntryBeside, FilePassages, Hit, NearLink, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
@@ -23,6 +23,7 @@ from memex.subagent.statements.places import is_statement_file
 
 POOL_FILES = 300  # that a query finds at most: a told message is a file of its own
 ENTRIES = 60  # of the journal, the best, beside which others are looked at
+REACH = 2  # entries on either side of one that are its window
 SEEDS = 16  # files, the best, whose neighbours are looked at and that are read ahead
 SEED_PASSAGES = 4  # of each, those that score highest
 SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
@@ -80,7 +81,8 @@ class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
     `is_of_days` is that of `SearchResult`; `is_compared` tells whether it compared meaning. `similarity` is the
-    highest MaxSim of files whose lines are not embedded by themselves; None if there are none.
+    highest MaxSim of files whose lines are not embedded by themselves; None if there are none. `beside` names the
+    entries of the journal around those that were found.
     """
 
     query: Query
@@ -90,6 +92,7 @@ class Evidence:
     similarity: float | None = None
     is_of_days: bool = False
     is_compared: bool = False
+    beside: list[EntryBeside] = field(default_factory=list)
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
         """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
@@ -219,13 +222,12 @@ def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
 
 
 async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, ReachedFile]:
-    """Return the entries that were told right before and after those that match best."""
-    entries = [path for path in list(evidence.files)[:ENTRIES] if is_entry_at(path)]
-    found: dict[str, ReachedFile] = {}
-    for path, beside in await tools.entries_beside(entries) if entries else ():
-        bonus = evidence.value(path) * SERIES_SHARE[1] // 100
-        found[beside] = _stronger(found.get(beside), ReachedFile(beside, bonus, path, reason="neighbour"))
-    return found
+    """Note which entries were told around those that match; return those around the ones that match best."""
+    if entries := [path for path in evidence.files if is_entry_at(path)]:
+        evidence.beside = await tools.entries_beside(entries, reach=REACH)
+    best = frozenset(list(evidence.files)[:ENTRIES])
+    near = [one for one in evidence.beside if one.path in best]
+    return {one.beside: ReachedFile(one.beside, 1, one.path, reason="neighbour") for one in near}
 
 
 async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
@@ -297,11 +299,8 @@ async def _link_texts(paths: Sequence[str], evidence: Evidence, tools: MemoryToo
     """Return what of files speaks for them: the passages that search found, or the one that a link means."""
     led_to = {path: evidence.linked_passage(path) for path in paths if path not in evidence.matched}
     read = dict(zip(led_to, await tools.read(list(led_to.values())), strict=True))
-    return {path: read[path] if path in read else _text(evidence.files[path]) for path in paths}
-
-
-def _text(file: FilePassages) -> str:
-    return "\n".join(passage.text or "" for passage in file.passages)
+    own = {path: evidence.files[path].passages for path in paths if path not in read}
+    return {path: read.get(path) or "\n".join(one.text or "" for one in own.get(path, ())) for path in paths}
 
 
 def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:

@@ -1,11 +1,13 @@
 """One pool of lines: the lines of all passages that may answer, and one score for all of them. Pure.
 
-    score(line) = share(line) + WINDOW * share(passage) + MaxSim(line) - typical MaxSim
+    score(line) = share(line) + WINDOW * share(window) + MaxSim(line) - typical MaxSim
 
-`share` is what a text scores by BM25, of the most that a text could score for the question: from 0 to 1. What a
-passage scores holds what links that lead to it are worth, and how near it is in meaning where search compares that.
-MaxSim says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares
-meaning; what is typical is the median of the compared lines.
+The window of a line is the passage that it stands in; of a short entry of the journal, which says little by
+itself, it is that entry with those that were told around it on its day. `share` is what a text scores by BM25,
+of the most that a text could score for the question: from 0 to 1. What a window scores holds what links that
+lead to it are worth, and how near it is in meaning where search compares that. MaxSim says how near the line
+itself is (`late_interaction`), where it is embedded by itself and search compares meaning; what is typical is
+the median of the compared lines.
 
 The lines of passages that were found beside memory have the same score by words, with the weights that words have
 where the passages were found; of a passage of one line both shares are what search gave it, with the words that a
@@ -14,12 +16,13 @@ ones.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memex.store.entry_path import is_entry_at
 from memex.store.markdown import read_summaries
-from memex.store.records import EntryStatement, Reference, Span
+from memex.store.records import EntryBeside, EntryStatement, Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, B, Query, score
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
@@ -40,7 +43,8 @@ from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.places import is_statement_file
 from memex.subagent.statements.words import count_lexemes
 
-WINDOW = 0.5  # of the share of a line's passage
+WINDOW = 0.5  # of the share of a line's passage, or of its entry's window
+SHORT_ENTRY_CHARS = 300  # an entry that is no longer has a window: it says little without those around it
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
@@ -210,26 +214,69 @@ def entries_of(passages: Iterable[CandidatePassage]) -> list[str]:
     return [path for path in paths if is_entry_at(path)]
 
 
-def score_lines(lines: Sequence[ContextLine], query: Query, analyzer: Analyzer) -> list[ContextLine]:
+def score_lines(
+    lines: Sequence[ContextLine], query: Query, analyzer: Analyzer, beside: Sequence[EntryBeside] = ()
+) -> list[ContextLine]:
     """Return the best lines, best first; ties by what their passages are worth, path and place.
 
     Args:
         lines: with the values of their passages.
         query: as search weighed it.
         analyzer: makes the lexemes of a line.
+        beside: the entries of the journal that were told around those of the lines.
     """
     counted = [count_lexemes(_said(one), analyzer) for one in lines]
     lengths = [sum(one.values()) for one in counted]
     mean = sum(lengths) / max(1, len(lengths))
     by_line = replace(query, c2=K1 * (1 - B), c3=K1 * B / max(mean, 1.0))
+    of_entries = _window_scores(lines, counted, query, beside)
     most = max(query.most, 1)
     scored = []
     for line, frequencies, length in zip(lines, counted, lengths, strict=True):
         own = line.candidate.value if line.is_whole_passage else score(by_line, frequencies, length)
         window = own if line.is_of_page else line.candidate.value
+        window = of_entries.get(line.reference.path, window)
         why = _why(line, "words" if own > 0 else "neighbour")
         scored.append(replace(line, score=(own + WINDOW * window) / most, share=own / most, why=why))
     return best_first(scored)[:POOL_LINES]
+
+
+def _window_scores(
+    lines: Sequence[ContextLine],
+    counted: Sequence[Mapping[str, int]],
+    query: Query,
+    beside: Sequence[EntryBeside],
+) -> dict[str, int]:
+    """Return what each short entry of the journal scores together with those that were told around it, by path.
+
+    Of an entry that was not found, which holds no word of the query or few, only the length counts.
+    """
+    own: dict[str, Counter[str]] = {}
+    chars: Counter[str] = Counter()
+    for line, frequencies in zip(lines, counted, strict=True):
+        if is_entry_at(path := line.reference.path):
+            own.setdefault(path, Counter()).update(frequencies)
+            chars[path] += len(line.candidate.text)
+    lexemes = {path: sum(frequencies.values()) for path, frequencies in own.items()}
+    by_char = sum(lexemes.values()) / max(1, sum(chars.values()))
+    around: dict[str, dict[str, int]] = {}
+    for path, other, size_chars, _ in beside:
+        around.setdefault(path, {})[other] = size_chars
+        around.setdefault(other, {}).setdefault(path, 0)
+    windows = {path: Counter(own[path]) for path in own if chars[path] <= SHORT_ENTRY_CHARS}
+    lengths: dict[str, float] = {path: lexemes[path] for path in windows}
+    for path, window in windows.items():
+        for other, size_chars in around.get(path, {}).items():
+            window.update(own.get(other, {}))
+            lengths[path] += lexemes.get(other, size_chars * by_char)
+    longer = sum(lengths.values()) / max(1, sum(lexemes[path] for path in windows))
+    by_window = replace(query, c3=query.c3 / max(1.0, longer))
+    values = {line.reference.path: line.candidate.value for line in lines}
+    return {
+        path: score(by_window, window, round(lengths[path]))
+        + max(0, values[path] - score(query, own[path], lexemes[path]))
+        for path, window in windows.items()
+    }
 
 
 def _said(line: ContextLine) -> str:

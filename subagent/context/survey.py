@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memex.store.records import Reference
+from memex.store.records import EntryBeside, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.pool import ContextLine
@@ -24,6 +24,7 @@ class Candidates:
         is_of_days: whether the search was narrowed to days that the query names.
         is_compared: the search compared meaning too.
         language: of memory.
+        beside: the entries of the journal around those that were found.
     """
 
     query: Query
@@ -34,6 +35,7 @@ class Candidates:
     is_of_days: bool = False
     is_compared: bool = False
     language: str = ENGLISH
+    beside: Sequence[EntryBeside] = ()
 
     def judge(self, question: str, lines: Iterable[ContextLine], *, is_intent: bool) -> Judgement:
         """Return how sure it is that one of the lines answers the question; see `judgement.judge`."""

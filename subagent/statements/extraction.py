@@ -244,11 +244,13 @@ def _whole_segment(piece: Segment, kind: StatementKind) -> Statement:
 
 
 def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpan:
-    """Return a named speaker's turn as one statement, so that his name stays with all that he said."""
+    """Return a named speaker's line as one statement, with the name; a turn of a talk is none of its teller's."""
     head = plain_form(piece.text[:JUDGED_CHARS])
     if _fits(tables.open_question, head, tables.languages_of(head)):
         return _whole_segment(piece, "note")
     words = piece.text[segments.speech_start(piece.text) :]
+    if tables.addressing.search(words.translate(APOSTROPHES)):
+        return _skip_segment(piece, "quoted")
     verdicts = [
         _judge(words[start:end], piece.kind, is_firm=False, tables=tables).verdict
         for start, end in sentences.split_sentences(words, tables)

@@ -109,6 +109,7 @@ class LanguageTables:
     work: re.Pattern[str]
     private: re.Pattern[str]
     oneself: re.Pattern[str]
+    addressing: re.Pattern[str]
     allergy: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
@@ -217,6 +218,7 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         work=compiled(tables["work"]),
         private=compiled(tables["private"]),
         oneself=compiled(tables["oneself"]),
+        addressing=compiled(tables["addressing"]),
         allergy=compiled(tables["allergy"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memex.store.entry_path import entry_path
-from memex.store.records import EntryStatement, Reference
+from memex.store.records import EntryBeside, EntryStatement, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, most_score, score, weigh
 from memex.subagent.context.pool import (
@@ -73,6 +73,41 @@ def test_a_line_scores_by_its_own_words_and_by_its_passage() -> None:
     assert folder[1] == pytest.approx(WINDOW / 2, abs=1e-6)
     assert boat[1] == pytest.approx(WINDOW / 10, abs=1e-6)
     assert best[1] > folder[1]
+
+
+def told(number: int, text: str) -> CandidatePassage:
+    """Return the text of an entry, told as the nth of its day."""
+    return passage(text, f"user/{entry_path(datetime(2027, 3, 1, 9, number, tzinfo=UTC), text)}")
+
+
+def test_a_short_entry_is_found_by_those_told_around_it() -> None:
+    """An answer often has no word of the question, which the turn before it holds. A long entry has no window."""
+    asked, answer, other = (
+        told(1, "Where is the rehearsal?"),
+        told(2, "In the old mill."),
+        told(9, "Bo naps."),
+    )
+    long = told(3, "Ines sings and " * 25)
+    beside = [
+        EntryBeside(asked.reference.path, one.reference.path, len(one.text), distance)
+        for distance, one in enumerate((answer, long), start=1)
+    ]
+    lines = lines_of([other, answer, asked, long])
+    scores = {line.candidate.text: line.score for line in score_lines(lines, QUERY, ANALYZER, beside)}
+
+    assert scores["Where is the rehearsal?"] > scores["In the old mill."] > 0
+    assert scores["Bo naps."] == scores[long.text.strip()] == 0
+
+
+def test_a_window_counts_entries_that_were_not_found_by_their_length() -> None:
+    """Beside a long text that says nothing of the question, words say less than beside a short one."""
+    entry = told(1, "The rehearsal is on Tuesday.")
+
+    def scored_beside(size_chars: int) -> float:
+        beside = [EntryBeside(entry.reference.path, told(2, "").reference.path, size_chars, 1)]
+        return score_lines(lines_of([entry]), QUERY, ANALYZER, beside)[0].score
+
+    assert scored_beside(20) > scored_beside(2_000)
 
 
 def test_a_statement_of_a_page_stands_for_itself() -> None:

@@ -264,11 +264,32 @@ def test_list_in_a_quote_is_read() -> None:
 def test_text_after_an_assistant_s_turn_needs_a_speaker() -> None:
     """An assistant's turn lasts to the next speaker, over blank lines and lists."""
     text = "Assistant: Here:\n\n- I live in Rome\n\nUser: I live in Oslo\nBob: I live in Bonn"
+    found = extract_statements(text)
 
-    assert [found.text for found in extract_statements(text).statements] == [
-        "I live in Oslo",
-        "Bob: I live in Bonn",
+    assert [one.text for one in found.statements] == ["I live in Oslo"]
+    assert [text[one.start : one.end] for one in found.skipped if one.reason == "quoted"] == [
+        "Bob: I live in Bonn"
     ]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Ana: I need to call the bank.",
+        "John: Thanks, Maria. They really help.",
+        "Mel: Hey Caroline! What's up?",
+        "Jonas: wir treffen uns morgen",
+        "Léa: je prends le train",
+        "Inés: nos vemos mañana, gracias",
+    ],
+)
+def test_a_named_turn_of_a_talk_is_none_of_its_teller_s_statements(turn: str) -> None:
+    """What somebody says of himself or to another; a named fact, which speaks to nobody, is one."""
+    found = extract_statements(turn)
+
+    assert not found.statements
+    assert [one.reason for one in found.skipped] == ["quoted"]
+    assert extract_statements("Mila: allergic to nuts").statements
 
 
 @pytest.mark.parametrize(

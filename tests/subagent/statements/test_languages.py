@@ -143,10 +143,11 @@ def test_letter_speaks_to_the_user() -> None:
 
 
 def test_chat_lines_keep_time_and_speaker() -> None:
-    """Also with a date before the time; nothing of them is dropped."""
+    """Also with a date before the time; what somebody says of himself is nothing that the teller states."""
     text = "[08:41] Wenna: the crane is booked for 4 May\n[03/05, 08:43] Ada: then i'll bring the straps\n"
 
-    assert texts(text) == text.splitlines()
+    assert texts(text) == text.splitlines()[:1]
+    assert [one.reason for one in extract_statements(text).skipped] == ["quoted"]
 
 
 def test_attack_is_skipped_in_each_language() -> None:
