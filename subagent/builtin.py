@@ -38,28 +38,24 @@ from memex.subagent.planner import (
     Addition,
     ContextPlan,
     ContextRequest,
-    KeptDocument,
     KnownStatement,
     RememberPlan,
     RememberRequest,
 )
-from memex.subagent.remember import kept_documents
 from memex.subagent.remember.changes import Changes
 from memex.subagent.remember.file_series import FileSeries, first_file, list_series
 from memex.subagent.remember.filing.entries import normal_forms
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
-from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.reading import is_sure, own_statements, read_text
 from memex.subagent.remember.related import SaidTime, find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
 from memex.subagent.statements.comparison.holders import is_about_another
-from memex.subagent.statements.documents import Document, find_document
 from memex.subagent.statements.extraction import SkippedSpan, Statement
 from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.places import destination, mount_of
+from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form
 
 POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
@@ -193,25 +189,17 @@ class BuiltinPlanner:
             )
             if asked.is_sure:
                 reading = stated_beside(reading, asked, forgetting, tools.analyzer)
-        document = await offload.run_on(request.text, find_document, request.text, reading)
-        kept_document = None
-        if document is not None:
-            reading = document.reading
-            kept_document = await kept_documents.keep(document, request.project, tools)
-        adds = await self.place(reading.statements, document, request, tools)
+        adds = await self.place(reading.statements, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
         )
-        if kept_document is not None:
-            own_paths |= {kept_document.path}
         known: dict[Addition, KnownStatement] = {}
         changes = Changes(request.day, request.project)
         said = SaidTime(request.day, request.moment) if request.is_kept else None
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
             about = await find_related(add, own_paths, tools, said)
-            links = (*_links_to(kept_document, add.path), *about.links)
-            adds[place] = replace(add, path=about.home or add.path, links=links)
+            adds[place] = replace(add, path=about.home or add.path, links=about.links)
             if about.known:
                 known[adds[place]] = about.known
             else:
@@ -229,7 +217,6 @@ class BuiltinPlanner:
             tuple(sorted((*reading.skipped, *skipped), key=lambda one: one.start)),
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
-            documents=() if kept_document is None else (kept_document,),
             candidates=forgetting.candidates,
             forgotten=forgetting.words,
             overtaken=tuple(changes.overtaken),
@@ -239,20 +226,16 @@ class BuiltinPlanner:
     async def place(
         self,
         statements: Sequence[Statement],
-        document: Document | None,
         request: RememberRequest,
         tools: MemoryTools,
     ) -> list[Addition]:
-        """Return statements with where they go: the file of their kind, or its first successor with room.
-
-        A statement of a document says what its section is about.
-        """
+        """Return statements with where they go: the file of their kind, or its first successor with room."""
         rooms: dict[str, FileSeries] = {}
         homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
         for statement in await _with_holders(statements, tools):
             place = destination(statement.kind, request.project, statement.text)
-            text = document.labelled(statement) if document else statement.text
+            text = statement.text
             if place.path not in homes:
                 is_long = len(statements) > MAX_LOOKUPS
                 homes[place.path] = await self._files_by_statement(place.path, tools) if is_long else {}
@@ -261,7 +244,7 @@ class BuiltinPlanner:
                 if place.path not in rooms:
                     rooms[place.path] = await FileSeries.of(place.path, tools, version=self.version)
                 path = rooms[place.path].path_for(len(render_bullet(text, request.day)))
-            adds.append(Addition(path, place.title, place.heading, replace(statement, text=text)))
+            adds.append(Addition(path, place.title, place.heading, statement))
         return adds
 
     async def _files_by_statement(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
@@ -316,14 +299,6 @@ def _wrapper_chars(request: ContextRequest, judgement: Judgement) -> int:
     """Return how many characters of a budget the wrapper of a context needs."""
     is_weak = request.min_confidence is not None and judgement.band == "weak"
     return wrapper_chars(WEAK_SENTENCE if is_weak else SENTENCE)
-
-
-def _links_to(document: KeptDocument | None, path: str) -> tuple[str, ...]:
-    """Return the link from a file to the note of a document that its statement stands in."""
-    if document is None or not may_link(mount_of(path), document.path):
-        return ()
-    target = link_target(mount_of(path), document.path)
-    return (target,) if target else ()
 
 
 def _split_by_value(

@@ -238,22 +238,12 @@ class Rivalry:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDocument:
-    """A document that is kept whole, as a note of its own at `path`."""
-
-    path: str
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
-    `documents` are kept whole, each as a note of its own. `candidates` are stored statements which a request to
-    forget may mean, and `forgotten` the sentences of the journal that it takes out. `overtaken` are the sentences
-    of the journal that new statements replace. `own_names` are keys of the user's own name, which is no topic; see
-    `memex.subagent.statements.topics`.
+    `candidates` are stored statements which a request to forget may mean, and `forgotten` the sentences of the
+    journal that it takes out. `overtaken` are the sentences of the journal that new statements replace. `own_names`
+    are keys of the user's own name, which is no topic; see `memex.subagent.statements.topics`.
     """
 
     adds: tuple[Addition, ...] = ()
@@ -261,7 +251,6 @@ class RememberPlan:
     skipped: tuple[SkippedSpan, ...] = ()
     removals: tuple[Removal, ...] = ()
     rivals: tuple[Rivalry, ...] = ()
-    documents: tuple[KeptDocument, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
     forgotten: tuple[FiledStatement, ...] = ()
     overtaken: tuple[Overtaking, ...] = ()

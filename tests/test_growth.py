@@ -20,8 +20,7 @@ from memex.store.search.index import index
 from memex.store.search.snippet import snippet
 from memex.store.writes.derivation import check_marks
 from memex.subagent.statements import language
-from memex.subagent.statements.documents import find_document
-from memex.subagent.statements.extraction import Extraction, extract_statements
+from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.forgetting import MAX_REQUEST_CHARS, find_forget_request
 from memex.subagent.statements.subjects import JUDGED_CHARS
 from memex.subagent.work.forms import MAX_FORM_CHARS
@@ -140,7 +139,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     # Of front matter, 64 KiB are read.
     "describe": lambda text: describe("notes.md", f"---\n{text[: len(text) // 2]}\n---\nText.\n"),
     "extract_statements": extract_statements,
-    "find_document": lambda text: find_document(f"# A\n\nB\n\n# C\n\n{text}", Extraction((), ())),
     "find_forget_request": find_forget_request,
     "index": lambda text: index("user/notes.md", text, [], ENGLISH),
     "observe": lambda text: observe(SessionTurn("user", text, human_authored=True)),

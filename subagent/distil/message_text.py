@@ -1,8 +1,8 @@
 """What the texts of messages state: the words of the person who wrote them, and nobody else's. Pure.
 
-A message is read as a text for `memory_remember` is, with these differences: it never makes memory forget, it is
-not kept whole as a document, and quoted lines, code alone and what was pasted state nothing; neither do single
-words and orders to play a role. A process may do it.
+A message is read as a text for `memory_remember` is, with these differences: it never makes memory forget,
+and quoted lines, code alone and what was pasted state nothing; neither do single words and orders to play a role. A
+process may do it.
 """
 
 import re

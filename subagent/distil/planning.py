@@ -87,7 +87,7 @@ class _Taking:
         ordered = sorted(messages, key=lambda one: (one.said.day, one.message.said_at_s, one.said.place))
         said = [(statement, one.said) for one in ordered for statement in one.statements]
         request = RememberRequest("", self.project, UNDATED)
-        adds = await self.planner.place([statement for statement, _ in said], None, request, self.tools)
+        adds = await self.planner.place([statement for statement, _ in said], request, self.tools)
         return [replace(add, said=by) for add, (_, by) in zip(adds, said, strict=True)]
 
     async def take(self, add: Addition) -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date
@@ -13,7 +15,6 @@ from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, FiledStatement, RememberRequest, Rivalry
 from memex.subagent.remember.changes import find_contradiction
-from memex.subagent.remember.kept_documents import slug
 from memex.subagent.remember.reading import read_text
 from memex.subagent.remember.related import (
     HITS,
@@ -70,6 +71,15 @@ async def plan_note(text: str, project: str, day: date, tools: MemoryTools) -> N
         if contradicted is not None:
             rivals.append(Rivalry(statement, contradicted.older))
     return NotePlan(path, None, tuple({(one.older.path, one.older.text): one for one in rivals}.values()))
+
+
+def slug(title: str) -> str:
+    """Return a title as the name of a file: letters and digits, joined by hyphens."""
+    folded = title.replace("ß", "ss").replace("ø", "o").replace("ł", "l")
+    plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
+    letters = plain if any(char.isalnum() for char in plain) else title
+    name = "-".join(re.findall(r"[^\W_]+", letters.casefold())).strip("-")
+    return name if name.isprintable() and name else "document"
 
 
 def notes_folder(project: str) -> str:

@@ -21,7 +21,7 @@ from memex.subagent.planner import (
 )
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import RevisedFile
-from memex.subagent.remember.filing.tasks import Filing, NoteKeeping
+from memex.subagent.remember.filing.tasks import Filing
 from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
@@ -38,7 +38,7 @@ class StagedFile:
     adds: tuple[Addition, ...]
     removals: tuple[Removal, ...]
     confirmed: tuple[str, ...]
-    task: Filing | NoteKeeping
+    task: Filing
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def stage(
     *,
     reason: str = "memory_remember",
 ) -> list[StagedFile]:
-    """Stage the statements and documents of a plan, file by file, and return the staged files.
+    """Stage the statements of a plan, file by file, and return the staged files.
 
     The commit decides under the scope's lock what becomes of each statement, so concurrent calls neither lose a
     statement nor write it twice. A model rewords statements, so its plans are also compared by paraphrase.
@@ -160,10 +160,6 @@ def stage(
     )
     for file in staged:
         draft.revise(file.path, file.task, chars=_chars(file), reason=reason)
-    for document in plan.documents:
-        note = StagedFile(document.path, (), (), (), NoteKeeping(document.title, document.text, day))
-        draft.revise(note.path, note.task, chars=len(document.text), reason=reason)
-        staged.append(note)
     return staged
 
 

@@ -6,7 +6,6 @@ from datetime import date
 from memex.store.text_pool import offload
 from memex.store.writes.derivation import FileToIndex, derive_files
 from memex.subagent.remember.filing import tasks  # noqa: F401  # loaded in the process as well
-from memex.subagent.statements.documents import find_document
 from memex.subagent.statements.storable import extract_storable
 
 TEXT = "# Notes\n\nTea is made from leaves.\n"
@@ -23,5 +22,5 @@ def prepare_for_long_texts() -> None:
 
 def read_first_text() -> None:
     """Load what reads texts."""
-    find_document(TEXT, extract_storable(TEXT, date(2000, 1, 1)))
+    extract_storable(TEXT, date(2000, 1, 1))
     derive_files([FileToIndex("user/notes.md", "notes.md", TEXT, [], "english")])

@@ -5,7 +5,6 @@ from datetime import date
 
 from memex.store.writes.edits import Revised
 from memex.subagent.remember.filing.entries import Entry
-from memex.subagent.remember.filing.notes import revise_note
 from memex.subagent.remember.filing.page import RevisedFile, revise, tidy
 from memex.subagent.statements.bullets import confirm
 
@@ -46,24 +45,6 @@ class Filing:
         """Return the text of `revise`, none if there is no file and nothing to add, with the `RevisedFile`."""
         made = self.revise(content, later)
         return Revised(None if content is None and not made.content else made.content, made)
-
-
-@dataclass(frozen=True, slots=True)
-class NoteKeeping:
-    """Keeps a document in a note; see `notes.revise_note`."""
-
-    title: str
-    text: str
-    day: date
-
-    def revise(self, content: str | None) -> RevisedFile:
-        """Return the note with the document."""
-        return RevisedFile(revise_note(self.title, self.text, self.day, content), ())
-
-    def __call__(self, content: str | None, later: frozenset[bytes] = frozenset()) -> Revised:  # noqa: ARG002
-        """Return the text of `revise`, and all of it."""
-        made = self.revise(content)
-        return Revised(made.content, made)
 
 
 @dataclass(frozen=True, slots=True)

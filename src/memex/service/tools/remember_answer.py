@@ -371,8 +371,6 @@ def write_made(change: FileChange, reason: str) -> WriteMade:
 def reason_of(file: FileOutcome) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
     actions = [outcome.action for outcome in (*file.outcomes, *file.removed)]
-    if not actions and not file.confirmed:
-        return "the document, kept whole"
     counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
     counts["confirmed"] = len(file.confirmed)
     counts["cited"] = sum(outcome.cited is not None for outcome in file.outcomes)
