@@ -69,7 +69,7 @@ def play_lives(
                 f"There is no figure {unknown[0]!r}.", hint=f"There are: {', '.join(figures)}."
             )
         with progress_bar() as progress:
-            measured = asyncio.run(_play(chosen, model, embedder, progress, distils=distil))
+            measured = asyncio.run(play_all(chosen, model, embedder, progress, distils=distil))
     is_sealed = {life.name for life in chosen if life.is_sealed}
     columns = [*measured, combine("all", measured)] if len(measured) > 1 else measured
 
@@ -83,9 +83,10 @@ def play_lives(
     print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
 
 
-async def _play(
-    lives: list[Life], model: str | None, embedder: str | None, progress: Progress, *, distils: bool
+async def play_all(
+    lives: list[Life], model: str | None, embedder: str | None, progress: Progress, *, distils: bool = False
 ) -> list[LifeMeasures]:
+    """Play lives to a service each, and return what each shows."""
     measured = []
     for life in lives:
         watch = CandidateWatch(changing_texts(life)) if model in (None, BUILTIN) else None

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -120,10 +120,12 @@ async def measure(
     *,
     chat: ChatModel | None = None,
     with_tools: bool = False,
+    picks: bool = True,
 ) -> None:
     """Ask each question of the rules, of the pickers, and of a model if one is given; add to the figures."""
+    pickers = PICKERS if picks else {}
     for question in questions:
-        await _measure(service, caller, question, budgets, figures, chat, with_tools)
+        await _measure(service, caller, question, budgets, figures, pickers, chat, with_tools)
 
 
 async def _measure(
@@ -132,6 +134,7 @@ async def _measure(
     question: ToldQuestion,
     budgets: Sequence[int],
     figures: PlannerFigures,
+    pickers: Mapping[str, Pick],
     chat: ChatModel | None,
     with_tools: bool,
 ) -> None:
@@ -152,7 +155,7 @@ async def _measure(
         figures.offered += sum(
             any(is_recalled(line.candidate.text, one) for line in shown.lines) for one in question.evidence
         )
-        picked = {who: pick(question, shown.lines) for who, pick in PICKERS.items()}
+        picked = {who: pick(question, shown.lines) for who, pick in pickers.items()}
         if chat is not None:
             limits = Limits()
             meter = Meter(limits)

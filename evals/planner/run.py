@@ -20,6 +20,7 @@ async def run(
     every: int = 1,
     embedder: str | None = None,
     model: str | None = None,
+    picks: bool = True,
     say: Callable[[str], None] = lambda line: None,  # noqa: ARG005  # it says nothing
 ) -> PlannerFigures:
     """Tell each chat to a user of its own, and return what its questions bring.
@@ -30,6 +31,7 @@ async def run(
         every: each such question is asked.
         embedder: by which search compares meaning too; None for words alone.
         model: picks lines too; None for the rules, the oracle and the bad pickers alone.
+        picks: whether the oracle and the bad pickers pick; else the rules answer alone.
         say: takes a line about how far the run is.
 
     Raises:
@@ -46,6 +48,8 @@ async def run(
             await tell(service, caller, chat)
             if service.embedder is not None:
                 await backfill(service.database, service.embedder)
-            await measure(service, caller, chat.questions[::every], budgets, figures, chat=chat_model)
+            await measure(
+                service, caller, chat.questions[::every], budgets, figures, chat=chat_model, picks=picks
+            )
             say(f"{chat.user_id}: {figures.questions} questions were asked")
     return figures
