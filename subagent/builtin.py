@@ -190,8 +190,7 @@ class BuiltinPlanner:
             forgetting = await plan_forgetting(
                 asked, request.project, request.day, tools, has_journal=request.is_kept
             )
-            if asked.is_sure:
-                reading = stated_beside(reading, asked, forgetting, tools.analyzer)
+            reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         document = await offload.run_on(request.text, find_document, request.text, reading)
         kept_document = None
         if document is not None:
