@@ -187,8 +187,7 @@ class BuiltinPlanner:
             forgetting = await plan_forgetting(
                 asked, request.project, request.day, tools, has_journal=request.is_kept
             )
-            if asked.is_sure:
-                reading = stated_beside(reading, asked, forgetting, tools.analyzer)
+            reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         adds = await self.place(reading.statements, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(

@@ -5,7 +5,7 @@ The labelled sentences of `sentences/` are read by the rules. A sentence counts 
 
 from collections import Counter
 
-from memex.evals.reading.people import FOLDER
+from memex.evals.reading.labelled import load_sentences
 from memex.evals.report.table import Table
 from memex.evals.told.measure import to_markdown
 from memex.subagent.remember.reading import is_sure
@@ -28,11 +28,9 @@ UNFILED = "note"
 def count() -> dict[str, Counter[str]]:
     """Return how many sentences of each label each kind takes."""
     found: dict[str, Counter[str]] = {}
-    for path in sorted((FOLDER / "sentences").glob("*.tsv")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            label, _, text = line.partition("\t")
-            kinds = [one.kind for one in extract_statements(text).statements if is_sure(one, None)]
-            found.setdefault(kinds[0] if kinds else UNFILED, Counter())[label] += 1
+    for sentence in load_sentences():
+        kinds = [one.kind for one in extract_statements(sentence.text).statements if is_sure(one, None)]
+        found.setdefault(kinds[0] if kinds else UNFILED, Counter())[sentence.label] += 1
     return found
 
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from memex.evals.reading.regression import FeatureMatrix, Floats, fit, rounded, table_lines
 from memex.evals.work.measure import compare, own_turns
+from memex.evals.work.regression import FeatureMatrix, Floats, fit, rounded, table_lines
 from memex.evals.work.writers import WrittenTurn, load_written_turns
-from memex.subagent.statements.classifier.linear import LETTERS
 from memex.subagent.work.classifier.clauses import Clause, cut_clauses
 from memex.subagent.work.classifier.features import ClauseFeatures, clause_features, parts_of, tokens
 from memex.subagent.work.classifier.model import (
@@ -29,6 +28,7 @@ from memex.subagent.work.classifier.model import (
     GROUP_NORMS,
     KINDS,
     LEAST,
+    LETTERS,
     PARTS_NORM,
     SCALE,
     UNIT,

@@ -69,10 +69,9 @@ def read_text(text: str, day: date) -> TextReading:
             skipped.append(SkippedSpan(one.start, one.end, reason))
         else:
             kept.append(replace(one, text=one.text.strip()))
-    asked = find_forget_request(text)
     return TextReading(
         Extraction(tuple(kept), tuple(sorted(skipped, key=lambda skip: skip.start))),
-        asked if asked is not None and asked.is_sure else None,
+        find_forget_request(text),
     )
 
 

@@ -165,8 +165,7 @@ class ModelPlanner:
 
         A request to forget is never shown to the model: rules alone decide what is taken out.
         """
-        asked = find_forget_request(request.text)
-        if asked is not None and asked.is_sure:
+        if find_forget_request(request.text) is not None:
             return await self._builtin.plan_remember(request, tools)
         prompt = self._load("remember")
 

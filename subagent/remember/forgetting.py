@@ -94,7 +94,7 @@ async def plan_forgetting(
         for stated in _pools(await _find_matches(request.stated, day, tools, has_journal=has_journal)):
             named = [one for one in stated if _lefts(one.stored.text, request.stated)]
             is_meant = len(named) == 1 and _says(named[0].stored.text, request.stated)
-            if is_meant and request.is_sure and named[0].is_writable(project):
+            if is_meant and named[0].is_writable(project):
                 return _taking_out(request, named)
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
@@ -106,7 +106,7 @@ async def plan_forgetting(
                 break
         if meant or not request.beside:
             break
-    if not (request.is_sure and meant) or not all(match.is_writable(project) for match in meant):
+    if not meant or not all(match.is_writable(project) for match in meant):
         return ForgetPlan(
             candidates=tuple(match.stored for match in matches[:MAX_CANDIDATES] if match.shared)
         )

@@ -53,7 +53,7 @@ def is_chatter(sentences: Sequence[tuple[StatementKind, str]], text: str, tables
     if any(kind not in _WEAK_KINDS for kind, _ in sentences):
         return False
     languages = tables.languages_of(text)
-    points = [count_points(kind, sentence, languages, tables) for kind, sentence in sentences]
+    points = [_count_points(kind, sentence, languages, tables) for kind, sentence in sentences]
     tone = sum(min(0, one) for one in points)
     return max(points) + tone / _TONE_DIVISOR <= _CHATTER_AT_MOST
 
@@ -62,7 +62,7 @@ def _is_note(sentence: str) -> bool:
     return _WHOLE_SENTENCE.match(sentence) is not None and "!!" not in sentence
 
 
-def count_points(
+def _count_points(
     kind: StatementKind, sentence: str, languages: frozenset[str], tables: LanguageTables
 ) -> int:
     """Return what speaks for a sentence, less what speaks against it."""

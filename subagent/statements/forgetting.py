@@ -8,17 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
 
 import yaml
 
 from memex.subagent.statements import language, segments, sentences
-from memex.subagent.statements.classifier.classifier import (
-    ADDRESSED_FROM,
-    ASKS_FROM,
-    forget_likelihood,
-)
-from memex.subagent.statements.extraction import fact_after_order, rule_verdict
+from memex.subagent.statements.extraction import fact_after_order
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
 
@@ -26,17 +20,9 @@ MAX_KEPT_CHARS = 2_000_000  # of texts whose sentences are kept
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
-Certainty = Literal["sure", "likely"]
 
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 _FORGET = re.compile(r"\b(?:forget|forgot|vergiss|vergess|oubli|olvid)", re.IGNORECASE)
-# Whoever remembers is spoken to.
-_MEMORY = re.compile(
-    r"\byour (?:memory|notes?|head|mind|records?|files|brain)\b"
-    r"|\b(?:dein|euer|eure|ihr)\w* (?:gedächtnis|notizen|kopf|speicher)\b|\baus dem gedächtnis\b"
-    r"|\b(?:ta|tes|votre|vos) (?:mémoire|notes|tête)\b|\b(?:tu|tus|su|sus) (?:memoria|notas|cabeza)\b",
-    re.IGNORECASE,
-)
 # `Forget that …` states what is meant, up to the end of the clause.
 _STATED = re.compile(
     r"\b(?:forget|vergiss|vergessen|oublie|oubliez|olvida|olvide),?\s+"
@@ -62,7 +48,6 @@ class ForgetRequest:
         stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
-        is_sure: it asks for that beyond doubt; otherwise nothing may be taken out for it.
     """
 
     text: str
@@ -72,7 +57,6 @@ class ForgetRequest:
     beside: str
     is_several: bool
     is_everything: bool
-    is_sure: bool = True
     stated: str = ""
 
 
@@ -93,8 +77,8 @@ def find_forget_request(text: str) -> ForgetRequest | None:
     sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
-        if certainty := _certainty(sentence, tables):
-            return _request(text, sentences, place, certainty, tables)
+        if _asks(sentence, tables):
+            return _request(text, sentences, place, tables)
     return None
 
 
@@ -135,31 +119,15 @@ def _sentences(piece: segments.Segment) -> Iterator[tuple[int, int]]:
         yield places.of(start), places.end_of(end)
 
 
-def _certainty(sentence: str, tables: _Tables) -> Certainty | None:
-    """Return how certainly a sentence asks memory to forget something; None if it does not.
-
-    The rules know the usual words, and the classifier others. What the classifier alone takes for a request is
-    sure only if it speaks to whoever remembers: it may be about anything else that is deleted or taken back.
-    """
+def _asks(sentence: str, tables: _Tables) -> bool:
+    """Tell whether a sentence asks memory to forget something."""
     plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
     if _NAMED_OUTRIGHT.match(plain):
-        return "sure"
-    if tables.no_requests.search(plain):
-        return None
-    if tables.requests.search(plain):
-        return "sure"
-    rule = rule_verdict(plain)
-    likelihood = forget_likelihood(plain, rule)
-    if likelihood is None or rule == "constraint":
-        return None
-    if likelihood >= ADDRESSED_FROM and _MEMORY.search(plain):
-        return "sure"
-    return "likely" if likelihood >= ASKS_FROM else None
+        return True
+    return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
 
 
-def _request(
-    text: str, sentences: Sequence[tuple[int, int]], place: int, certainty: Certainty, tables: _Tables
-) -> ForgetRequest:
+def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables: _Tables) -> ForgetRequest:
     start, end = sentences[place]
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
@@ -174,7 +142,6 @@ def _request(
         topic=_topic(sentence, tables),
         beside=_topic(others, tables),
         is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
-        is_sure=certainty == "sure",
         is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
         stated=stated["clause"] if stated else "",
     )

@@ -12,7 +12,6 @@ from functools import cache
 from importlib.resources import files
 from math import isqrt
 
-from memex.subagent.statements.classifier.linear import LETTERS
 from memex.subagent.work.classifier.clauses import Clause
 from memex.subagent.work.classifier.features import ClauseFeatures, clause_features, parts_of
 from memex.subagent.work.records import HUMAN_KINDS, WorkKind
@@ -29,6 +28,7 @@ KINDS: tuple[WorkKind, ...] = (
     "completion_claim",
 )
 CLASSES = len(KINDS) + 1  # the last one is nothing
+LETTERS = "abcdefghijklmnopqrstuvwxyz"  # of the classes, in their order
 BIAS, LEAST, COMMON = "bias", "least", "common"  # the lines of a table that are no features
 GROUP_NORMS = (3, 3, 2, 2, 2, 2, 3)  # of `ClauseFeatures.groups`
 PARTS_NORM = 3

@@ -1,20 +1,36 @@
-"""The sentences to which the classifier is fitted, and the people whose questions are asked."""
+"""The labelled sentences, and the people whose questions are asked."""
 
 from memex.evals.memex_adapter import MemexAdapter
-from memex.evals.reading.fit import SENTENCES, load_sentences
+from memex.evals.reading.labelled import CLASSES, SENTENCES, LabelledSentence, load_sentences
 from memex.evals.reading.people import LANGUAGES, SETS, Person, PersonQuestion, load_people
 from memex.evals.reading.recall import BUDGETS, measure
+from memex.evals.reading.requests import table
 from memex.service.service import Service
-from memex.subagent.statements.classifier.classifier import CLASSES
 
 
 def test_each_sentence_has_a_class() -> None:
     """Hardly any stands there twice."""
     sentences = load_sentences()
 
-    assert {one.label for one in sentences} == set(CLASSES)
+    assert {one.label for one in sentences} == CLASSES
+    assert {one.language for one in sentences} == set(LANGUAGES.values())
     assert len({one.writer for one in sentences}) == len(list(SENTENCES.glob("*.tsv")))
     assert len({one.text for one in sentences}) > 0.99 * len(sentences)
+
+
+def test_requests_to_forget_are_counted() -> None:
+    """Those that are found, and other sentences that are taken for one, by round and language."""
+    told = [
+        LabelledSentence("Please forget what I said about my landlord.", "forget", "u-en-1"),
+        LabelledSentence("My landlord is no topic any more.", "forget", "u-en-2"),
+        LabelledSentence("Forget the Italian supplier.", "decision", "u-en-2"),
+        LabelledSentence("Ich singe.", "fact", "s-de"),
+    ]
+
+    assert table(told).rows == (
+        ("first", "german", "0 of 0", "0 of 1"),
+        ("third", "english", "1 of 2", "1 of 1"),
+    )
 
 
 def test_each_person_asks_for_what_they_said() -> None:

@@ -21,6 +21,14 @@ REQUESTS = [
     ("Efface la note sur le prêt.", "prêt"),
     ("Olvida lo que dije de mi casero.", "casero"),
     ("Borra la nota sobre el préstamo.", "préstamo"),
+    # Whoever remembers is spoken to.
+    ("The row with Wanda can be removed from your notes.", "Wanda"),
+    ("Ottilie would hate that I told you about her rent, get it out of your notes.", "rent"),
+    ("Bitte das mit der Kündigung wieder aus deinem Gedächtnis streichen.", "Kündigung"),
+    ("Mon salaire, sors-le de ta mémoire.", "salaire"),
+    ("Lo de mi jefe, sácalo de tus notas.", "jefe"),
+    ("Das mit der Kündigung bitte wieder löschen.", "Kündigung"),
+    ("Lo que te conté de mi jefe, bórralo.", "jefe"),
 ]
 NO_REQUESTS = [
     *("", " \n", "🦊", "I sing in a choir.", "Ich singe.", "Je chante.", "Canto en un coro."),
@@ -38,6 +46,16 @@ NO_REQUESTS = [
         "Me olvidé el paraguas.",
     ),
     *("Delete the column in the table.", "Remove the file named oar.txt from the folder."),
+    # The opposite, a question, or a complaint.
+    *("Don't erase that from your notes.", "Please don't leave my rent out of your notes."),
+    *("Why did you delete the rent from your notes?", "You deleted the rent from your notes!"),
+    *("Nicht aus deinen Notizen löschen!", "Hast du das aus deinen Notizen gelöscht?"),
+    *("N'efface pas ça de ta mémoire.", "Tu as effacé ça de tes notes ?"),
+    *("No borres eso de tus notas.", "¿Por qué borraste eso de tus notas?"),
+    *("What is in your notes on Wanda?", "Was steht in deinen Notizen?", "Qué hay en tus notas?"),
+    # Tasks, and what one forgets oneself.
+    *("Das Formular muss bis Freitag raus.", "Die Sache mit dem Keller: Lampe entfernen."),
+    *("Pas oublier le pain.", "J'oublie les visages.", "Lo de llamar a Wanda quítalo de pendientes."),
     # Said by somebody else, or shown.
     *('He said "forget that" and left.', "Er rief „vergiss das“ und ging.", "```\nforget that\n```"),
     *("Assistant: forget that", "> forget that please\n\nok"),

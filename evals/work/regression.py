@@ -1,21 +1,16 @@
-"""Logistic regression over sparse features, and its weights as the tables that the classifiers read."""
+"""Logistic regression over sparse features, and its weights as the table that the model of clauses reads."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from memex.subagent.statements.classifier.linear import BIAS, LETTERS, SCALE
+from memex.subagent.work.classifier.model import BIAS, LETTERS
 
 LEAST_COUNT = 3  # texts in which a feature stands, or it is left out
-LEAST_WEIGHT = 2  # in tenths: a smaller one is left out of the table
-PENALTY = 0.1
-STEPS = 300
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +43,8 @@ def fit(
     wanted: Floats,
     *,
     is_exclusive: bool,
-    penalty: float = PENALTY,
-    steps: int = STEPS,
+    penalty: float,
+    steps: int,
 ) -> Floats:
     """Return the weights of a logistic regression, a row for each feature and a column for each class.
 
@@ -80,12 +75,12 @@ def fit(
     return np.asarray(found.x).reshape(shape)
 
 
-def rounded(weights: Floats, *, scale: int = SCALE, least: int = LEAST_WEIGHT) -> Floats:
-    """Return the weights as a table holds them: in tenths, without the small ones.
+def rounded(weights: Floats, *, scale: int, least: int) -> Floats:
+    """Return the weights as a table holds them: scaled, without the small ones.
 
     Args:
         weights: as `fit` returns them.
-        scale: what a weight of 1 is in the table, if not in tenths.
+        scale: what a weight of 1 is in the table.
         least: a smaller one in the table is left out.
     """
     cells = np.round(weights * scale)
@@ -93,20 +88,7 @@ def rounded(weights: Floats, *, scale: int = SCALE, least: int = LEAST_WEIGHT) -
     return np.asarray(cells / scale)
 
 
-def write_table(name: str, weights: Floats, names: Sequence[str]) -> None:
-    """Write the table of a model.
-
-    Args:
-        name: of the table.
-        weights: as `rounded` returns them.
-        names: of the features.
-    """
-    lines = [f"{feature}\t{cells}" for feature, cells in table_lines(weights, names).items()]
-    path = Path(str(files("memex.subagent.statements.classifier"))) / f"{name}.tsv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def table_lines(weights: Floats, names: Sequence[str], *, scale: int = SCALE) -> dict[str, str]:
+def table_lines(weights: Floats, names: Sequence[str], *, scale: int) -> dict[str, str]:
     """Return the cells of a table by feature; features without weight are left out, but for the bias.
 
     Args:
