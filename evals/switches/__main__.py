@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from memex import logging
 from memex.errors import MemexError
-from memex.evals.switches.measure import Sample, measure
+from memex.evals.switches.measure import ToldSample, measure
 from memex.evals.switches.switches import SWITCHES, turn_off
 
 NO_DATA_EXIT_CODE = 2
@@ -51,7 +51,7 @@ def main() -> None:
 def _run_here(options: argparse.Namespace) -> None:
     logging.configure("warning")
     turn_off(options.names)
-    sample = Sample(options.every, options.chats, options.embedder, with_lives=not options.no_lives)
+    sample = ToldSample(options.every, options.chats, options.embedder, with_lives=not options.no_lives)
     try:
         row = asyncio.run(measure(sample))
     except MemexError as error:

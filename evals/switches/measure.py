@@ -24,7 +24,7 @@ LIFE_FIGURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ToldSample:
     """How much is asked: each nth question of the first chats of a set (all by default), and of lives."""
 
     every: int = 1
@@ -33,7 +33,7 @@ class Sample:
     with_lives: bool = True
 
 
-async def measure(sample: Sample) -> dict[str, float | None]:
+async def measure(sample: ToldSample) -> dict[str, float | None]:
     """Return the figures by name, in per cent.
 
     Raises:
