@@ -80,46 +80,29 @@ def fit(
     return np.asarray(found.x).reshape(shape)
 
 
-def rounded(weights: Floats, *, scale: int = SCALE, least: int = LEAST_WEIGHT) -> Floats:
-    """Return the weights as a table holds them: in tenths, without the small ones.
-
-    Args:
-        weights: as `fit` returns them.
-        scale: what a weight of 1 is in the table, if not in tenths.
-        least: a smaller one in the table is left out.
-    """
-    cells = np.round(weights * scale)
-    cells[np.abs(cells) < least] = 0
-    return np.asarray(cells / scale)
+def rounded(weights: Floats) -> Floats:
+    """Return the weights as a table holds them: in tenths, without the small ones."""
+    cells = np.round(weights * SCALE)
+    cells[np.abs(cells) < LEAST_WEIGHT] = 0
+    return np.asarray(cells / SCALE)
 
 
 def write_table(name: str, weights: Floats, names: Sequence[str]) -> None:
-    """Write the table of a model.
+    """Write the table of a model; features without weight are left out, but for the bias.
 
     Args:
         name: of the table.
         weights: as `rounded` returns them.
         names: of the features.
     """
-    lines = [f"{feature}\t{cells}" for feature, cells in table_lines(weights, names).items()]
+    lines = [
+        f"{feature}\t{_cells(row)}"
+        for feature, row in zip(names, weights, strict=True)
+        if row.any() or feature == BIAS
+    ]
     path = Path(str(files("memex.subagent.statements.classifier"))) / f"{name}.tsv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def table_lines(weights: Floats, names: Sequence[str], *, scale: int = SCALE) -> dict[str, str]:
-    """Return the cells of a table by feature; features without weight are left out, but for the bias.
-
-    Args:
-        weights: as `rounded` returns them.
-        names: of the features.
-        scale: the one that they were rounded with.
-    """
-    return {
-        feature: _cells(row, scale)
-        for feature, row in zip(names, weights, strict=True)
-        if row.any() or feature == BIAS
-    }
-
-
-def _cells(row: Floats, scale: int) -> str:
-    return "".join(f"{LETTERS[place]}{round(weight * scale)}" for place, weight in enumerate(row) if weight)
+def _cells(row: Floats) -> str:
+    return "".join(f"{LETTERS[place]}{round(weight * SCALE)}" for place, weight in enumerate(row) if weight)
