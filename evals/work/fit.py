@@ -1,10 +1,12 @@
 """Fits the model of `subagent/work/classifier` to turns of independent writers.
 
-Run `python -m memex.evals.work.fit` for the figures, and with `--write` to write the table of weights.
+Run `python -m memex.evals.work.fit` for the figures, and with `--write` to write the file of weights.
 
 The files of `writers/` hold labelled turns of coding sessions; those whose names begin alike have one writer, who
 had not seen the rules. `turns/own.yaml` is fitted too. The figures are cross-validated with one writer left out at
 a time: they tell how well the turns of an unknown writer are read. The bound of each kind is chosen there as well.
+
+Of all features, those of most effect are kept and fitted again, which keeps the file small.
 """
 
 import argparse
@@ -16,26 +18,21 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from memex.evals.work.measure import compare, own_turns
-from memex.evals.work.regression import FeatureMatrix, Floats, fit, rounded, table_lines
+from memex.evals.work.regression import FeatureMatrix, Floats, fit
 from memex.evals.work.writers import WrittenTurn, load_written_turns
 from memex.subagent.work.classifier.clauses import Clause, cut_clauses
-from memex.subagent.work.classifier.features import ClauseFeatures, clause_features, parts_of, tokens
+from memex.subagent.work.classifier.features import ClauseFeatures, clause_features, tokens
 from memex.subagent.work.classifier.model import (
     BIAS,
-    COMMON,
-    GROUP_NORMS,
     KINDS,
-    LEAST,
-    LETTERS,
-    PARTS_NORM,
     SCALE,
     UNIT,
     ClauseModel,
     allowed_kinds,
-    group_value,
-    read_model,
+    valued,
 )
 from memex.subagent.work.classifier.patterns import pattern_kind
 from memex.subagent.work.masking import mask
@@ -44,11 +41,11 @@ from memex.subagent.work.rules import load_labels, load_rules
 
 PENALTY = 1.0
 STEPS = 80
-LEAST_WEIGHT = 5  # in hundredths: a smaller one is left out of the table
+FEATURES = 20_000  # that are kept
 COMMON_WORDS = 300
 OWN = "own"  # the turns that were written together with the rules; never left out
 NEVER = -1_000_000  # the score of a kind that a clause may not be of
-BOUNDS = range(-150, 301, 5)  # of the score of a kind above that of nothing, in hundredths
+BOUNDS = range(-15, 31)  # of the score of a kind above that of nothing, in parts of `SCALE`
 WANTED_PRECISION = 0.75
 WRONG_COUNTS = 0.1  # in the F-measure: how much recall counts beside precision
 _CLAUSE_SHARE = 0.5  # of a label or of a clause must be common, or the clause does not say it
@@ -79,25 +76,25 @@ class LabelledClauses:
 
 
 def main() -> None:
-    """Print how well the turns of each writer are read by the others; write the table if asked."""
+    """Print how well the turns of each writer are read by the others; write the file if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the table")
+    parser.add_argument("--write", action="store_true", help="write the file")
     options = parser.parse_args()
     turns = [*load_written_turns(), *own_turns(OWN)]
     data = LabelledClauses.of(turns)
     common = _common_words(data.clauses)
     groups = [clause_features(clause, common) for clause in data.clauses]
     writers = sorted(set(data.writers) - {OWN})
-    models = {writer: _model(_table(data, groups, common, data.writers != writer)) for writer in writers}
+    models = {writer: _fitted(data, groups, common, data.writers != writer) for writer in writers}
     least = _choose_bounds(turns, data, groups, models)
     models = {writer: replace(model, least=least) for writer, model in models.items()}
     for writer in writers:
         _report(writer, _measure([turn for turn in turns if turn.writer == writer], models))
     _report("all", _measure([turn for turn in turns if turn.writer != OWN], models))
     if options.write:
-        lines = _table(data, groups, common, np.full(len(groups), fill_value=True))
-        bounds = "".join(f"{LETTERS[place]}{bound // UNIT}" for place, bound in enumerate(least))
-        _write({LEAST: bounds} | lines)
+        everything = np.full(len(groups), fill_value=True)
+        model = replace(_fitted(data, groups, common, everything), least=least)
+        model.save(Path(str(files("memex.subagent.work.classifier"))) / "clause_kinds.npz")
 
 
 def _cut(turn: WrittenTurn) -> list[Clause]:
@@ -121,28 +118,41 @@ def _common_words(clauses: Sequence[Clause]) -> frozenset[str]:
     return frozenset(sorted(words, key=lambda word: (-counts[word], word))[:COMMON_WORDS])
 
 
-def _model(lines: Mapping[str, str]) -> ClauseModel:
-    return read_model({LEAST: ""} | dict(lines))
-
-
-def _table(
+def _fitted(
     data: LabelledClauses, groups: Sequence[ClauseFeatures], common: frozenset[str], chosen: np.ndarray
-) -> dict[str, str]:
-    """Return the lines of the table that is fitted to the chosen clauses, without the bounds."""
+) -> ClauseModel:
+    """Return the model that is fitted to the chosen clauses, without the bounds."""
     places = np.flatnonzero(chosen).tolist()
     matrix = FeatureMatrix.of([_values(groups[place]) for place in places])
-    weights = fit(matrix.rows, data.wanted[places], is_exclusive=True, penalty=PENALTY, steps=STEPS)
-    lines = table_lines(rounded(weights, scale=SCALE, least=LEAST_WEIGHT), matrix.names, scale=SCALE)
-    return lines | {COMMON: " ".join(sorted(common))}
+    kept = _most_effective(matrix, _weights(matrix.rows, data.wanted[places]))
+    weights = np.rint(_weights(matrix.rows[:, kept], data.wanted[places]) * SCALE).astype(np.int64)
+    weighty = np.flatnonzero(weights.any(axis=1)).tolist()
+    places_of = {matrix.names[kept[old]]: new for new, old in enumerate(weighty)}
+    return ClauseModel(places_of, weights[weighty], (), common)
+
+
+def _weights(rows: sparse.csr_matrix, wanted: Floats) -> Floats:
+    return fit(rows, wanted, penalty=PENALTY, steps=STEPS)
+
+
+def _most_effective(matrix: FeatureMatrix, weights: Floats) -> list[int]:
+    """Return the columns of the features that change scores most over all clauses.
+
+    Those of single words are all kept, because a language counts as known by them; so is the bias. What the weights
+    of all classes have in common changes no score relative to another.
+    """
+    sizes = np.sqrt(np.asarray(matrix.rows.power(2).sum(axis=0)).ravel())
+    effects = np.abs(weights - weights.mean(axis=1, keepdims=True)).max(axis=1) * sizes
+    effects[[name == BIAS or name.startswith("w ") for name in matrix.names]] = np.inf
+    return sorted(np.argsort(-effects, kind="stable")[:FEATURES].tolist())
 
 
 def _values(features: ClauseFeatures) -> Mapping[str, float]:
     """Return the value of each feature, as `ClauseModel.scores` counts it."""
-    values = Counter[str]({BIAS: UNIT} | dict.fromkeys(features.form, UNIT))
-    parts = [part for word in features.words for part in parts_of(word)]
-    for norm, group in zip((*GROUP_NORMS, PARTS_NORM), (*features.groups, parts), strict=True):
+    values = Counter[str]()
+    for value, group in valued(features):
         for feature in group:
-            values[feature] += group_value(norm, len(group))
+            values[feature] += value
     return {feature: value / UNIT for feature, value in values.items()}
 
 
@@ -174,7 +184,7 @@ def _choose_bounds(
 
 def _choose_bound(margins: np.ndarray, wanted: np.ndarray) -> int:
     tried = []
-    for bound in (hundredths * UNIT for hundredths in BOUNDS):
+    for bound in (parts * UNIT for parts in BOUNDS):
         found = margins >= bound
         right = (found & wanted).sum()
         is_right_enough = right >= WANTED_PRECISION * found.sum()
@@ -205,12 +215,6 @@ def _report(name: str, counts: Mapping[str, tuple[int, int, int]]) -> None:
         for kind, (right, found, labelled) in counts.items()
     ]
     sys.stdout.write("\n  ".join([f"{name}, precision / recall:", *shares]) + "\n")
-
-
-def _write(lines: Mapping[str, str]) -> None:
-    text = "".join(f"{feature}\t{cells}\n" for feature, cells in lines.items())
-    folder = Path(str(files("memex.subagent.work.classifier")))
-    (folder / "clause_kinds.tsv").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Logistic regression over sparse features, and its weights as the table that the model of clauses reads."""
+"""Logistic regression over sparse features."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
-
-from memex.subagent.work.classifier.model import BIAS, LETTERS
 
 LEAST_COUNT = 3  # texts in which a feature stands, or it is left out
 
@@ -42,7 +40,6 @@ def fit(
     rows: sparse.csr_matrix,
     wanted: Floats,
     *,
-    is_exclusive: bool,
     penalty: float,
     steps: int,
 ) -> Floats:
@@ -50,8 +47,7 @@ def fit(
 
     Args:
         rows: the features of the texts.
-        wanted: 1 where a text is of a class, else 0; a row for each text.
-        is_exclusive: a text is of one class; otherwise it may be of several.
+        wanted: 1 where a text is of a class, else 0; a row for each text, which is of one class.
         penalty: on the squares of the weights.
         steps: of the search, at most.
     """
@@ -60,48 +56,12 @@ def fit(
     def loss(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(shape)
         scores = rows @ weights
-        if is_exclusive:
-            scores -= scores.max(axis=1, keepdims=True)
-            likelihood = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-            value, expected = -(likelihood * wanted).sum(), np.exp(likelihood)
-        else:
-            value = (np.logaddexp(0, scores) - scores * wanted).sum()
-            expected = 1 / (1 + np.exp(-scores))
+        scores -= scores.max(axis=1, keepdims=True)
+        likelihood = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        value, expected = -(likelihood * wanted).sum(), np.exp(likelihood)
         gradient = rows.T @ (expected - wanted) + penalty * weights
         return float(value + penalty / 2 * (weights**2).sum()), np.asarray(gradient).ravel()
 
     start = np.zeros(shape).ravel()
     found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
     return np.asarray(found.x).reshape(shape)
-
-
-def rounded(weights: Floats, *, scale: int, least: int) -> Floats:
-    """Return the weights as a table holds them: scaled, without the small ones.
-
-    Args:
-        weights: as `fit` returns them.
-        scale: what a weight of 1 is in the table.
-        least: a smaller one in the table is left out.
-    """
-    cells = np.round(weights * scale)
-    cells[np.abs(cells) < least] = 0
-    return np.asarray(cells / scale)
-
-
-def table_lines(weights: Floats, names: Sequence[str], *, scale: int) -> dict[str, str]:
-    """Return the cells of a table by feature; features without weight are left out, but for the bias.
-
-    Args:
-        weights: as `rounded` returns them.
-        names: of the features.
-        scale: the one that they were rounded with.
-    """
-    return {
-        feature: _cells(row, scale)
-        for feature, row in zip(names, weights, strict=True)
-        if row.any() or feature == BIAS
-    }
-
-
-def _cells(row: Floats, scale: int) -> str:
-    return "".join(f"{LETTERS[place]}{round(weight * scale)}" for place, weight in enumerate(row) if weight)

@@ -74,12 +74,15 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text[:JUDGED_CHARS].translate(APOSTROPHES))
 
 
-def parts_of(word: str) -> Iterator[str]:
-    """Yield the features of the parts of a word."""
+@lru_cache(maxsize=20_000)
+def parts_of(word: str) -> tuple[str, ...]:
+    """Return the features of the parts of a word."""
     bounded = f"<{word}>"
-    for length in PART_LENGTHS:
-        for start in range(len(bounded) - length + 1):
-            yield f"c {bounded[start : start + length]}"
+    return tuple(
+        f"c {bounded[start : start + length]}"
+        for length in PART_LENGTHS
+        for start in range(len(bounded) - length + 1)
+    )
 
 
 def _token(token: str) -> str:

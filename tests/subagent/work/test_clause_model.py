@@ -1,7 +1,11 @@
 """The linear model of clauses: exact sums, and what it may say of whom."""
 
+import math
 import random
 from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
 
 from memex.subagent.work.classifier.clauses import Clause, cut_clauses
 from memex.subagent.work.classifier.features import clause_features, parts_of
@@ -11,8 +15,8 @@ from memex.subagent.work.classifier.model import (
     KINDS,
     PARTS_NORM,
     UNIT,
+    ClauseModel,
     allowed_kinds,
-    group_value,
     load_model,
     read_model,
 )
@@ -30,24 +34,27 @@ def _clauses(text: str, who: WorkAuthor = "human") -> list[Clause]:
     return list(cut_clauses(text, who, load_labels(), load_rules()))
 
 
-def test_the_sums_are_those_of_the_weights() -> None:
-    """The packed sums give for each class what adding weight by weight gives, also below zero."""
+def test_the_sums_are_those_of_the_weights(tmp_path: Path) -> None:
+    """A model that was written and read gives for each class what adding weight by weight gives."""
     rng = random.Random(3)
     clause = _clauses("The new importer is merged and the old one is gone")[0]
     features = clause_features(clause, frozenset({"the", "is"}))
     parts = [part for word in features.words for part in parts_of(word)]
     names = sorted({*features.form, *parts, *(one for group in features.groups for one in group), "bias"})
-    weights = {name: [rng.randint(-900, 900) for _ in range(CLASSES)] for name in names}
-    table = {
-        name: "".join(f"{'abcdefghij'[place]}{weight}" for place, weight in enumerate(row))
-        for name, row in weights.items()
-    }
-    model = read_model({"least": "", "common": "the is"} | table)
+    weights = {name: [rng.randint(-120, 120) for _ in range(CLASSES)] for name in names}
+    written = ClauseModel(
+        {name: place for place, name in enumerate(names)},
+        np.array(list(weights.values())),
+        tuple(range(len(KINDS))),
+        frozenset({"the", "is"}),
+    )
+    written.save(tmp_path / "model.npz")
+    model = read_model(tmp_path / "model.npz")
 
     expected = [UNIT * weights["bias"][place] for place in range(CLASSES)]
     groups = [(UNIT, features.form)]
     groups += [
-        (group_value(norm, len(group)), group)
+        (math.isqrt(norm * norm * UNIT * UNIT // len(group)), group)
         for norm, group in zip((*GROUP_NORMS, PARTS_NORM), (*features.groups, parts), strict=True)
         if group
     ]
@@ -57,7 +64,7 @@ def test_the_sums_are_those_of_the_weights() -> None:
                 expected[place] += value * weights[feature][place]
 
     assert model.scores(features) == expected
-    assert model.scores(features) == expected  # from what is kept of the words, too
+    assert (model.least, model.common) == (written.least, written.common)
 
 
 def test_a_clause_knows_what_stands_around_it() -> None:
@@ -97,9 +104,9 @@ def test_another_language_says_nothing() -> None:
     assert load_model().kind_of(clause, allowed=frozenset(KINDS)) == (None, 0)
 
 
-def test_the_table_is_of_moderate_size() -> None:
-    """The weights are a table of under 1.5 MB, with a bound for each kind."""
-    table = files("memex.subagent.work.classifier") / "clause_kinds.tsv"
+def test_the_file_of_weights_is_small() -> None:
+    """The weights take under 150 kB, with a bound for each kind."""
+    weights = files("memex.subagent.work.classifier") / "clause_kinds.npz"
 
-    assert len(table.read_bytes()) < 1_500_000
+    assert len(weights.read_bytes()) < 150_000
     assert len(load_model().least) == len(KINDS)
