@@ -119,20 +119,6 @@ async def citations_of_places(
     return list(map(_citation, found))
 
 
-async def citations_of_conversations(
-    connection: Connection, access: Access, conversation_ids: Collection[str]
-) -> list[Citation]:
-    """Return the citations of a user's conversations in files that the user can read."""
-    found = await rows(
-        connection,
-        "citations/citation_of_conversation",
-        scope_ids=[scope.scope_id for scope in access.scopes],
-        user_id=access.user_id or "",
-        conversation_ids=list(conversation_ids),
-    )
-    return list(map(_citation, found))
-
-
 def _citation(record: dict[str, Any]) -> Citation:
     return Citation(
         record["scope_id"],

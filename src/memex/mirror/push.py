@@ -52,11 +52,6 @@ class PushReport:
         """Return the report as JSON."""
         return asdict(self)
 
-    @property
-    def has_changes(self) -> bool:
-        """Whether anything was sent or removed, or refused."""
-        return any((self.created, self.changed, self.renamed, self.removed, self.refused_files))
-
     def add(self, answer: Line) -> None:
         """Count what became of the files of a request."""
         for one in answer["files"]:

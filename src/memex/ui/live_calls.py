@@ -54,11 +54,6 @@ class LiveCalls:
         self._streams: set[_Stream] = set()
         self._poll: asyncio.Task[None] | None = None
 
-    @property
-    def streams(self) -> int:
-        """How many streams are open."""
-        return len(self._streams)
-
     def open(self, session: BrowserSession) -> AsyncIterator[bytes] | None:
         """Return a stream of events for a page of this session; None when there are as many as may be."""
         if len(self._streams) >= MAX_STREAMS:
