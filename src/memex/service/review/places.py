@@ -71,7 +71,9 @@ def look_into(path: str, content: str, wanted: Wanted) -> FoundInFile:
             said = content[start:end]
             if (handle := handle_of(path, said)) in wanted.handles:
                 statements.setdefault(handle, StandingStatement(said, (start, end), None))
-        return FoundInFile(statements, frozenset(), secrets_of(path, content) if wanted.has_flag else [])
+        texts = {text for text in wanted.texts if text in content}
+        secrets = secrets_of(path, content) if wanted.has_flag else []
+        return FoundInFile(statements, frozenset(texts), secrets)
     has_statements = bool(wanted.handles or wanted.texts)
     for line in _LINE.finditer(content) if has_statements else ():
         text = parse_bullet(line[0])
@@ -79,8 +81,7 @@ def look_into(path: str, content: str, wanted: Wanted) -> FoundInFile:
         if wanted.handles and (handle := handle_of(path, text)) in wanted.handles:
             place = (line.start(), line.end())
             statements.setdefault(handle, StandingStatement(text, place, still_true_day(line[0])))
-    secrets = secrets_of(path, content) if wanted.has_flag else []
-    return FoundInFile(statements, wanted.texts & texts, secrets)
+    return FoundInFile(statements, wanted.texts & texts, secrets_of(path, content) if wanted.has_flag else [])
 
 
 def secrets_of(path: str, content: str) -> list[StandingSecret]:
