@@ -210,7 +210,8 @@ class Memory:
             entries=[path.relative for path in parsed if is_entry_at(str(path))] if journal else [],
             **self._seen_revs(),
         )
-        return [self._rival(**one) for one in found]
+        rivals = (self._rival(**one) for one in found)
+        return sorted(rivals, key=lambda one: (one.path, one.line_key, one.span, one.newer, one.newer_key))
 
     def _rival(self, **columns: Any) -> Rival:
         by_id = self._access.by_id

@@ -58,6 +58,4 @@ select older.scope_id, older.path, older.line_key, older.start_char, older.end_c
             and older.newer_start < gone.end_char
             and gone.state in ('replaced', 'closed', 'forgotten', 'removed')
             and gone.rev <= (select rev from seen where seen.scope_id = gone.scope_id)
-            and (gone.rev_end is null or gone.rev_end > (select rev from seen where seen.scope_id = gone.scope_id)))
- order by older.scope_id, older.path, older.line_key, older.start_char, older.newer_scope, older.newer_path,
-          older.newer_key;
+            and (gone.rev_end is null or gone.rev_end > (select rev from seen where seen.scope_id = gone.scope_id)));
