@@ -249,8 +249,6 @@ def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpa
     if _fits(tables.open_question, head, tables.languages_of(head)):
         return _whole_segment(piece, "note")
     words = piece.text[segments.speech_start(piece.text) :]
-    if tables.addressing.search(words.translate(APOSTROPHES)):
-        return _skip_segment(piece, "quoted")
     verdicts = [
         _judge(words[start:end], piece.kind, is_firm=False, tables=tables).verdict
         for start, end in sentences.split_sentences(words, tables)
@@ -259,6 +257,8 @@ def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpa
     if not kinds and verdicts:
         reason = next(verdict for verdict in verdicts if verdict not in STATEMENT_KINDS)
         return _skip_segment(piece, reason)  # type: ignore[arg-type]
+    if tables.addressing.search(words.translate(APOSTROPHES)):
+        return _skip_segment(piece, "quoted")
     work = [kind for kind in STATEMENT_KINDS if kind in kinds and kind in _WORK_KINDS]
     return _whole_segment(piece, work[0] if work else "note")
 

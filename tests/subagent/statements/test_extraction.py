@@ -277,19 +277,20 @@ def test_text_after_an_assistant_s_turn_needs_a_speaker() -> None:
     [
         "Ana: I need to call the bank.",
         "John: Thanks, Maria. They really help.",
-        "Mel: Hey Caroline! What's up?",
-        "Jonas: wir treffen uns morgen",
+        "Mel: Caroline drives. What do you bring?",
+        "Jonas: ich bringe morgen den Anhänger mit",
         "Léa: je prends le train",
-        "Inés: nos vemos mañana, gracias",
+        "Inés: yo llevo el pan mañana",
     ],
 )
 def test_a_named_turn_of_a_talk_is_none_of_its_teller_s_statements(turn: str) -> None:
-    """What somebody says of himself or to another; a named fact, which speaks to nobody, is one."""
+    """What somebody says of himself or to another. A named fact is one, and so is what "we" do."""
     found = extract_statements(turn)
 
     assert not found.statements
     assert [one.reason for one in found.skipped] == ["quoted"]
-    assert extract_statements("Mila: allergic to nuts").statements
+    for stated in ("Mila: allergic to nuts", "Bob: We decided to ship on Monday."):
+        assert [one.text for one in extract_statements(stated).statements] == [stated]
 
 
 @pytest.mark.parametrize(
