@@ -25,8 +25,14 @@ Row = dict[str, float | None]
 
 def main() -> None:
     """Measure each mechanism, and print a line for each."""
-    parser = argparse.ArgumentParser(prog="python -m memex.evals.switches", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"By default all: {', '.join(SWITCHES)}.")
+    mechanisms = "\n".join(f"  {name:<15} {switch.does}" for name, switch in SWITCHES.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m memex.evals.switches",
+        description=__doc__,
+        epilog=f"mechanisms:\n{mechanisms}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="A mechanism; by default all, one by one.")
     parser.add_argument("--together", action="store_true", help="Take all that are named out of one run.")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="Ask each Nth question.")
     parser.add_argument("--chats", type=int, metavar="N", help="Tell only the first N chats of each set.")

@@ -4,7 +4,7 @@ The product has no switches: a mechanism that does not pay is removed. Here the 
 a service starts, so that a run in a process of its own measures what is left.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -118,8 +118,7 @@ SWITCHES: Mapping[str, Switch] = {
 }
 
 
-def turn_off(names: Sequence[str], on: Callable[[str], object] = lambda _: None) -> None:
-    """Turn mechanisms off in this process; `on` is told each name."""
+def turn_off(names: Sequence[str]) -> None:
+    """Turn mechanisms off in this process."""
     for name in names:
-        on(name)
         SWITCHES[name].turn_off()

@@ -244,7 +244,10 @@ def _whole_segment(piece: Segment, kind: StatementKind) -> Statement:
 
 
 def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpan:
-    """Return a named speaker's line as one statement, with the name; a turn of a talk is none of its teller's."""
+    """Return a named speaker's line as one statement, with the name.
+
+    A line in which the speaker means himself, or speaks to somebody, is a quotation and no statement of the teller.
+    """
     head = plain_form(piece.text[:JUDGED_CHARS])
     if _fits(tables.open_question, head, tables.languages_of(head)):
         return _whole_segment(piece, "note")
