@@ -252,11 +252,11 @@ def _window_scores(
     Of an entry that was not found, which holds no word of the query or few, only the length counts.
     """
     own: dict[str, Counter[str]] = {}
-    chars: Counter[str] = Counter()
+    chars: dict[str, int] = {}  # up to the last line: of a long entry, a part may have been read
     for line, frequencies in zip(lines, counted, strict=True):
         if is_entry_at(path := line.reference.path):
             own.setdefault(path, Counter()).update(frequencies)
-            chars[path] += len(line.candidate.text)
+            chars[path] = max(chars.get(path, 0), line.reference.span[1])
     lexemes = {path: sum(frequencies.values()) for path, frequencies in own.items()}
     by_char = sum(lexemes.values()) / max(1, sum(chars.values()))
     around: dict[str, dict[str, int]] = {}

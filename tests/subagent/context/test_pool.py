@@ -99,6 +99,16 @@ def test_a_short_entry_is_found_by_those_told_around_it() -> None:
     assert scores["Bo naps."] == scores[long.text.strip()] == 0
 
 
+def test_a_part_of_a_long_entry_has_no_window() -> None:
+    """Also where no other part of it was read."""
+    asked, long = told(1, "Where is the rehearsal?"), told(2, "In the old mill.")
+    long = long._replace(reference=long.reference._replace(span=(2_000, 2_016)))
+    beside = [EntryBeside(asked.reference.path, long.reference.path, 2_016, 1)]
+    found = score_lines(lines_of([asked, long]), QUERY, ANALYZER, beside)
+
+    assert {line.candidate.text: line.score for line in found}["In the old mill."] == 0
+
+
 def test_a_window_counts_entries_that_were_not_found_by_their_length() -> None:
     """Beside a long text that says nothing of the question, words say less than beside a short one."""
     entry = told(1, "The rehearsal is on Tuesday.")
