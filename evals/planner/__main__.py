@@ -1,27 +1,35 @@
 """`python -m memex.evals.planner`: what a model that picks lines could bring on told questions, beside the rules.
 
 An oracle picks the lines that hold the evidence, "greedy" all lines, "off by one" the line after each right one.
-With `--model`, the model that is named picks too.
+With `--model`, the model that is named picks too; `--record` keeps what it picked, and `--replay` plays it.
 """
 
 import argparse
 import asyncio
 import sys
+from pathlib import Path
 
 from memex import logging
 from memex.errors import MemexError
 from memex.evals.planner.report import to_text
 from memex.evals.planner.run import run
+from memex.evals.planner.shipped import more_chats
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.evals.told.chats import SETS
 
 NO_DATA_EXIT_CODE = 2
+SHIPPED = "shipped"
 
 
 def main() -> None:
     """Measure a data set, and print its figures."""
     parser = argparse.ArgumentParser(prog="python -m memex.evals.planner", description=__doc__)
-    parser.add_argument("--set", choices=SETS, default="beam", help="The data set; beam by default.")
+    parser.add_argument(
+        "--set",
+        choices=[*SETS, SHIPPED],
+        default="beam",
+        help="The data set; beam by default. shipped has 200 questions, and needs no data.",
+    )
     parser.add_argument("--chats", type=int, metavar="N", help="Tell only the first N chats.")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="Ask each Nth question.")
     parser.add_argument(
@@ -29,11 +37,16 @@ def main() -> None:
     )
     parser.add_argument("--embedder", help="Such as local; without one, search is by words.")
     parser.add_argument("--model", help="A model that picks too, such as openai:gpt-5-mini.")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="Add each answer of the model to FILE.")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="Play the answers of FILE; no model.")
     options = parser.parse_args()
     logging.configure("warning")
     budgets = [int(part) for part in options.budgets.split(",")]
     try:
-        chats = SETS[options.set].load(find_data_folder())[: options.chats]
+        if options.set == SHIPPED:
+            chats = more_chats()[: options.chats]
+        else:
+            chats = SETS[options.set].load(find_data_folder())[: options.chats]
         figures = asyncio.run(
             run(
                 chats,
@@ -41,6 +54,8 @@ def main() -> None:
                 every=options.every,
                 embedder=options.embedder,
                 model=options.model,
+                record=options.record,
+                replay=options.replay,
                 say=lambda line: print(line, file=sys.stderr),  # noqa: T201  # its output
             )
         )

@@ -1,6 +1,5 @@
 """Asking told questions of the rules, of a model, and of an oracle, over the same pool of lines."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from memex.errors import LimitExceeded, ModelUnavailable
+from memex.evals.planner.picks import ModelPicks, Picker
 from memex.evals.told.measure import ContextFigures
 from memex.evals.told.questions import ToldChat, ToldQuestion
 from memex.evals.told.recall import is_recalled
@@ -19,11 +18,8 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.pool import ContextLine
-from memex.subagent.limits import Limits, Meter
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.model.ask import ModelSession
-from memex.subagent.model.chat import ChatModel
-from memex.subagent.model.context import first_prompt, pick_lines, with_picks
+from memex.subagent.model.context import first_prompt, with_picks
 from memex.subagent.model.numbered_lines import NumberedLines
 from memex.subagent.planner import ContextPlan, ContextRequest
 
@@ -70,6 +66,15 @@ class PlannerFigures:
         """Count a context."""
         key = (who, worth, budget)
         self.picked.setdefault(key, ContextFigures()).count(question, context)
+
+    def count_taken(self, taken: ModelPicks) -> None:
+        """Count what the model took to answer a question."""
+        self.usage["failed"] += taken.failure is not None
+        self.usage["requests"] += taken.requests
+        self.usage["input_tokens"] += taken.input_tokens
+        self.usage["output_tokens"] += taken.output_tokens
+        self.usd += taken.usd
+        self.seconds.append(taken.seconds)
 
     def count_picks(self, who: str, question: ToldQuestion, picks: Sequence[ContextLine]) -> None:
         """Count which picks of a question hold evidence, and how many of their characters are evidence."""
@@ -118,14 +123,13 @@ async def measure(
     budgets: Sequence[int],
     figures: PlannerFigures,
     *,
-    chat: ChatModel | None = None,
-    with_tools: bool = False,
+    picker: Picker | None = None,
     picks: bool = True,
 ) -> None:
     """Ask each question of the rules, of the pickers, and of a model if one is given; add to the figures."""
     pickers = PICKERS if picks else {}
     for question in questions:
-        await _measure(service, caller, question, budgets, figures, pickers, chat, with_tools)
+        await _measure(service, caller, question, budgets, figures, pickers, picker)
 
 
 async def _measure(
@@ -135,8 +139,7 @@ async def _measure(
     budgets: Sequence[int],
     figures: PlannerFigures,
     pickers: Mapping[str, Pick],
-    chat: ChatModel | None,
-    with_tools: bool,
+    picker: Picker | None,
 ) -> None:
     builtin, prompt = BuiltinPlanner(Analyzer()), prompts.load("context")
     now = datetime.now(UTC)
@@ -156,23 +159,10 @@ async def _measure(
             any(is_recalled(line.candidate.text, one) for line in shown.lines) for one in question.evidence
         )
         picked = {who: pick(question, shown.lines) for who, pick in pickers.items()}
-        if chat is not None:
-            limits = Limits()
-            meter = Meter(limits)
-            session = ModelSession(chat, meter, tools)
-            started = time.perf_counter()
-            try:
-                picked["model"] = await pick_lines(
-                    request, pool, builtin, prompt, session, with_tools=with_tools
-                )
-            except (ModelUnavailable, LimitExceeded):
-                figures.usage["failed"] += 1
-                picked["model"] = []
-            figures.seconds.append(time.perf_counter() - started)
-            figures.usage["requests"] += meter.requests
-            figures.usage["input_tokens"] += meter.input_tokens
-            figures.usage["output_tokens"] += meter.output_tokens
-            figures.usd += float(meter.usd or 0)
+        if picker is not None:
+            user = caller.access.user_id
+            picked["model"], taken = await picker.pick(user, request, pool, builtin, tools)
+            figures.count_taken(taken)
         tools.reset_operations()
         for budget in budgets:
             asked = ContextRequest(question.text, budget, MAX_HOPS, now.date())

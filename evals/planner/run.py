@@ -1,16 +1,18 @@
 """A run of the measurement: a service of its own, told chats, and their questions."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from memex.call_context import CallContext
 from memex.evals.planner.measure import PlannerFigures, measure, tell
+from memex.evals.planner.picks import LivePicker, Picker, load_picks
 from memex.evals.serving import ServingOptions, open_service
 from memex.evals.told.questions import ToldChat
 from memex.service.chunk_embedding import backfill
 from memex.settings import Settings
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
-from memex.wiring import chat_models
+from memex.wiring import chat_models, model_limits
 
 
 async def run(
@@ -20,6 +22,8 @@ async def run(
     every: int = 1,
     embedder: str | None = None,
     model: str | None = None,
+    record: Path | None = None,
+    replay: Path | None = None,
     picks: bool = True,
     say: Callable[[str], None] = lambda line: None,  # noqa: ARG005  # it says nothing
 ) -> PlannerFigures:
@@ -31,14 +35,19 @@ async def run(
         every: each such question is asked.
         embedder: by which search compares meaning too; None for words alone.
         model: picks lines too; None for the rules, the oracle and the bad pickers alone.
+        record: a file to which each answer of the model is added.
+        replay: such a file, which may be compressed; it answers in place of a model.
         picks: whether the oracle and the bad pickers pick; else the rules answer alone.
         say: takes a line about how far the run is.
 
     Raises:
-        ValidationFailed: there is no such model, or something that it needs is missing.
+        ValidationFailed: there is no such model, or something that it needs is missing; or `replay` cannot be
+            read, or lacks a question.
     """
     figures = PlannerFigures()
-    chat_model = None if model is None else chat_models(Settings(MEMEX_MODEL=model))[0]
+    picker: Picker | None = None if replay is None else load_picks(replay)
+    if model is not None:
+        picker = _live_picker(Settings(MEMEX_MODEL=model), record)
     async with open_service(ServingOptions(embedder=embedder)) as service:
         tenant_id = await tenants.ensure_tenant(service.database, "default")
         for chat in chats:
@@ -49,7 +58,12 @@ async def run(
             if service.embedder is not None:
                 await backfill(service.database, service.embedder)
             await measure(
-                service, caller, chat.questions[::every], budgets, figures, chat=chat_model, picks=picks
+                service, caller, chat.questions[::every], budgets, figures, picker=picker, picks=picks
             )
             say(f"{chat.user_id}: {figures.questions} questions were asked")
     return figures
+
+
+def _live_picker(settings: Settings, record: Path | None) -> LivePicker | None:
+    chat = chat_models(settings)[0]
+    return None if chat is None else LivePicker(chat, model_limits(settings).of_context, record)

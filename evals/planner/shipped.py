@@ -1,6 +1,6 @@
 """The told memory that comes with Memex, to find out whether a model pays: five people's statements."""
 
-from memex.evals.reading.people import SETS, read_people
+from memex.evals.reading.people import SETS, Person, read_people
 from memex.evals.told.questions import ToldChat, ToldQuestion
 
 FILE = "e4.txt"
@@ -10,11 +10,23 @@ QUESTIONS = 8  # of each person, the first that have an answer
 
 def shipped_chat() -> ToldChat:
     """Return 120 told statements, and 40 questions with the statements that answer them."""
-    people = read_people(SETS["people"] / FILE)[:PEOPLE]
+    return _chat("planner", read_people(SETS["people"] / FILE)[:PEOPLE])
+
+
+def more_chats() -> list[ToldChat]:
+    """Return the shipped memory and four more of its kind, which stand in a checkout alone: 200 questions."""
+    people = [*read_people(SETS["people"] / FILE)[: 3 * PEOPLE], *read_people(SETS["people"] / "e5.txt")]
+    chats = [
+        _chat(f"planner-{at // PEOPLE}", people[at : at + PEOPLE]) for at in range(0, 5 * PEOPLE, PEOPLE)
+    ]
+    return [shipped_chat(), *chats[1:]]
+
+
+def _chat(user_id: str, people: list[Person]) -> ToldChat:
     questions = [
         ToldQuestion("told", asked.text, tuple(person.statements[name] for name in asked.answers))
         for person in people
         for asked in [one for one in person.questions if one.answers][:QUESTIONS]
     ]
     texts = tuple(text for person in people for text in person.statements.values())
-    return ToldChat("planner", texts, tuple(questions))
+    return ToldChat(user_id, texts, tuple(questions))

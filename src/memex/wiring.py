@@ -311,7 +311,7 @@ def work_reader_of(settings: Settings, chat: ChatModel, capabilities: Sequence[A
     from memex.subagent.model.observing.reader import WorkReader  # noqa: PLC0415  # a second of loading
 
     load = partial(prompts.load, directory=settings.prompts_dir)
-    return WorkReader(chat, limits=_limits(settings), load=load, capabilities=capabilities)
+    return WorkReader(chat, limits=model_limits(settings), load=load, capabilities=capabilities)
 
 
 @asynccontextmanager
@@ -348,7 +348,7 @@ async def model_planner(settings: Settings, model: str | None, prompt: str | Non
         yield ModelPlanner(
             chat,
             BuiltinPlanner(Analyzer()),
-            limits=_limits(settings),
+            limits=model_limits(settings),
             mode=settings.model_mode,
             pick=settings.model_pick,
             load=load,
@@ -357,7 +357,8 @@ async def model_planner(settings: Settings, model: str | None, prompt: str | Non
         await chat.close()
 
 
-def _limits(settings: Settings) -> Limits:
+def model_limits(settings: Settings) -> Limits:
+    """Return what a model may use in one call."""
     context_seconds, seconds = parse_model_seconds(settings.model_seconds)
     return Limits(
         requests=settings.model_requests,
@@ -414,7 +415,7 @@ def planners_of(
             return {}
         return {use: Breaker(chat.name, use, on_breaker) for use in USES}
 
-    limits = _limits(settings)
+    limits = model_limits(settings)
     builtin = BuiltinPlanner(Analyzer())
     planners: list[Planner] = [
         builtin

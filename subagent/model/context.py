@@ -24,6 +24,7 @@ from memex.subagent.prompts import Prompt
 
 PROMPT_CHARS = 12_000  # of the first prompt with its instructions
 MAX_LINES = 60  # of the first prompt
+MAX_PICKS = 30  # that a model is asked for; more are taken all the same
 QUERY_CHARS = 1_000  # a longer query is shown by its beginning
 RESULT_CHARS = 4_000  # of what a tool gives back
 FOUND_FILES = 8
@@ -36,7 +37,11 @@ class Picks(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    lines: Annotated[list[int], Field(description="Their numbers, such as [3, 7].")]
+    # A server that holds its model to the schema ends a list in which a small model counts on and on.
+    lines: Annotated[
+        list[int],
+        Field(description="Their numbers, such as [3, 7].", json_schema_extra={"maxItems": MAX_PICKS}),
+    ]
 
 
 async def plan_context(
