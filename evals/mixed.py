@@ -85,16 +85,14 @@ class _RandomModel:
         if "edits" in json.dumps([tool.parameters_json_schema for tool in info.output_tools]):
             answer = self._edits(str(messages[0]))
         else:
-            named = [f"S{self.chance.randint(1, 6)}" for _ in range(self.chance.randint(1, 4))]
-            answer = {"spans": [{"span": span, "reason": "It may answer."} for span in named]}
+            answer = {"lines": [self.chance.randint(1, 8) for _ in range(self.chance.randint(0, 4))]}
         return ModelResponse(parts=[ToolCallPart("answer", answer)])
 
     def _call(self, tools: Sequence[str]) -> ToolCallPart:
         arguments: dict[str, dict[str, Any]] = {
             "find": {"query": self.chance.choice(THINGS + TOPICS)},
-            "read": {"path": self.chance.choice([*PATHS, "user/preferences.md", "user/none.md"])},
-            "links": {"path": self.chance.choice(PATHS)},
-            "list_files": {},
+            "read": {"place": self.chance.choice([*PATHS, "1", "2", "user/preferences.md", "user/none.md"])},
+            "links": {"place": self.chance.choice([*PATHS, "1"])},
         }
         name = self.chance.choice([tool for tool in tools if tool in arguments] or ["find"])
         return ToolCallPart(name, arguments.get(name, {}))

@@ -54,7 +54,12 @@ class Picker(Protocol):
     """A model that picks lines, or what it once picked."""
 
     async def pick(
-        self, user: str | None, request: ContextRequest, pool: LinePool, builtin: BuiltinPlanner, tools: MemoryTools
+        self,
+        user: str | None,
+        request: ContextRequest,
+        pool: LinePool,
+        builtin: BuiltinPlanner,
+        tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines that are picked for a question, and what that took."""
         ...
@@ -75,7 +80,12 @@ class LivePicker:
     record: Path | None = None
 
     async def pick(
-        self, user: str | None, request: ContextRequest, pool: LinePool, builtin: BuiltinPlanner, tools: MemoryTools
+        self,
+        user: str | None,
+        request: ContextRequest,
+        pool: LinePool,
+        builtin: BuiltinPlanner,
+        tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines that the model picks; none where it fails."""
         meter = Meter(self.limits)
@@ -115,7 +125,12 @@ class RecordedPicker:
     picks: Mapping[tuple[str | None, str], ModelPicks]
 
     async def pick(
-        self, user: str | None, request: ContextRequest, pool: LinePool, builtin: BuiltinPlanner, tools: MemoryTools
+        self,
+        user: str | None,
+        request: ContextRequest,
+        pool: LinePool,
+        _builtin: BuiltinPlanner,
+        _tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines with the texts that the model picked.
 

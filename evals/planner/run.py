@@ -1,9 +1,11 @@
 """A run of the measurement: a service of its own, told chats, and their questions."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from memex.call_context import CallContext
+from memex.errors import ValidationFailed
 from memex.evals.planner.measure import PlannerFigures, measure, tell
 from memex.evals.planner.picks import LivePicker, Picker, load_picks
 from memex.evals.serving import ServingOptions, open_service
@@ -46,9 +48,11 @@ async def run(
     """
     figures = PlannerFigures()
     picker: Picker | None = None if replay is None else load_picks(replay)
-    if model is not None:
-        picker = _live_picker(Settings(MEMEX_MODEL=model), record)
-    async with open_service(ServingOptions(embedder=embedder)) as service:
+    async with AsyncExitStack() as held:
+        if model is not None:
+            picker = live = _live_picker(Settings(MEMEX_MODEL=model), record)
+            held.push_async_callback(live.chat.close)
+        service = await held.enter_async_context(open_service(ServingOptions(embedder=embedder)))
         tenant_id = await tenants.ensure_tenant(service.database, "default")
         for chat in chats:
             caller = await service.caller(
@@ -64,6 +68,8 @@ async def run(
     return figures
 
 
-def _live_picker(settings: Settings, record: Path | None) -> LivePicker | None:
+def _live_picker(settings: Settings, record: Path | None) -> LivePicker:
     chat = chat_models(settings)[0]
-    return None if chat is None else LivePicker(chat, model_limits(settings).of_context, record)
+    if chat is None:
+        raise ValidationFailed("builtin is no model.", hint="Name one, such as openai:gpt-5-mini.")
+    return LivePicker(chat, model_limits(settings).of_context, record)

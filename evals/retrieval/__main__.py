@@ -17,6 +17,7 @@ from memex.evals.languages.suite import LANGUAGES
 from memex.evals.retrieval import datasets, embedding_cache, evaluation, page, reference, tables
 from memex.evals.retrieval import runs as kept
 from memex.evals.retrieval.runs import RetrievalComparison, RetrievalRun
+from memex.evals.told.chats import load_locomo_chats
 from memex.settings import read_settings
 
 
@@ -64,6 +65,10 @@ def retrieval(
         int | None,
         typer.Option(min=1, help="Ask only this many questions of each part; the choice is always the same."),
     ] = None,
+    told: Annotated[
+        int,
+        typer.Option(min=0, help="Tell each user so many turns of LoCoMo before the questions are asked."),
+    ] = 0,
     database_url: Annotated[
         str | None,
         typer.Option(help="A database that this run may change, instead of a separate embedded server."),
@@ -99,6 +104,7 @@ def retrieval(
                 stored_as=stored_as,
                 database_url=database_url,
                 embeddings=runs / embedding_cache.FOLDER,
+                told=_turns(root, told),
             )
             run = asyncio.run(evaluation.run_suite(suite, root, options, progress=progress))
         comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
@@ -132,6 +138,12 @@ def _prepared(suite: str, *, as_json: bool) -> Path:
     """Return the folder of the data, if the suite needs it; exit with 2 if it is missing."""
     with misuse(as_json=as_json):
         return Path() if suite == LANGUAGES else datasets.find_data_folder()
+
+
+def _turns(root: Path, count: int) -> tuple[str, ...]:
+    """Return the first turns of the conversations of LoCoMo."""
+    chats = load_locomo_chats(root) if count else ()
+    return tuple([text for chat in chats for text in chat.texts][:count])
 
 
 def _document(run: RetrievalRun, comparison: RetrievalComparison | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -63,6 +63,7 @@ class RetrievalOptions:
         stored_as: files of memory, messages of imported conversations, or documents.
         database_url: the URL of a database that may be thrown away; None for an embedded server of the run's own.
         embeddings: the folder in which embeddings are kept between runs; None keeps none.
+        told: what each user tells memory before the questions are asked, beside the files.
     """
 
     mode: str = "bm25"
@@ -71,6 +72,7 @@ class RetrievalOptions:
     stored_as: StoredAs = "files"
     database_url: str | None = None
     embeddings: Path | None = None
+    told: tuple[str, ...] = ()
 
     @property
     def budgets(self) -> tuple[int, ...]:
@@ -211,6 +213,7 @@ async def _load_part(
     }
     if options.stored_as == "files":
         await _write_files(service, part, callers, progress)
+        await _tell(service, callers, options.told)
     else:
         await _write_beside(service, part, callers, progress, options.stored_as)
         # Once more: what they have beside memory is a scope of its own, which they may read now.
@@ -251,6 +254,15 @@ async def _write_files(
             progress(f"{part.name}: embedding", embedded, embedded)
 
         await backfill(service.database, service.embedder, on_texts=tell)
+
+
+async def _tell(service: Service, callers: Mapping[str, Caller], texts: Sequence[str]) -> None:
+    """Have each user remember texts."""
+    for caller in callers.values():
+        for number, text in enumerate(texts):
+            await service.execute(caller, "memory_remember", {"text": text}, tool_call_id=f"told-{number}")
+    if texts and service.embedder is not None:
+        await backfill(service.database, service.embedder)
 
 
 async def _write_beside(

@@ -582,11 +582,11 @@ class Draft:
             entry = scope, self.entry.reference.rpartition("@")[0].removeprefix(f"{scope.mount}/")
         request = call.request
         call_id, access = request.tool_call_id, self._access
-        rows = statements_of(access, plan.changes, records, entry, call_id, request.now)
+        locked = self._scope_ids()
+        rows = statements_of(access, plan.changes, records, entry, call_id, request.now, locked=locked)
         rows += overtaken_words(access, self._overtaken, call_id)
         rows += [(name, given | {"tool_call_id": call_id}) for name, given in self._again]
         rows += restored_words(access, self._edits, call_id)
-        locked = self._scope_ids()
         rows += rivals_of(access, records.rivals, entry, locked, call_id)
         return [*rows, *reverted_rivals(access, self._edits, locked, call_id)]
 

@@ -116,6 +116,8 @@ def statements_of(
     entry: tuple[Scope, str] | None,
     tool_call_id: str,
     accepted_at: datetime,
+    *,
+    locked: Sequence[int],
 ) -> list[Statement]:
     """Return the statement that records what became of lines; none if nothing did.
 
@@ -126,6 +128,7 @@ def statements_of(
         entry: the scope and the relative path of the entry that holds the words of filed lines, if one does.
         tool_call_id: of the call.
         accepted_at: when the call was accepted.
+        locked: the ids of the scopes whose locks are held.
     """
     rows: list[dict[str, Any]] = []
     pages = [change for change in changes if change.changed and not is_entry_at(change.path)]
@@ -139,7 +142,7 @@ def statements_of(
         rows.append(_place(access, filed.path) | holder | span | line)
     if not rows:
         return []
-    said = {"said_on": records.said_on, "accepted_at": accepted_at}
+    said = {"said_on": records.said_on, "accepted_at": accepted_at, "locked": list(locked)}
     return [("writes/statement_change", {"lines": json.dumps(rows), "tool_call_id": tool_call_id, **said})]
 
 

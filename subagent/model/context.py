@@ -24,7 +24,7 @@ from memex.subagent.prompts import Prompt
 
 PROMPT_CHARS = 12_000  # of the first prompt with its instructions
 MAX_LINES = 60  # of the first prompt
-MAX_PICKS = 30  # that a model is asked for; more are taken all the same
+MAX_PICKS = 15  # that a model is asked for; more are taken all the same
 QUERY_CHARS = 1_000  # a longer query is shown by its beginning
 RESULT_CHARS = 4_000  # of what a tool gives back
 FOUND_FILES = 8

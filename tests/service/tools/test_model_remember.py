@@ -22,8 +22,10 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Limits
+from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+from memex.subagent.planner import RememberPlan, RememberRequest
 
 # One server is enough: what a planner does is the same on each.
 pytestmark = [pytest.mark.embedded_only, pytest.mark.usefixtures("without_journal")]
@@ -46,9 +48,13 @@ class Model:
         profile = ModelProfile(supports_json_schema_output=False)
         self.chat = ChatModel("function:test", lambda: (FunctionModel(play, profile=profile), None))
 
+    def planner(self, **limits: Any) -> ModelPlanner:
+        """Return a planner that asks this model."""
+        return ModelPlanner(self.chat, BuiltinPlanner(Analyzer()), limits=Limits(**limits))
+
     def service(self, database: Database, *, max_files: int = 1_000, **limits: Any) -> Service:
         """Return a service that this model plans for, which files notes in pages and keeps no journal."""
-        planner = ModelPlanner(self.chat, BuiltinPlanner(Analyzer()), limits=Limits(**limits))
+        planner = self.planner(**limits)
         planners = Planners(planner, planner)
         return Service(database, max_files=max_files, planning=planners, keeps_journal=False)
 
@@ -616,6 +622,42 @@ async def test_a_dry_run_and_a_replay(database: Database, alice: Caller) -> None
     assert between == {}
     assert done == tried | {"status": "committed"} == again | {"status": "committed"}
     assert len(model.told) == 2
+
+
+class LatePlanner(BuiltinPlanner):
+    """The rules, whose plan is held back until the test goes on."""
+
+    def __init__(self) -> None:
+        super().__init__(Analyzer())
+        self.planned, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
+        """Return what the rules plan, late."""
+        plan = await super().plan_remember(request, tools)
+        self.planned.set()
+        await self.go_on.wait()
+        return plan
+
+
+async def test_the_past_knows_nothing_of_a_line_that_a_repeat_finds(
+    database: Database, alice: Caller
+) -> None:
+    """The words of a repeat are recorded against a line that stands by then; contexts of before stay as they were."""
+
+    def journal(planner: BuiltinPlanner | ModelPlanner) -> Service:
+        return Service(database, max_files=1_000, planning=Planners(planner, planner), keeps_journal=True)
+
+    rules, late = journal(BuiltinPlanner(Analyzer())), LatePlanner()
+    await remember(journal(playing(answer()).planner()), alice, GOOD)  # which files nothing
+    repeat = asyncio.create_task(remember(journal(late), alice, GOOD))
+    await late.planned.wait()
+    await remember(rules, alice, f"{GOOD} The kettle is in the hall.")
+    await rules.execute(alice, "memory_context", {"query": "What tea do I love?"}, tool_call_id="asked")
+    late.go_on.set()
+    repeated = await repeat
+
+    assert repeated["skipped"][0]["reason"] == "duplicate"
+    assert (await replay_call(rules, alice, "asked")).is_equal
 
 
 async def test_a_call_is_undone_whole(database: Database, apollo: Caller) -> None:

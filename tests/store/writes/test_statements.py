@@ -46,7 +46,7 @@ async def test_members_of_a_project_read_no_newer_statement_of_the_tellers_own_p
 
     def newer_of(*changes: FileChange, path: str = PAGE) -> Any:
         ended = LineRecords(ended=[EndedLine(path, OLDER, "replaced", NEWER)])
-        [(_, parameters)] = statements_of(access, changes, ended, None, "call", datetime.now(UTC))
+        [(_, parameters)] = statements_of(access, changes, ended, None, "call", datetime.now(UTC), locked=[])
         [row] = [one for one in json.loads(parameters["lines"]) if one["change"] == "ended"]
         return row["newer"]
 

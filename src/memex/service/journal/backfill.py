@@ -96,7 +96,9 @@ class _Teller:
         """Return the statement that ties lines of pages to the words of a text."""
         call, scope = text.call, self.caller.access.by_mount["user"]
         records = LineRecords(filed, said_on=said_day(call.said_at, call.now))
-        return statements_of(self.caller.access, (), records, (scope, text.path), call.tool_call_id, call.now)
+        return statements_of(
+            self.caller.access, (), records, (scope, text.path), call.tool_call_id, call.now, locked=()
+        )
 
 
 async def backfill_journals(
