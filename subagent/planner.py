@@ -26,7 +26,7 @@ Why = Literal["words", "meaning", "link", "backlink", "neighbour", "pinned", "li
 OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
-PLANNER_VERSION = 13  # a part of the engine that every call logs; see `memex.subagent.engine`
+PLANNER_VERSION = 14  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Choice(NamedTuple):  # as `Omitted`
         heading: the titles above the span.
         truncated: the span was cut to fit.
         is_outdated: a newer statement in the context contradicts it.
-        why: why the context holds it.
+        why: why the context holds it: a `Why`, or the reason that a model gave for its pick.
         included: where it stands, if it is no line of memory.
     """
 
@@ -75,7 +75,7 @@ class Choice(NamedTuple):  # as `Omitted`
     heading: tuple[str, ...] = ()
     truncated: bool = False
     is_outdated: bool = False
-    why: Why = "words"
+    why: str = "words"
     included: IncludedPlace | None = None
 
     @property

@@ -63,7 +63,7 @@ class ContextLine:
         score: how well it answers.
         share: its score by words, of the most that the question could score: from 0 to 1.
         similarity: its MaxSim, from -1 to 1; None where it was not compared.
-        why: why it may answer.
+        why: why it may answer: a `Why`, or the reason that a model gave for its pick.
         included: where it stands, if it is no line of memory.
     """
 
@@ -72,7 +72,7 @@ class ContextLine:
     score: float = 0.0
     share: float = 0.0
     similarity: float | None = None
-    why: Why = "neighbour"
+    why: str = "neighbour"
     included: IncludedPlace | None = None
 
     @property

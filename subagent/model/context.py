@@ -30,6 +30,7 @@ RESULT_CHARS = 4_000  # of what a tool gives back
 FOUND_FILES = 8
 FOUND_PASSAGES = 2
 NAME_CHARS = 100  # of a path, in a problem
+REASON_CHARS = 100  # of why a line was picked
 
 
 class Picks(BaseModel):
@@ -42,6 +43,13 @@ class Picks(BaseModel):
         list[int],
         Field(description="Their numbers, such as [3, 7].", json_schema_extra={"maxItems": MAX_PICKS}),
     ]
+    reasons: Annotated[
+        list[str],
+        Field(
+            description="Why each was picked, in at most six words, in the same order. May stay empty.",
+            json_schema_extra={"maxItems": MAX_PICKS},
+        ),
+    ] = []
 
 
 async def plan_context(
@@ -94,7 +102,12 @@ async def pick_lines(
         shown=shown.shown,
     )
     answer = await ask(job, session)
-    picked = {line.reference: line for number in answer.lines if (line := shown.line(number)) is not None}
+    reasons = [*answer.reasons, *[""] * len(answer.lines)]
+    picked = {
+        line.reference: replace(line, why=" ".join(reason.split())[:REASON_CHARS] or line.why)
+        for number, reason in zip(answer.lines, reasons, strict=False)
+        if (line := shown.line(number)) is not None
+    }
     if answer.lines and not picked:
         raise model_unavailable(ModelFailure.UNKNOWN_LINES)
     return list(picked.values())
@@ -105,7 +118,7 @@ def with_picks(pool: LinePool, picked: Sequence[ContextLine], worth: float) -> L
     lines = {line.reference: line for line in pool.lines}
     for line in picked:
         known = lines.get(line.reference, line)
-        lines[line.reference] = replace(known, score=max(known.score, 0.0) + worth)
+        lines[line.reference] = replace(known, score=max(known.score, 0.0) + worth, why=line.why)
     judgement = pool.judgement.lifted("model") if picked else pool.judgement  # it has read what it picked
     best = max((line.score for line in (*pool.lines[:1], *pool.included[:1])), default=0.0)
     return replace(pool, lines=best_first(lines.values()), judgement=judgement, best=best)

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -79,9 +79,9 @@ Found = dict[str, Any]
 Ask = Callable[..., Awaitable[tuple[Found, OperationResult]]]
 
 
-def answers(*lines: object, **turn: Any) -> Callable[[Request], Step]:
+def answers(*lines: object, reasons: Sequence[str] = (), **turn: Any) -> Callable[[Request], Step]:
     """Return a step that picks lines: by the tool for answers, or as a document where none is offered."""
-    document = {"lines": lines}
+    document = {"lines": lines, "reasons": reasons} if reasons else {"lines": lines}
     return lambda request: (
         calls(("answer", document), **turn) if "answer" in request.tools else says(document, **turn)
     )
@@ -599,6 +599,16 @@ async def test_a_pick_is_worth_what_the_setting_says(ask: Ask) -> None:
     assert first["context"].index("The blue kettle") < first["context"].index("oolong")
     assert "oolong" in ruled["context"]
     assert "The blue kettle" not in ruled["context"]
+
+
+async def test_a_span_has_the_reason_that_a_model_gives(ask: Ask) -> None:
+    """In one line of at most 100 characters; a pick without one has that of the rules, as what was not picked."""
+    reasons = ["It names\nthe tea.", "x" * 500]
+    answer, _ = await ask(answers(1, 2, 3, reasons=reasons), model_pick=100, budget=8_000)
+    whys = [span["why"] for source in answer["sources"] for span in source["spans"]]
+
+    assert {"It names the tea.", "x" * 100} <= set(whys)
+    assert "words" in whys
 
 
 async def test_a_plan_that_names_one_line_over_and_over_holds_it_once(

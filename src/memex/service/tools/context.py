@@ -94,6 +94,7 @@ class SourceSpan(ResultPart):
     | list | the question asks for a list that it is in |
     | recent | the memory is small, and shown whole |
     | conversation, document | it was included beside memory |
+    | any other text | a model picked it, and says why |
     """
 
     start: int
