@@ -184,9 +184,7 @@ class BuiltinPlanner:
             reading = await own_statements(request.text, reading, tools)
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
-            forgetting = await plan_forgetting(
-                asked, request.project, request.day, tools, has_journal=request.is_kept
-            )
+            forgetting = await plan_forgetting(asked, request, tools)
             reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         adds = await self.place(reading.statements, request, tools)
         projects = {request.project, None}

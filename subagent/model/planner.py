@@ -26,7 +26,9 @@ from memex.subagent.model.context import plan_context
 from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 from memex.subagent.prompts import Prompt
-from memex.subagent.statements.forgetting import find_forget_request
+from memex.subagent.remember.forgetting import plan_forgetting, with_forgetting
+from memex.subagent.remember.reading import read_text
+from memex.subagent.statements.forgetting import ForgetRequest, find_forget_request
 
 P = TypeVar("P")
 
@@ -163,14 +165,19 @@ class ModelPlanner:
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong; if the model fails, the built-in planner's plan.
 
-        A request to forget is never shown to the model: rules alone decide what is taken out.
+        Rules decide what a request to forget takes out. The model sees one only in a text that states more.
         """
-        if find_forget_request(request.text) is not None:
+        asked = find_forget_request(request.text)
+        if asked is not None and not await _states_beside(request, asked):
             return await self._builtin.plan_remember(request, tools)
         prompt = self._load("remember")
 
         async def plan(session: ModelSession, with_tools: bool) -> RememberPlan:
-            return await plan_remember(request, self._builtin, prompt, session, with_tools=with_tools)
+            planned = await plan_remember(request, self._builtin, prompt, session, with_tools=with_tools)
+            if asked is None:
+                return planned
+            forgetting = await plan_forgetting(asked, request, tools)
+            return with_forgetting(planned, asked, forgetting, self._builtin.analyzer)
 
         try:
             return await self._planned(plan, await self._session(REMEMBER, tools), REMEMBER)
@@ -241,3 +248,9 @@ class ModelPlanner:
         if not is_not_asked(error):
             _log.warning("model_gave_no_plan", model=self.name, reason=reason)
         return reason
+
+
+async def _states_beside(request: RememberRequest, asked: ForgetRequest) -> bool:
+    """Tell whether a text states something outside a request to forget."""
+    reading = await read_text(request)
+    return any(one.end <= asked.start or one.start >= asked.end for one in reading.statements)

@@ -9,7 +9,7 @@ from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.statement_lines import line_key
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import FiledStatement, Removal
+from memex.subagent.planner import FiledStatement, RememberPlan, RememberRequest, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
 from memex.subagent.remember.told_sentences import find_told
@@ -74,18 +74,15 @@ class _Match:
         return is_writable(self.stored.path, project)
 
 
-async def plan_forgetting(
-    request: ForgetRequest, project: str | None, day: date, tools: MemoryTools, *, has_journal: bool
-) -> ForgetPlan:
+async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
     """Return what a request to forget takes out of memory.
 
     Args:
         request: the request.
-        project: the project that the call may write into, beside the user's own files.
-        day: the day on which it was said: what was said later is not meant.
+        said: the text that it stands in; what was said later than that is not meant.
         tools: searches memory.
-        has_journal: sentences of the journal are looked for too.
     """
+    project, day, has_journal = said.project, said.day, said.is_kept
     if request.is_everything:
         return ForgetPlan()
     meant: list[_Match] = []
@@ -185,6 +182,42 @@ def stated_beside(
     skipped = [one for one in reading.skipped if is_beside(one.start, one.end)]
     asked = SkippedSpan(request.start, request.end, "forget")
     return Extraction(tuple(kept), tuple(sorted([*skipped, *dropped, asked], key=lambda one: one.start)))
+
+
+def with_forgetting(
+    plan: RememberPlan, request: ForgetRequest, forgetting: ForgetPlan, analyzer: Analyzer
+) -> RememberPlan:
+    """Return a plan for the whole of a text, with what a request to forget in it takes out.
+
+    Nothing else is taken out for the request, and no statement takes the place of what is forgotten.
+    """
+    stated = Extraction(tuple(add.statement for add in plan.adds), plan.skipped)
+    reading = stated_beside(stated, request, forgetting, analyzer)
+    gone = {(one.path, one.removes) for one in forgetting.removals}
+    return replace(
+        plan,
+        adds=tuple(
+            replace(add, replaces=None) if (add.path, add.replaces) in gone else add
+            for add in plan.adds
+            if add.statement in reading.statements
+        ),
+        skipped=reading.skipped,
+        removals=(
+            *(
+                one
+                for one in plan.removals
+                if (one.path, one.removes) not in gone and not _is_of(one.statement, request)
+            ),
+            *forgetting.removals,
+        ),
+        candidates=tuple(dict.fromkeys([*forgetting.candidates, *plan.candidates]))[:MAX_CANDIDATES],
+        forgotten=forgetting.words,
+    )
+
+
+def _is_of(statement: Statement | None, request: ForgetRequest) -> bool:
+    """Tell whether a statement stands in a request to forget, or across one of its ends."""
+    return statement is not None and statement.start < request.end and request.start < statement.end
 
 
 async def _find_matches(topic: str, day: date, tools: MemoryTools, *, has_journal: bool) -> list[_Match]:

@@ -315,6 +315,27 @@ async def test_no_model_is_asked_what_to_forget(service: Service, database: Data
     assert replayed.is_equal
 
 
+async def test_a_text_that_asks_to_forget_and_states_goes_to_the_model_whole(
+    service: Service, database: Database, alice: Caller
+) -> None:
+    """The model files what it states, and rules take out what it asks for, whatever the model says of that."""
+    await remember(service, alice, "I hate tofu. My sister Lena is getting divorced.")
+    request, stated = "Forget that my sister Lena is getting divorced.", "I am vegan since May."
+    model = playing(
+        answer(edit(stated, kind="preference"), edit("My sister Lena is getting divorced.", request))
+    )
+    asked = model.service(database)
+    await remember(asked, alice, f"{request} {stated}", call="call-1")
+    replayed = await replay_call(asked, alice, "call-1")
+    kept = "".join((await files(service, alice)).values())
+
+    assert f"{request} {stated}" in model.told[0]
+    assert "Lena" not in kept
+    assert "- I hate tofu. (day)" in kept
+    assert f"- {stated} (day)" in kept
+    assert replayed.is_equal
+
+
 async def test_a_known_statement_is_named(database: Database, alice: Caller) -> None:
     """The answer says which version holds it, and nothing is written."""
     text = "I really do love oolong."
@@ -642,7 +663,7 @@ class LatePlanner(BuiltinPlanner):
 async def test_the_past_knows_nothing_of_a_line_that_a_repeat_finds(
     database: Database, alice: Caller
 ) -> None:
-    """The words of a repeat are recorded against a line that stands by then; contexts of before stay as they were."""
+    """Words that are told again are recorded against a line that stands; contexts of before stay as they were."""
 
     def journal(planner: BuiltinPlanner | ModelPlanner) -> Service:
         return Service(database, max_files=1_000, planning=Planners(planner, planner), keeps_journal=True)

@@ -1,5 +1,6 @@
 """`memex eval planner`: whether a chat model that picks lines pays, beside the rules and an oracle."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,12 @@ def planner(
     embedder: Annotated[
         str, typer.Option(help="How meaning is compared, as in MEMEX_EMBEDDER; none searches by words alone.")
     ] = "auto",
+    record: Annotated[
+        Path | None, typer.Option(help="A file to which each answer of the model is added.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="A file of such answers, which is played in place of a model.")
+    ] = None,
 ) -> None:
     """Ask 40 questions about 120 told statements of the rules, of an oracle and of a model.
 
@@ -39,6 +46,8 @@ def planner(
         from memex.evals.planner.run import run
         from memex.evals.planner.shipped import shipped_chat
 
-        figures = asyncio.run(run([shipped_chat()], BUDGETS, embedder=embedder, model=model))
+        figures = asyncio.run(
+            run([shipped_chat()], BUDGETS, embedder=embedder, model=model, record=record, replay=replay)
+        )
         document = {"text": to_text(figures, BUDGETS)}
         print_output(CommandOutput(document, lambda screen: screen.raw(document["text"])), as_json=False)
