@@ -1,8 +1,13 @@
 """What picked lines bring: counted for an oracle, for bad pickers and for a scripted model."""
 
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from tests.kit.model_server import ModelServer, says
 
+from memex.errors import ValidationFailed
 from memex.evals.planner.report import best_worth, to_text
 from memex.evals.planner.run import run
 from memex.evals.planner.shipped import shipped_chat
@@ -50,6 +55,34 @@ async def test_a_model_that_fails_picks_nothing(scripted: ModelServer) -> None:
 
     assert figures.usage["failed"] == 1
     assert figures.picked["model", 0.5, 300].recalled == figures.rules[300].recalled
+
+
+async def test_recorded_picks_are_played_without_a_model(scripted: ModelServer, tmp_path: Path) -> None:
+    """The same lines and the same use; a question that was not recorded is named."""
+    scripted.play(says({"lines": [2, 1]}), endless=True)
+    kept = tmp_path / "picks.jsonl"
+    asked = await run([CHAT], [300], model="openai:small", record=kept)
+    packed = tmp_path / "picks.jsonl.gz"
+    packed.write_bytes(gzip.compress(kept.read_bytes()))
+    played = await run([CHAT], [300], replay=packed)
+
+    assert len(scripted.requests) == 1
+    assert (played.picks, played.right, played.usage) == (asked.picks, asked.right, asked.usage)
+    assert {key: one.recalled for key, one in played.picked.items()} == {
+        key: one.recalled for key, one in asked.picked.items()
+    }
+    other = replace(CHAT, user_id="somebody-else")
+    with pytest.raises(ValidationFailed, match="lacks the question"):
+        await run([other], [300], replay=packed)
+
+
+async def test_a_file_of_something_else_is_no_recording(tmp_path: Path) -> None:
+    """It is named, and nothing is asked."""
+    kept = tmp_path / "picks.jsonl"
+    kept.write_text("no picks\n")
+
+    with pytest.raises(ValidationFailed, match="holds no recorded picks"):
+        await run([CHAT], [300], replay=kept)
 
 
 def test_the_shipped_memory_is_what_the_page_says() -> None:
