@@ -11,9 +11,11 @@ from pathlib import Path
 
 from memex import logging
 from memex.errors import MemexError
+from memex.evals.planner.remembering import remember_texts
+from memex.evals.planner.remembering import to_text as remember_text
 from memex.evals.planner.report import to_text
 from memex.evals.planner.run import run
-from memex.evals.planner.shipped import more_chats
+from memex.evals.planner.shipped import more_chats, shipped_chat
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.evals.told.chats import SETS
 
@@ -37,12 +39,21 @@ def main() -> None:
     )
     parser.add_argument("--embedder", help="Such as local; without one, search is by words.")
     parser.add_argument("--model", help="A model that picks too, such as openai:gpt-5-mini.")
+    parser.add_argument(
+        "--remember",
+        type=int,
+        metavar="N",
+        help="Instead, tell N shipped texts, which rules and the model file.",
+    )
     parser.add_argument("--record", type=Path, metavar="FILE", help="Add each answer of the model to FILE.")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="Play the answers of FILE; no model.")
     options = parser.parse_args()
     logging.configure("warning")
     budgets = [int(part) for part in options.budgets.split(",")]
     try:
+        if options.remember:
+            sys.stdout.write(_remember(options))
+            return
         if options.set == SHIPPED:
             chats = more_chats()[: options.chats]
         else:
@@ -63,6 +74,17 @@ def main() -> None:
         sys.stderr.write(f"{error.message} {error.hint or ''}\n")
         raise SystemExit(NO_DATA_EXIT_CODE) from None
     sys.stdout.write(to_text(figures, budgets))
+
+
+def _remember(options: argparse.Namespace) -> str:
+    done = remember_texts(
+        shipped_chat().texts[: options.remember],
+        model=options.model,
+        record=options.record,
+        replay=options.replay,
+        say=lambda line: print(line, file=sys.stderr),  # noqa: T201  # its output
+    )
+    return remember_text(asyncio.run(done))
 
 
 if __name__ == "__main__":

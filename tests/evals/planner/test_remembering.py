@@ -1,0 +1,52 @@
+"""Texts that a model files beside the rules, and what was recorded of one."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from tests.kit.model_server import ModelServer, says
+
+from memex.errors import ValidationFailed
+from memex.evals.planner.remembering import remember_texts, to_text
+
+TEXTS = ("I am allergic to peanuts.", "The kettle in the hall is blue, and I like that.")
+
+
+def filed(statement: str, evidence: str) -> dict[str, object]:
+    """Return an answer that files a statement as a preference."""
+    edit = {"action": "add", "kind": "preference", "statement": statement, "evidence": evidence}
+    return {"edits": [edit], "skipped": []}
+
+
+async def test_a_recorded_model_files_what_it_filed(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The same lines, requests and seconds as when it was asked; it is not asked again."""
+    monkeypatch.setenv("OPENAI_BASE_URL", model_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "-")
+    monkeypatch.setenv("MEMEX_MODEL_MODE", "single")
+    answers = [
+        filed(TEXTS[0], TEXTS[0]),
+        filed("The kettle in the hall is blue.", "The kettle in the hall is blue"),
+    ]
+    model_server.play(*map(says, answers))
+    kept = tmp_path / "texts.jsonl"
+    asked = await remember_texts(TEXTS, model="openai:small", record=kept)
+    packed = tmp_path / "texts.jsonl.gz"
+    packed.write_bytes(gzip.compress(kept.read_bytes()))
+    played = await remember_texts((), replay=packed)
+
+    assert len(model_server.requests) == 2
+    assert played == asked | {"rules": played["rules"]}
+    assert (played["model"].texts, played["model"].lines, played["model"].degraded) == (2, 2, 0)
+    assert played["rules"].lines == 1
+    assert "model: of 2 texts, 2 have a line on a page" in to_text(played)
+
+
+async def test_a_file_of_something_else_is_no_recording(tmp_path: Path) -> None:
+    """It is named, and nothing is told."""
+    kept = tmp_path / "texts.jsonl"
+    kept.write_text("{}\n")
+
+    with pytest.raises(ValidationFailed, match="holds no recorded texts"):
+        await remember_texts((), replay=kept)
