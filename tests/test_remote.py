@@ -346,8 +346,8 @@ async def test_what_must_not_arrive_twice_is_sent_once() -> None:
     with scripted(DROP, problem("RATE_LIMITED", 429), Answer(201, made)) as script:
         async with Remote(script.url, "mx_k", role="admin") as asked:
             with pytest.raises(StoreUnavailable):
-                await asked.create_key(CallContext(), "agent", None, None)
-            done = await asked.create_key(CallContext(), "agent", None, None)
+                await asked.call(CallContext(), "key_create", {"role": "agent"})
+            done = await asked.call(CallContext(), "key_create", {"role": "agent"})
 
     assert done == made
     assert [path for path, _, _ in script.asked] == ["/v1/admin/keys"] * 3
@@ -441,8 +441,8 @@ async def test_what_a_path_cannot_carry_is_not_sent(served: Served, key: str, na
     """What is folded away on the way makes another request: for a project instead of its member."""
     async with Remote(served.url, key) as asked:
         for refusal in (
-            asked.operation(ALICE, name),
-            asked.set_member(CallContext(), "apollo", name, member=False),
+            asked.call(ALICE, "memory_operation", {"tool_call_id": name}),
+            asked.call(CallContext(), "project_member_remove", {"slug": "apollo", "user": name}),
         ):
             with pytest.raises(ValidationFailed, match="cannot be sent in a URL"):
                 await refusal

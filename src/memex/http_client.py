@@ -116,7 +116,7 @@ class HttpClient:
         given = dict(headers or {})
         content = None
         if body is not None:
-            content = _encode(body)
+            content = encode_json(body)
             given["Content-Type"] = b"application/json"
         answer = await self.request(
             method,
@@ -275,7 +275,7 @@ def _timeout(timeout_s: float) -> httpx2.Timeout:
     return httpx2.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S))
 
 
-def _encode(body: Any) -> bytes:
+def encode_json(body: Any) -> bytes:
     """Return a body as JSON in ASCII, so that what is no Unicode text is refused by the service, and as there."""
     try:
         return json.dumps(body, allow_nan=False).encode()

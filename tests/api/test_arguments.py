@@ -34,10 +34,6 @@ class Sent(Exception):  # no error: the call has come as far as the test follows
 class NoApi:
     """Sends nothing, and raises the call instead."""
 
-    conversations = None
-    documents = None
-    work = None
-
     async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Raise what was called."""
         raise Sent(tool, arguments)

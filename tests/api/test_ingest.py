@@ -65,7 +65,7 @@ async def ingest(service: Service, caller: Caller, path: Path, **options: Any) -
     """Import a path for a user, as `memex ingest` does."""
     api = LocalMemex(service, Principal(caller.access.tenant_id, "agent"), role="agent")
     context = CallContext(user_id=caller.access.user_id, actor="tests")
-    return await Ingest(api.conversations, context, IngestOptions(**options)).run([path])
+    return await Ingest(api, context, IngestOptions(**options)).run([path])
 
 
 async def stored(service: Service, caller: Caller) -> dict[str, list[Any]]:
@@ -165,7 +165,7 @@ async def run(conninfo, tenant_id, user, path):
     database = await Database.open(conninfo, max_connections=2)
     api = LocalMemex(Service(database, max_files=10), Principal(int(tenant_id), "agent"), role="agent")
     context = CallContext(user_id=user, actor="tests")
-    command = Ingest(api.conversations, context, IngestOptions(), lambda count: print(count, flush=True))
+    command = Ingest(api, context, IngestOptions(), lambda count: print(count, flush=True))
     await command.run([Path(path)])
 
 asyncio.run(run(*sys.argv[1:]))

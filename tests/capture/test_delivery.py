@@ -69,7 +69,7 @@ async def deliver(service: Service, caller: Caller, state: CaptureState) -> Deli
     """Deliver in this process."""
     api = LocalMemex(service, Principal(caller.access.tenant_id, "agent"), role="agent")
     context = CallContext(user_id=caller.access.user_id, actor="tests")
-    return await Delivery(state, api.conversations, context).run()
+    return await Delivery(state, api, context).run()
 
 
 async def test_a_growing_transcript_is_read_once(
@@ -100,7 +100,7 @@ async def test_a_growing_transcript_is_read_once(
 
     api = LocalMemex(service, Principal(alice.access.tenant_id, "agent"), role="agent")
     context = CallContext(user_id="alice", actor="tests")
-    report = await Ingest(api.conversations, context, IngestOptions()).run([tmp_path / "claude" / "projects"])
+    report = await Ingest(api, context, IngestOptions()).run([tmp_path / "claude" / "projects"])
     assert (report.messages_added, report.unchanged_files) == (0, 1)
     alice = await caller_of("alice")
     session = make_conversation_id("claude_code", "", hook_events.SESSION)

@@ -99,7 +99,7 @@ class Machine:
         async def run() -> None:
             async with RemoteMemex(self.served.url, self.key, role="agent") as api:
                 context = CallContext(None, "tests")
-                report = await Delivery(self.state, api.conversations, context, api.work).run()
+                report = await Delivery(self.state, api, context, keeps_packs=True).run()
                 assert report.error is None
 
         asyncio.run(run())
@@ -241,7 +241,7 @@ def test_the_project_of_a_yes_is_the_one_that_was_shown(machine: Machine) -> Non
 
     async def link_elsewhere() -> None:
         async with RemoteMemex(machine.served.url, machine.key, role="agent") as api:
-            await api.work.link(CallContext(None, "tests"), {"label": REMOTE, "project": "zeus"})
+            await api.call(CallContext(None, "tests"), "work_link", {"label": REMOTE, "project": "zeus"})
 
     asyncio.run(link_elsewhere())
     assert SECRET not in machine.session(clone, "three", "We still have to ask.")
@@ -264,7 +264,7 @@ def test_links_that_are_older_than_confirmations_go_on(machine: Machine) -> None
                 "runtime": "opencode", "session": session, "event": "stop-1", "kind": "stop", "metadata": told,
                 "time": datetime.now(UTC).isoformat(), "project": "apollo", "cwd": str(folder), "messages": [said],
             }  # fmt: skip
-            await api.conversations.put_events(CallContext(None, "tests"), {"events": [event]})
+            await api.call(CallContext(None, "tests"), "event_put", {"events": [event]})
 
     asyncio.run(report(clone, "before"))
     asyncio.run(report(code / "gone", "gone"))

@@ -113,7 +113,7 @@ class Workplace:
         """Return the pack of the repository of a client as it is now; "" if nothing is known of it."""
         asked = {"cwd": str(client.folder), "repository": str(client.folder.resolve()), "branch": "main"}
         try:
-            return str((await self.api.work.pack(self.context, asked))["text"])
+            return str((await self.api.call(self.context, "work_context", asked))["text"])
         except ProjectNotFound:
             return ""
 
@@ -124,7 +124,7 @@ class Workplace:
             return
         state = CaptureState(str(folder))
         try:
-            report = await Delivery(state, self.api.conversations, self.context, self.api.work).run()
+            report = await Delivery(state, self.api, self.context, keeps_packs=True).run()
         finally:
             state.close()
         left_out = {name: report.document()[name] for name in ("refused", "unreadable", "foreign", "error")}
@@ -208,7 +208,7 @@ async def test_the_pack_of_the_fourth_day_says_where_work_stands(
 
     shutil.copytree(tmp_path / "codex", tmp_path / "moved")  # read from the start, as no bookmark names it
     folders = [tmp_path / "claude-code" / "projects", tmp_path / "codex" / "sessions", tmp_path / "moved"]
-    report = await Ingest(workplace.api.conversations, workplace.context, IngestOptions()).run(folders)
+    report = await Ingest(workplace.api, workplace.context, IngestOptions()).run(folders)
     assert report.messages_added == 0
     ann = await caller_of("ann")
     for name, one in sessions:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.kit.http_service import Served, serving_http
 
-from memex.api.documents.documents import Documents
+from memex.api.documents import Documents
 from memex.api.remote import RemoteMemex
 from memex.call_context import CallContext
 from memex.mirror.known_files import KnownFiles
@@ -41,7 +41,7 @@ class Pushing:
     @property
     def documents(self) -> Documents:
         """The documents of alice."""
-        return Documents(self.remote.documents, ALICE)
+        return Documents(self.remote, ALICE)
 
     async def sync(self) -> PushReport:
         """Make the root equal to the folder."""
@@ -138,7 +138,7 @@ def pushing(remote: RemoteMemex, folder: Path) -> Callable[..., Pushing]:
         root = PushedRoot(folder, name, patterns=PushPatterns(**patterns))
         known = KnownFiles(root.state_file("sqlite"))
         scan = FolderScan(folder, root.patterns, known)
-        return Pushing(remote, root, known, FolderPush(remote.documents, ALICE, root, scan, prune=prune))
+        return Pushing(remote, root, known, FolderPush(remote, ALICE, root, scan, prune=prune))
 
     return make
 
@@ -147,7 +147,7 @@ def pushing(remote: RemoteMemex, folder: Path) -> Callable[..., Pushing]:
 async def watching(pushing: Pushing, **more: Any) -> AsyncIterator[Watching]:
     """Watch the folder until the end of the block, where the watcher is stopped at once."""
     watching = Watching()
-    watcher = Watcher(pushing.remote.documents, ALICE, pushing.root, watching.tell, **more)
+    watcher = Watcher(pushing.remote, ALICE, pushing.root, watching.tell, **more)
     watching.task = asyncio.create_task(watcher.run())
     try:
         yield watching

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.mirror.conftest import ALICE
 
 from mcp import Client, StdioServerParameters
-from memex.api.documents.documents import Documents
+from memex.api.documents import Documents
 from memex.api.remote import RemoteMemex
 
 PROGRAM = ["-c", "from memex.cli.main import main; main()", "mcp"]
@@ -17,7 +17,7 @@ PROGRAM = ["-c", "from memex.cli.main import main; main()", "mcp"]
 async def test_a_folder_is_pushed_while_mcp_runs(remote: RemoteMemex, key: str, folder: Path) -> None:
     """What stands there, and what is saved meanwhile; the tools answer as ever."""
     (folder / "a.md").write_text("# Oolong\n")
-    documents = Documents(remote.documents, ALICE)
+    documents = Documents(remote, ALICE)
     state = {name: one for name, one in os.environ.items() if name.startswith("XDG_")}
     service = {"MEMEX_URL": remote.url, "MEMEX_API_KEY": key}
     options = ["--user", "alice", "--docs", str(folder)]

@@ -53,7 +53,7 @@ async def import_conversation(service: Service, user: Caller) -> None:
 
 async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Caller:
     """Let a user do everything that leaves a trace, and return the user's agent."""
-    secret_key = await keys.create_key(service, admin, "agent", user_id=NAME, label=f"laptop of {NAME}")
+    secret_key = await keys.create_key(service, admin, "agent", user=NAME, label=f"laptop of {NAME}")
     await open_project(service, admin, "apollo", NAME, "bob")
     await users.list_users(service, admin, query=NAME[:4])
     await users.read_user(service, admin, NAME)
@@ -146,7 +146,7 @@ async def test_nothing_of_the_user_is_left_but_the_receipt(service: Service, cal
     bob = await caller_of("bob")
     await write(service, bob, "user/mine.md", "Bob likes milk.\n")
     before = await places(service.database, NAME, *WORDS)
-    counted = await erasures.erase_user(service, admin, NAME, is_dry_run=True)
+    counted = await erasures.erase_user(service, admin, NAME, dry_run=True)
 
     done = await erasures.erase_user(service, admin, NAME)
 
@@ -213,7 +213,7 @@ async def test_a_key_of_the_user_is_refused_and_a_new_call_begins_anew(
 ) -> None:
     """The bound key is gone; a backend that names the user again gets an empty memory."""
     admin = await caller_of(None, role="admin")
-    made = await keys.create_key(service, admin, "agent", user_id=NAME, label=None)
+    made = await keys.create_key(service, admin, "agent", user=NAME, label=None)
     user = await caller_of(NAME)
     await write(service, user, "user/notes.md", WORDS[0])
 
@@ -237,7 +237,7 @@ async def test_an_erasure_that_is_killed_is_finished_by_the_same_call(
     commits = 0
     for killed_after in range(1, 40):
         await settle_in(service, caller_of, admin)
-        counted = await erasures.erase_user(service, admin, NAME, is_dry_run=True)
+        counted = await erasures.erase_user(service, admin, NAME, dry_run=True)
         commits = 0
         note = erasure._note
 
@@ -256,7 +256,7 @@ async def test_an_erasure_that_is_killed_is_finished_by_the_same_call(
                 break
             except asyncio.CancelledError:
                 pass
-        half = await erasures.erase_user(service, admin, NAME, is_dry_run=True)
+        half = await erasures.erase_user(service, admin, NAME, dry_run=True)
         with pytest.raises(UserErased):
             await caller_of(NAME)
 
@@ -351,7 +351,7 @@ async def test_two_erasures_at_once_give_one_receipt_each_or_the_same(
     """Two administrators erase the same user: all is gone, and what was removed is counted once."""
     admin = await caller_of(None, role="admin")
     await settle_in(service, caller_of, admin)
-    counted = await erasures.erase_user(service, admin, NAME, is_dry_run=True)
+    counted = await erasures.erase_user(service, admin, NAME, dry_run=True)
 
     done = await asyncio.gather(
         *(erasures.erase_user(service, admin, NAME) for _ in range(2)), return_exceptions=True

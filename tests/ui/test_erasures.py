@@ -54,10 +54,10 @@ def test_python_erases_over_http(site: Site) -> None:
 
     async def work() -> tuple[dict[str, object], ...]:
         async with RemoteMemex(site.served.url, site.key("admin")) as remote:
-            counted = await remote.erase_user(CallContext(None), "alice", dry_run=True)
-            done = await remote.erase_user(CallContext(None), "alice")
-            listed = await remote.list_erasures(CallContext(None), limit=5)
-            return counted, done, listed, await remote.health(CallContext(None))
+            counted = await remote.call(CallContext(None), "user_erase", {"user": "alice", "dry_run": True})
+            done = await remote.call(CallContext(None), "user_erase", {"user": "alice"})
+            listed = await remote.call(CallContext(None), "erasure_list", {"limit": 5})
+            return counted, done, listed, await remote.call(CallContext(None), "health_show")
 
     counted, done, listed, health = asyncio.run(work())
 

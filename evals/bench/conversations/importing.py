@@ -117,7 +117,7 @@ async def _import(conninfo: str, tenant_id: int, user: str, path: Path, options:
         async with database.connection() as connection:
             backend_pid = connection.info.backend_pid
         api = LocalMemex(Service(database, max_files=MAX_FILES), Principal(tenant_id, "agent"), role="agent")
-        command = Ingest(api.conversations, CallContext(user_id=user), options)
+        command = Ingest(api, CallContext(user_id=user), options)
         before_mb, backend_ns, sampler = process_mb("self"), cpu_ns(backend_pid) or 0, _Sampler()
         sampler.start()
         began, cpu_began = time.perf_counter(), time.process_time()

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from memex.api.documents.documents import Documents
+from memex.api.documents import Documents
 from memex.api.remote import RemoteMemex
 from memex.call_context import CallContext
 from memex.evals.bench.felt.processes import ServiceProcess, clean_environment, memex_service
@@ -73,7 +73,7 @@ async def _watch(
         await process.stderr.readline()  # it is up to date
         await asyncio.sleep(SETTLED_S)
         async with RemoteMemex(service.url, service.key) as remote:
-            documents = Documents(remote.documents, CallContext("pusher"))
+            documents = Documents(remote, CallContext("pusher"))
             for number in range(rounds):
                 word = f"quetzal{number}"
                 file = folder / "0000" / f"{number:06}.md"

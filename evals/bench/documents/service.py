@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from memex.api.documents.documents import Documents
+from memex.api.documents import Documents
 from memex.api.remote import RemoteMemex
 from memex.call_context import CallContext
 from memex.evals.bench.felt.processes import ServiceProcess, memex_service
@@ -37,7 +37,7 @@ async def bench_pushing(*, files: int, rounds: int) -> None:
     with temporary_data_folder() as data_dir, memex_service(Path(data_dir)) as process:
         remote = RemoteMemex(process.url, process.key)
         try:
-            documents = Documents(remote.documents, CallContext(user_id="pusher"))
+            documents = Documents(remote, CallContext(user_id="pusher"))
             pushed_s, cpu_s = await _push(documents, folder, listed, process)
             compared_s = [await _compare(documents, listed) for _ in range(rounds)]
             saved_s = [await _save(documents, folder, number) for number in range(rounds)]

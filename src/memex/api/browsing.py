@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from memex.api.documents.documents import Documents
+from memex.api.documents import Documents
 from memex.api.protocol import MemexApi
+from memex.api.user_calls import UserCalls
 from memex.api.work.work import Work
 from memex.call_context import CallContext
 from memex.service.journal.reading import JournalResult
@@ -13,18 +14,18 @@ from memex.service.tools.prompt_block import PromptBlockResult, PromptProfile
 from memex.service.vaults.browsing import BrowseResult, FileKind
 
 
-class BrowsableMemory:
+class BrowsableMemory(UserCalls):
     """The part of `UserMemory` that looks through mounts and folders, and at work, and that begins a prompt."""
 
     def __init__(self, api: MemexApi, context: CallContext) -> None:
-        self._api = api
-        self._context = context
-        self.documents = Documents(api.documents, context)  # files of folders, mirrored beside memory
-        self.work = Work(api.work, context)  # where work stands, as sessions with agents say
+        super().__init__(api, context)
+        self.documents = Documents(api, context)  # files of folders, mirrored beside memory
+        self.work = Work(api, context)  # where work stands, as sessions with agents say
 
     async def catalogue(self, *, max_chars: int = 8_000) -> str:
         """Return a line for each file, at most `max_chars` characters."""
-        return await self._api.catalogue(self._context, max_chars=max_chars)
+        found = await self._api.call(self._context, "memory_catalogue", {"max_chars": max_chars})
+        return str(found["catalogue"])
 
     async def prompt_block(
         self,
@@ -35,9 +36,8 @@ class BrowsableMemory:
         tool_call_id: str | None = None,
     ) -> PromptBlockResult:
         """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
-        context = self._context.under(tool_call_id)
-        return PromptBlockResult.model_validate(
-            await self._api.prompt_block(context, budget=budget, project=project, profile=profile)
+        return await self._run(
+            PromptBlockResult, "prompt_block", tool_call_id, budget=budget, project=project, profile=profile
         )
 
     async def browse(
@@ -59,25 +59,26 @@ class BrowsableMemory:
         `kind` is that of the statements in a file that `remember` writes, or `other` for all other files.
         `actor` is who wrote the newest version. `since` and `until` have a zone.
         """
-        given = {
-            "prefix": prefix,
-            "kind": kind,
-            "tag": tag,
-            "actor": actor,
-            "since": since,
-            "until": until,
-            "pinned": pinned,
-            "limit": limit,
-            "cursor": cursor,
-        }
-        return BrowseResult.model_validate(await self._api.browse(self._context.under(tool_call_id), given))
+        return await self._run(
+            BrowseResult,
+            "memory_browse",
+            tool_call_id,
+            prefix=prefix,
+            kind=kind,
+            tag=tag,
+            actor=actor,
+            since=since,
+            until=until,
+            pinned=pinned,
+            limit=limit,
+            cursor=cursor,
+        )
 
     async def changes(
         self, *, limit: int = 50, until: datetime | None = None, tool_call_id: str | None = None
     ) -> ChangesResult:
         """Return the newest changes of all mounts, the newest first; `as_of` takes the time of one."""
-        found = await self._api.changes(self._context.under(tool_call_id), limit=limit, until=until)
-        return ChangesResult.model_validate(found)
+        return await self._run(ChangesResult, "memory_changes", tool_call_id, limit=limit, until=until)
 
     async def journal(
         self,
@@ -97,8 +98,16 @@ class BrowsableMemory:
         Raises:
             FileNotFound: there is no entry at the path.
         """
-        given = {"month": month, "day": day, "path": path, "limit": limit, "cursor": cursor}
-        return JournalResult.model_validate(await self._api.journal(self._context.under(tool_call_id), given))
+        return await self._run(
+            JournalResult,
+            "memory_journal",
+            tool_call_id,
+            month=month,
+            day=day,
+            path=path,
+            limit=limit,
+            cursor=cursor,
+        )
 
     async def topics(
         self, project: str | None = None, *, limit: int = 100, tool_call_id: str | None = None
@@ -108,5 +117,4 @@ class BrowsableMemory:
         Raises:
             ProjectNotFound: the user has no such project.
         """
-        found = await self._api.topics(self._context.under(tool_call_id), project=project, limit=limit)
-        return TopicsResult.model_validate(found)
+        return await self._run(TopicsResult, "memory_topics", tool_call_id, project=project, limit=limit)

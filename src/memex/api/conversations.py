@@ -1,13 +1,13 @@
-"""Conversations from Python: `memory.conversations.find("retry budget")`, and how a Memex is asked for them."""
+"""Conversations from Python: `memory.conversations.find("retry budget")`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from memex.call_context import CallContext
-from memex.service.conversations import lines
+from memex.api.user_calls import UserCalls
 from memex.service.conversations.events import HeardRuntimesResult, PutEventsResult
 from memex.service.conversations.finding import FindMessagesResult
+from memex.service.conversations.lines import to_lines
 from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
 from memex.service.conversations.removing import DeleteResult
@@ -15,63 +15,9 @@ from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
 from memex.store.search.rank import VECTOR_WEIGHT
 
-Document = dict[str, Any]
 
-
-class ConversationsApi(Protocol):
-    """What can be asked about conversations. Each method acts for a context and answers with JSON."""
-
-    async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> Document:
-        """Store conversations: JSON lines, the source first, then a conversation a line."""
-        ...
-
-    async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return which conversations are not stored as they were read."""
-        ...
-
-    async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return the messages that fit a query best."""
-        ...
-
-    async def read(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return a conversation, or the part around a message."""
-        ...
-
-    async def list(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return conversations, the newest first."""
-        ...
-
-    async def sources(self, context: CallContext) -> Document:
-        """Return where the conversations came from."""
-        ...
-
-    async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Delete conversations, or count them with `dry_run`, and return a receipt."""
-        ...
-
-    async def put_events(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Store events of coding agents, each once."""
-        ...
-
-    async def heard(self, context: CallContext) -> Document:
-        """Return of which coding agents events came, and when the last one."""
-        ...
-
-    async def distil(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Take statements from conversations into memory, or show which would be taken."""
-        ...
-
-    async def evidence(self, context: CallContext, of: str) -> Document:
-        """Return the messages that statements rest on, or the statements that rest on a message."""
-        ...
-
-
-class Conversations:
+class Conversations(UserCalls):
     """The imported conversations of one user: evidence beside memory. No method of memory shows or changes them."""
-
-    def __init__(self, api: ConversationsApi, context: CallContext) -> None:
-        self._api = api
-        self._context = context
 
     async def put(
         self,
@@ -94,9 +40,13 @@ class Conversations:
             ValidationFailed: something is malformed; the message names the line.
             LimitExceeded: the user would have more messages than `MEMEX_MAX_MESSAGES`.
         """
-        sent = lines.to_lines([source, *conversations])
-        done = await self._api.put(self._under(tool_call_id), sent, again=again)
-        return PutConversationsResult.model_validate(done)
+        return await self._run(
+            PutConversationsResult,
+            "conversation_put",
+            tool_call_id,
+            lines=to_lines([source, *conversations]),
+            again=again,
+        )
 
     async def find(
         self,
@@ -129,24 +79,26 @@ class Conversations:
         Raises:
             ValidationFailed: only vectors are to be searched, and there are none.
         """
-        asked = {
-            "query": query,
-            "limit": limit,
-            "source": source,
-            "project": project,
-            "role": role,
-            "since": since.isoformat() if since else None,
-            "until": until.isoformat() if until else None,
-            "conversation": conversation,
-            "human": human,
-            "all_branches": all_branches,
-            "explain": explain,
-            "mode": mode,
-            "semantic_weight": semantic_weight,
-            "min_score": min_score,
-            "near": near,
-        }
-        return FindMessagesResult.model_validate(await self._api.find(self._under(tool_call_id), asked))
+        return await self._run(
+            FindMessagesResult,
+            "conversation_find",
+            tool_call_id,
+            query=query,
+            limit=limit,
+            source=source,
+            project=project,
+            role=role,
+            since=since,
+            until=until,
+            conversation=conversation,
+            human=human,
+            all_branches=all_branches,
+            explain=explain,
+            mode=mode,
+            semantic_weight=semantic_weight,
+            min_score=min_score,
+            near=near,
+        )
 
     async def read(
         self,
@@ -163,14 +115,16 @@ class Conversations:
         Raises:
             ConversationNotFound: the user has no such conversation, or it has no such message.
         """
-        asked = {
-            "reference": reference,
-            "around": around,
-            "limit": limit,
-            "all_branches": all_branches,
-            "cursor": cursor,
-        }
-        return ThreadResult.model_validate(await self._api.read(self._under(tool_call_id), asked))
+        return await self._run(
+            ThreadResult,
+            "conversation_read",
+            tool_call_id,
+            reference=reference,
+            around=around,
+            limit=limit,
+            all_branches=all_branches,
+            cursor=cursor,
+        )
 
     async def list(
         self,
@@ -184,19 +138,21 @@ class Conversations:
         tool_call_id: str | None = None,
     ) -> ListConversationsResult:
         """Return conversations, the newest first."""
-        asked = {
-            "source": source,
-            "project": project,
-            "since": since.isoformat() if since else None,
-            "until": until.isoformat() if until else None,
-            "limit": limit,
-            "cursor": cursor,
-        }
-        return ListConversationsResult.model_validate(await self._api.list(self._under(tool_call_id), asked))
+        return await self._run(
+            ListConversationsResult,
+            "conversation_list",
+            tool_call_id,
+            source=source,
+            project=project,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
 
     async def sources(self) -> SourcesResult:
         """Return where the conversations came from, and what the newest import of each source left out."""
-        return SourcesResult.model_validate(await self._api.sources(self._context))
+        return await self._run(SourcesResult, "conversation_sources")
 
     async def delete(
         self,
@@ -216,14 +172,16 @@ class Conversations:
             ValidationFailed: nothing says which conversations go.
             ConversationNotFound: one of the named ones is not the user's.
         """
-        asked = {
-            "conversations": None if conversations is None else [*conversations],
-            "source": source,
-            "before": before.isoformat() if before else None,
-            "dry_run": dry_run,
-            "with_memory": with_memory,
-        }
-        return DeleteResult.model_validate(await self._api.delete(self._under(tool_call_id), asked))
+        return await self._run(
+            DeleteResult,
+            "conversation_delete",
+            tool_call_id,
+            conversations=None if conversations is None else [*conversations],
+            source=source,
+            before=before,
+            dry_run=dry_run,
+            with_memory=with_memory,
+        )
 
     async def put_events(
         self, events: Iterable[Mapping[str, Any]], *, tool_call_id: str | None = None
@@ -237,14 +195,13 @@ class Conversations:
         Raises:
             ValidationFailed: something is malformed; the message names it.
         """
-        done = await self._api.put_events(
-            self._under(tool_call_id), {"events": [dict(one) for one in events]}
+        return await self._run(
+            PutEventsResult, "event_put", tool_call_id, events=[dict(one) for one in events]
         )
-        return PutEventsResult.model_validate(done)
 
     async def heard(self) -> HeardRuntimesResult:
         """Return of which coding agents events came, how many, and when the last one."""
-        return HeardRuntimesResult.model_validate(await self._api.heard(self._context))
+        return await self._run(HeardRuntimesResult, "event_heard")
 
     async def distil(
         self,
@@ -268,16 +225,18 @@ class Conversations:
             ConversationNotFound: the user has no such conversation.
             PlanChanged: what the dry run showed would not be written any more.
         """
-        asked = {
-            "conversation": conversation,
-            "since": since.isoformat() if since else None,
-            "project": project,
-            "apply": apply,
-            "again": again,
-            "planner": planner,
-            "dry_run_id": dry_run_id,
-        }
-        return DistilResult.model_validate(await self._api.distil(self._under(tool_call_id), asked))
+        return await self._run(
+            DistilResult,
+            "conversation_distil",
+            tool_call_id,
+            conversation=conversation,
+            since=since,
+            project=project,
+            apply=apply,
+            again=again,
+            planner=planner,
+            dry_run_id=dry_run_id,
+        )
 
     async def evidence(self, of: str, *, tool_call_id: str | None = None) -> ReadEvidenceResult:
         """Return the messages that statements rest on, or the statements that rest on a message.
@@ -287,7 +246,4 @@ class Conversations:
         Raises:
             FileNotFound, ConversationNotFound: there is no such file, or message of the user.
         """
-        return ReadEvidenceResult.model_validate(await self._api.evidence(self._under(tool_call_id), of))
-
-    def _under(self, tool_call_id: str | None) -> CallContext:
-        return self._context.under(tool_call_id) if tool_call_id else self._context
+        return await self._run(ReadEvidenceResult, "evidence_read", tool_call_id, of=of)

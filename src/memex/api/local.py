@@ -3,49 +3,33 @@
 # ruff: noqa: D102  # `MemexApi` says what each method does
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self
 
 from memex import distribution
-from memex.api.local_administration import LocalAdministration
-from memex.api.local_browsing import LocalBrowsing
-from memex.api.local_conversations import LocalConversations
-from memex.api.protocol import Document, ReplayableKind
-from memex.api.work.local_work import LocalWork
+from memex.api.protocol import Document
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.identity import keys
+from memex.service.evals import case_requests
+from memex.service.evals.call_cases import CaseChoice
 from memex.service.identity.keys import render_key
-from memex.service.log import blame, exposure, queue
-from memex.service.log.call_list import CallQuery
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
-from memex.service.log.replay.counterfactual import ReplayChange
-from memex.service.log.replay.requests import replay_call, replay_changed, replayable
-from memex.service.review.deciding import decide
-from memex.service.review.items import Decision, ItemDecision, ItemKind
-from memex.service.review.waiting import list_review
+from memex.service.operations import ON_LINES, OPERATIONS
 from memex.service.service import Caller, Service
-from memex.service.tidy import tidy_files
-from memex.service.tools.prompt_block import PromptProfile, prompt_block
 from memex.service.vaults.transfer_report import Progress
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
 from memex.settings import Settings
-from memex.store.access import Access, Role
-from memex.store.database import Connection
+from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 
-T = TypeVar("T")
 
-
-class LocalMemex(LocalBrowsing, LocalAdministration):
+class LocalMemex:
     """The API over a running service, for whoever holds a key.
 
     Args:
@@ -87,13 +71,22 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
         self._service.rate_limits.count_request(caller)
         return self._service, caller
 
-    @property
-    def conversations(self) -> LocalConversations:
-        return LocalConversations(self.caller)
-
-    @property
-    def work(self) -> LocalWork:
-        return LocalWork(self.caller)
+    async def call(
+        self,
+        context: CallContext,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        lines: bytes | None = None,
+    ) -> Document:
+        service, caller = await self.caller(context, name)
+        given = {one: value for one, value in (arguments or {}).items() if value is not None}
+        own_id = context.tool_call_id
+        if lines is None:
+            done = await OPERATIONS[name](service, caller, given, tool_call_id=own_id)
+        else:
+            done = await ON_LINES[name](service, caller, given, lines, tool_call_id=own_id)
+        return done if isinstance(done, dict) else done.model_dump(mode="json")
 
     async def me(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)
@@ -114,138 +107,14 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
         service, caller = await self.caller(context, tool, from_cache=True)
         return await service.execute(caller, tool, dict(arguments), tool_call_id=context.tool_call_id)
 
-    async def tidy(self, context: CallContext, *, project: str | None, dry_run: bool) -> Document:
-        service, caller = await self.caller(context, "memory_tidy")
-        done = await tidy_files(
-            service, caller, project=project, dry_run=dry_run, tool_call_id=context.tool_call_id
-        )
-        return done.model_dump(mode="json")
-
-    async def review(
-        self,
-        context: CallContext,
-        *,
-        kind: ItemKind | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Document:
-        service, caller = await self.caller(context, "review_list")
-        found = await list_review(
-            service, caller, kind=kind, limit=limit, cursor=cursor, tool_call_id=context.tool_call_id
-        )
-        return found.model_dump(mode="json")
-
-    async def decide_review(self, context: CallContext, decisions: Mapping[str, Decision]) -> Document:
-        service, caller = await self.caller(context, "review_decide")
-        chosen = [ItemDecision(id=item, decision=decision) for item, decision in decisions.items()]
-        done = await decide(service, caller, chosen, tool_call_id=context.tool_call_id)
-        return done.model_dump(mode="json")
-
-    async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:
-        service, caller = await self.caller(context, "memory_revert")
-        return await service.revert(caller, reverted, reason=reason, tool_call_id=context.tool_call_id)
-
-    async def operations(
-        self,
-        context: CallContext,
-        filters: Mapping[str, Any] | None = None,
-        *,
-        limit: int,
-        cursor: str | None = None,
-    ) -> Document:
-        service, caller = await self.caller(context, "memory_operations")
-        query = CallQuery.of(**filters or {})
-        return (await service.operations(caller, query, limit=limit, cursor=cursor)).model_dump(mode="json")
-
-    async def operation(self, context: CallContext, tool_call_id: str) -> list[Document]:
-        service, caller = await self.caller(context, "memory_operation")
-        found = await service.operation(caller, tool_call_id)
-        return [attempt.model_dump(mode="json") for attempt in found]
-
-    async def replayable(
-        self,
-        context: CallContext,
-        *,
-        which: ReplayableKind = "all",
-        since: datetime | None = None,
-        only_degraded: bool = False,
-        limit: int = 1_000,
-    ) -> Sequence[str]:
-        service, caller = await self.caller(context)
-        return await replayable(
-            service, caller, which=which, since=since, only_degraded=only_degraded, limit=limit
-        )
-
-    async def replay(self, context: CallContext, tool_call_id: str, changes: Mapping[str, Any]) -> Document:
-        service, caller = await self.caller(context)
-        change = ReplayChange.of(**changes)
-        if change.named:
-            changed = await replay_changed(service, caller, tool_call_id, change)
-            return changed.model_dump(mode="json")
-        return (await replay_call(service, caller, tool_call_id)).model_dump(mode="json")
-
     async def export_call(self, context: CallContext, tool_call_id: str) -> bytes:
         service, caller = await self.caller(context)
         bundle = await export_call(service, caller, tool_call_id, own_id=context.tool_call_id)
         return await asyncio.to_thread(pack_bundle, bundle)
 
-    async def catalogue(self, context: CallContext, *, max_chars: int) -> str:
+    async def make_case(self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]) -> bytes:
         service, caller = await self.caller(context)
-        return await service.catalogue(caller, max_chars=max_chars)
-
-    async def prompt_block(
-        self,
-        context: CallContext,
-        *,
-        budget: int | None = None,
-        project: str | None = None,
-        profile: PromptProfile | None = None,
-    ) -> Document:
-        service, caller = await self.caller(context, "prompt_block")
-        block = await prompt_block(
-            service,
-            caller,
-            budget=budget,
-            project=project,
-            profile=profile,
-            tool_call_id=context.tool_call_id,
-        )
-        return block.model_dump(mode="json")
-
-    async def blame(self, context: CallContext, path: str, version: int | None = None) -> Document:
-        service, caller = await self.caller(context)
-        found = await blame.blame(service, caller, path, version, tool_call_id=context.tool_call_id)
-        return found.model_dump(mode="json")
-
-    async def calls_that_saw(
-        self,
-        context: CallContext,
-        path: str,
-        version: int | None = None,
-        *,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Document:
-        service, caller = await self.caller(context)
-        found = await exposure.calls_that_saw(service, caller, path, version, limit=limit, cursor=cursor)
-        return found.model_dump(mode="json")
-
-    async def revisions_seen(self, context: CallContext, tool_call_id: str) -> Document:
-        service, caller = await self.caller(context)
-        return (await exposure.revisions_seen(service, caller, tool_call_id)).model_dump(mode="json")
-
-    async def queue(self, context: CallContext, *, limit: int = 100, cursor: str | None = None) -> Document:
-        service, caller = await self.caller(context)
-        found = await queue.list_queued_calls(service, caller, limit=limit, cursor=cursor)
-        return found.model_dump(mode="json")
-
-    async def retry(self, context: CallContext, tool_call_id: str) -> Document:
-        service, caller = await self.caller(context)
-        return (await queue.retry_call(service, caller, tool_call_id)).model_dump(mode="json")
-
-    async def retry_all(self, context: CallContext) -> Document:
-        service, caller = await self.caller(context)
-        return (await queue.retry_all(service, caller)).model_dump(mode="json")
+        return await case_requests.pack_case(service, caller, tool_call_id, CaseChoice.of(**choice))
 
     async def import_vault(
         self,
@@ -292,61 +161,6 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
             progress=progress,
         )
         return done.model_dump(mode="json")
-
-    async def list_projects(self, context: CallContext) -> Document:
-        found = await self._administer(context, "project_list", {}, tenants.list_projects)
-        projects = [
-            {
-                "slug": project.slug,
-                "files": project.files,
-                "members": list(project.members),
-                "created_at": project.created_at.isoformat(),
-            }
-            for project in found
-        ]
-        return {"projects": projects}
-
-    async def open_project(self, context: CallContext, slug: str) -> Document:
-        work = partial(tenants.open_project, slug=slug)
-        created = await self._administer(context, "project_open", {"slug": slug}, work)
-        return {"slug": slug, "created": created}
-
-    async def close_project(self, context: CallContext, slug: str) -> Document:
-        work = partial(tenants.close_project, slug=slug)
-        await self._administer(context, "project_close", {"slug": slug}, work)
-        return {"slug": slug, "closed": True}
-
-    async def set_member(self, context: CallContext, slug: str, user: str, *, member: bool) -> Document:
-        action = "project_member_add" if member else "project_member_remove"
-        change = tenants.add_member if member else tenants.remove_member
-        work = partial(change, slug=slug, user_id=user)
-        changed = await self._administer(context, action, {"slug": slug, "user": user}, work)
-        return {"slug": slug, "user": user, "member": member, "changed": changed}
-
-    async def create_key(
-        self, context: CallContext, role: Literal["agent", "admin"], user: str | None, label: str | None
-    ) -> Document:
-        service, caller = await self.caller(context)
-        made = await keys.create_key(service, caller, role, user_id=user, label=label)
-        return made.model_dump(mode="json")
-
-    async def list_keys(self, context: CallContext) -> Document:
-        service, caller = await self.caller(context)
-        return (await keys.list_keys(service, caller)).model_dump(mode="json")
-
-    async def revoke_key(self, context: CallContext, key: int) -> Document:
-        service, caller = await self.caller(context)
-        return (await keys.revoke_key(service, caller, key)).model_dump(mode="json")
-
-    async def _administer(
-        self,
-        context: CallContext,
-        action: str,
-        arguments: Document,
-        work: Callable[[Connection, Access], Awaitable[T]],
-    ) -> T:
-        service, caller = await self.caller(context)
-        return await service.administer(caller, action, arguments, work)
 
 
 class OwnedMemex(LocalMemex):
@@ -429,24 +243,35 @@ class OwnedMemex(LocalMemex):
         principal = Principal(self._tenant_id, self._role)
         return service, await service.caller(principal, context, from_cache=from_cache)
 
-    async def create_key(
+    async def call(
         self,
-        context: CallContext,  # noqa: ARG002  # who has the database needs no key, and no user
-        role: Literal["agent", "admin"],
-        user: str | None,
-        label: str | None,
+        context: CallContext,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        lines: bytes | None = None,
     ) -> Document:
+        own: dict[str, Callable[..., Awaitable[Document]]] = {
+            "key_create": self._create_key,
+            "key_list": self._list_keys,
+            "key_revoke": self._revoke_key,
+        }
+        if name in own:  # who has the database needs no key, and no user
+            return await own[name](**arguments or {})
+        return await super().call(context, name, arguments, lines=lines)
+
+    async def _create_key(self, role: Role, user: str | None = None, label: str | None = None) -> Document:
         """Make a key, and its tenant if it is missing; not logged, since no caller of the tenant made it."""
         database = (await self.service()).database
         secret, key = await tenants.create_key(database, self._tenant, role, user_id=user, label=label)
         return {"key": secret, "tenant": self._tenant, **render_key(key)}
 
-    async def list_keys(self, context: CallContext) -> Document:  # noqa: ARG002  # as above
+    async def _list_keys(self) -> Document:
         found = await tenants.list_keys((await self.service()).database, self._tenant)
         return {"tenant": self._tenant, "keys": list(map(render_key, found))}
 
-    async def revoke_key(self, context: CallContext, key: int) -> Document:  # noqa: ARG002  # as above
-        revoked = await tenants.revoke_key((await self.service()).database, self._tenant, key)
+    async def _revoke_key(self, key_id: int) -> Document:
+        revoked = await tenants.revoke_key((await self.service()).database, self._tenant, key_id)
         return {"tenant": self._tenant, **render_key(revoked)}
 
 

@@ -141,7 +141,7 @@ class UserMemory(BrowsableMemory):
         self.removed = Removed(api, context)  # lines that were taken out of files
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
         self.search = Search(api, context)  # why a search shows a file, or does not
-        self.conversations = Conversations(api.conversations, context)  # evidence, beside memory
+        self.conversations = Conversations(api, context)  # evidence, beside memory
 
     async def remember(
         self,
@@ -449,27 +449,27 @@ class UserMemory(BrowsableMemory):
         self, *, project: str | None = None, dry_run: bool = False, tool_call_id: str | None = None
     ) -> TidyResult:
         """Group the statements of the user's files, or of a project's, by their topics; no word is changed."""
-        result = await self._api.tidy(self._context.under(tool_call_id), project=project, dry_run=dry_run)
-        return TidyResult.model_validate(result)
+        return await self._run(TidyResult, "memory_tidy", tool_call_id, project=project, dry_run=dry_run)
 
     async def revert(
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> RevertResult:
         """Undo everything that the call `reverted` wrote, all or nothing."""
-        result = await self._api.revert(self._context.under(tool_call_id), reverted, reason=reason)
-        return RevertResult.model_validate(result)
+        return await self._run(
+            RevertResult, "memory_revert", tool_call_id, tool_call_id=reverted, reason=reason
+        )
 
     async def operations(
         self, query: CallQuery | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> OperationsResult:
         """Return the calls that a query asks for, by default all of the user, the newest first."""
         given = (query or CallQuery()).given
-        found = await self._api.operations(self._context, given, limit=limit, cursor=cursor)
-        return OperationsResult.model_validate(found)
+        return await self._run(OperationsResult, "memory_operations", **given, limit=limit, cursor=cursor)
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
         """Return the attempts at one call, the newest first, with the operations inside each."""
-        return [*map(OperationResult.model_validate, await self._api.operation(self._context, tool_call_id))]
+        found = await self._api.call(self._context, "memory_operation", {"tool_call_id": tool_call_id})
+        return [*map(OperationResult.model_validate, found["attempts"])]
 
     async def replay(
         self, tool_call_id: str, **changed: Unpack[ReplayChanges]
@@ -479,7 +479,9 @@ class UserMemory(BrowsableMemory):
         With something changed, return the call beside what it would have come to: see `ReplayChange`.
         """
         changes = {name: value for name, value in changed.items() if value is not None}
-        result = await self._api.replay(self._context, tool_call_id, changes)
+        result = await self._api.call(
+            self._context, "memory_replay", {"tool_call_id": tool_call_id, **changes}
+        )
         return (ChangedResult if changes else ReplayResult).model_validate(result)
 
     async def execute(

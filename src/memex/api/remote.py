@@ -7,10 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memex.api.documents.remote_documents import RemoteDocuments
 from memex.api.protocol import Document
-from memex.api.remote_conversations import RemoteConversations
-from memex.api.work.remote_work import RemoteWork
 from memex.call_context import CallContext
 from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
 from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
@@ -25,21 +22,6 @@ MAX_ZIP_BYTES = 16 << 20  # of a vault, in one request
 
 class RemoteMemex(Remote):
     """A service at an address, asked with one key: everything of `MemexApi`."""
-
-    @property
-    def conversations(self) -> RemoteConversations:
-        """What can be asked about imported conversations."""
-        return RemoteConversations(self)
-
-    @property
-    def documents(self) -> RemoteDocuments:
-        """What can be asked about documents."""
-        return RemoteDocuments(self)
-
-    @property
-    def work(self) -> RemoteWork:
-        """What can be asked about work."""
-        return RemoteWork(self)
 
     async def import_vault(
         self,
@@ -85,7 +67,8 @@ class RemoteMemex(Remote):
                 headers=context_headers(context.under(own_id)),
                 timeout_s=TRANSFER_TIMEOUT_S,
             )
-            report = (await self.operation(context, own_id))[0]["response"]
+            call = await self.call(context, "memory_operation", {"tool_call_id": own_id})
+            report = call["attempts"][0]["response"]
             done = {**report, "tool_call_id": own_id}
             _unpack(answer.content, writer, done, progress)
         return done | {"duration_s": round(time.monotonic() - started_s, 3)}

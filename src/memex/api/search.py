@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 
 from memex.api.moments import AsOf, to_json
-from memex.api.protocol import MemexApi
-from memex.call_context import CallContext
+from memex.api.user_calls import UserCalls
 from memex.service.search.explanation import ExplainFindResult
 from memex.settings import SearchMode
 
 
-class Search:
+class Search(UserCalls):
     """Searches in the memory of one user, explained."""
-
-    def __init__(self, api: MemexApi, context: CallContext) -> None:
-        self._api = api
-        self._context = context
 
     async def explain(
         self,
@@ -34,15 +29,16 @@ class Search:
         The answer has the rank and the score of the file, the words of the query that it has and lacks, and the
         filters that leave it out.
         """
-        arguments = {
-            "query": query,
-            "path": path,
-            "limit": limit,
-            "project": project,
-            "prefix": prefix,
-            "tags": list(tags),
-            "mode": mode,
-            "as_of": to_json(as_of),
-        }
-        found = await self._api.explain_find(self._context.under(tool_call_id), arguments)
-        return ExplainFindResult.model_validate(found)
+        return await self._run(
+            ExplainFindResult,
+            "memory_find_explain",
+            tool_call_id,
+            query=query,
+            path=path,
+            limit=limit,
+            project=project,
+            prefix=prefix,
+            tags=list(tags),
+            mode=mode,
+            as_of=to_json(as_of),
+        )

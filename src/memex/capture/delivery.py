@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memex.api.conversations import ConversationsApi
 from memex.api.ingest.ingest import Ingest, IngestOptions
-from memex.api.work.places import WorkPlacesApi, linked_projects
+from memex.api.protocol import CallsOperations
+from memex.api.work.places import linked_projects
 from memex.call_context import CallContext
 from memex.capture.earlier_links import confirm_earlier_links
 from memex.capture.transcripts import command_outcomes, readable_transcript, says_off
@@ -65,17 +65,18 @@ class Delivery:
         state: the state of capture.
         api: of the Memex that stores it.
         context: for whom.
-        packs: puts together what the next session of a folder is given; None if nothing does.
+        keeps_packs: whether it puts together what the next session of a folder is given.
     """
 
     def __init__(
         self,
         state: CaptureState,
-        api: ConversationsApi,
+        api: CallsOperations,
         context: CallContext,
-        packs: WorkPlacesApi | None = None,
+        *,
+        keeps_packs: bool = False,
     ) -> None:
-        self._state, self._api, self._context, self._packs = state, api, context, packs
+        self._state, self._api, self._context, self._keeps_packs = state, api, context, keeps_packs
         self._links: Mapping[str, str] | None = None
         self.report = DeliveryReport()
 
@@ -103,9 +104,9 @@ class Delivery:
         return self.report
 
     async def _deliver_all(self) -> None:
-        if self._packs is not None:
-            await confirm_earlier_links(self._state, self._packs, self._context)
-            self._links = linked_projects(await self._packs.labels(self._context))
+        if self._keeps_packs:
+            await confirm_earlier_links(self._state, self._api, self._context)
+            self._links = linked_projects(await self._api.call(self._context, "work_labels"))
         while self._state.exists(TAKEN) or self._state.take(TAKEN):
             off = set(self._state.sessions_off())
             events = self._wanted([one for one in self._taken() if _key(one) not in off])
@@ -172,7 +173,7 @@ class Delivery:
         """Post events; where the service refuses them, one by one, so that a malformed one keeps no other out."""
         sent = [{name: value for name, value in one.items() if name != "transcript"} for one in events]
         try:
-            done = await self._api.put_events(self._context, {"events": sent})
+            done = await self._api.call(self._context, "event_put", {"events": sent})
         except Unavailable:
             raise
         except (ValidationFailed, FileTooLarge):
@@ -190,7 +191,7 @@ class Delivery:
 
     async def _keep_packs(self) -> None:
         """Put together what the next session in each folder is given, for a time when no service answers."""
-        if self._packs is None or not self._state.exists(SETTINGS):
+        if not self._keeps_packs or not self._state.exists(SETTINGS):
             return
         for cwd in self.report.folders:
             if self._is_left_out(cwd):
@@ -201,7 +202,7 @@ class Delivery:
             found = self._detect(cwd, str(event.get("project") or "") if is_named else "")
             asked = {name: value for name, value in pack_query(cwd, found).items() if value}
             try:
-                pack = await self._packs.pack(self._context, asked)
+                pack = await self._api.call(self._context, "work_context", asked)
             except Unavailable:
                 raise
             except MemexError:  # such as no project, or several: there is nothing to give

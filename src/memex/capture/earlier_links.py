@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memex.api.work.places import WorkPlacesApi
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 from memex.hook.state import EARLIER_LINKS, SETTINGS, CaptureState
 from memex.projects.detection import names_brought
@@ -19,17 +19,17 @@ from memex.projects.trust import TrustedFolders
 MAX_SESSIONS = 1_000
 
 
-async def confirm_earlier_links(state: CaptureState, places: WorkPlacesApi, context: CallContext) -> None:
+async def confirm_earlier_links(state: CaptureState, api: CallsOperations, context: CallContext) -> None:
     """Confirm the folders of linked remotes, once for each service and user; raises what the service raises."""
     done, settings = state.read_json(EARLIER_LINKS), state.read_json(SETTINGS)
     service = f"{settings.get('url') or ''} {context.user_id or ''}"
     if service in done:
         return
     trusted = TrustedFolders()
-    for label in (await places.labels(context))["labels"]:
+    for label in (await api.call(context, "work_labels"))["labels"]:
         if label["label"].startswith("remote:") and label["project"] and label["linked_at"]:
             asked = {"project": label["label"], "limit": MAX_SESSIONS}
-            for session in (await places.sessions(context, asked))["sessions"]:
+            for session in (await api.call(context, "work_sessions", asked))["sessions"]:
                 if session["label"] == label["label"] and _is_earlier(session, label["linked_at"]):
                     _confirm(trusted, session["folder"], label["label"], label["project"])
     state.write(EARLIER_LINKS, json.dumps(done | {service: int(time.time())}).encode())

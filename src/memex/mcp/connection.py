@@ -36,18 +36,15 @@ async def run_tool(
     api, given = connection.api, including(tool, arguments, connection.include)
     if tool == OPERATIONS.name:
         page = OPERATIONS.parse(given)
-        return await api.operations(context, limit=page.limit, cursor=page.cursor)
+        return await api.call(context, tool, {"limit": page.limit, "cursor": page.cursor})
     if tool == OPERATION.name:
-        return {"attempts": await api.operation(context, OPERATION.parse(given).tool_call_id)}
+        return await api.call(context, tool, {"tool_call_id": OPERATION.parse(given).tool_call_id})
     if tool == REVERT.name:
         undone = REVERT.parse(given)
-        return await api.revert(context, undone.tool_call_id, reason=undone.reason)
-    if tool == finding.NAME:
-        return await api.conversations.find(context, given)
-    if tool == reading.READ:
-        return await api.conversations.read(context, given)
-    if tool == reading.LIST:
-        return await api.conversations.list(context, given)
+        asked = {"tool_call_id": undone.tool_call_id, "reason": undone.reason}
+        return await api.call(context, tool, asked)
+    if tool in (finding.NAME, reading.READ, reading.LIST):
+        return await api.call(context, tool, given)
     answer = await run_work_tool(api, context, tool, given)
     if answer is None:
         answer = await run_project_tool(api, context, tool, given, connection.folders)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memex.api.documents.documents import DocumentsApi
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 
 
@@ -21,7 +21,7 @@ class LocalFolders:
     user: str
 
     async def add(
-        self, documents: DocumentsApi, context: CallContext, project: str, path: str
+        self, api: CallsOperations, context: CallContext, project: str, path: str
     ) -> dict[str, Any]:
         """Note a folder as one of a project, push it, and return what the push did.
 
@@ -42,20 +42,20 @@ class LocalFolders:
             patterns=None,
         )
         noted.put(root)
-        return await _push(documents, context, root)
+        return await _push(api, context, root)
 
-    async def sync(self, documents: DocumentsApi, context: CallContext, project: str) -> list[dict[str, Any]]:
+    async def sync(self, api: CallsOperations, context: CallContext, project: str) -> list[dict[str, Any]]:
         """Push each folder that is noted for a project, and return what each push did; raises as `add`."""
         from memex.mirror.roots import RootsFile  # noqa: PLC0415  # as above
 
         mine = [one for one in RootsFile().read() if one.is_at(self.url, self.user, project)]
-        return [await _push(documents, context, root) for root in mine]
+        return [await _push(api, context, root) for root in mine]
 
 
-async def _push(documents: DocumentsApi, context: CallContext, root: Any) -> dict[str, Any]:
+async def _push(api: CallsOperations, context: CallContext, root: Any) -> dict[str, Any]:
     from memex.mirror.opening import open_push  # noqa: PLC0415  # as above
 
-    async with open_push(documents, context, root) as pushing:
+    async with open_push(api, context, root) as pushing:
         report = (await pushing.sync()).document()
     kept = ("root", "documents", "created", "changed", "renamed", "removed", "left_out")
     return {name: report[name] for name in kept} | {"refused": report["refused_files"]}

@@ -194,7 +194,7 @@ async def run_project_tool(
         return await _delete(api, context, DELETE.parse(given).id)
     if tool == TOPICS.name:
         project = _project(context, TOPICS.parse(given).project)
-        return await api.topics(context, project=project)
+        return await api.call(context, "memory_topics", {"project": project})
     if tool == INIT.name:
         return await _init(api, context, INIT.parse(given), folders)
     if tool == INDEX.name:
@@ -219,7 +219,7 @@ async def _search(api: MemexApi, context: CallContext, asked: SearchMemoriesArgu
     project = _project(context, asked.project)
     wanted = {"query": asked.query, "project": project, "tags": asked.tags, "limit": asked.limit}
     found = await api.execute(context.under(own), "memory_find", wanted | {"include": []})
-    beside = await api.documents.find(context.under(f"{part}:documents"), wanted)
+    beside = await api.call(context.under(f"{part}:documents"), "document_find", wanted)
     notes = {hit["path"]: hit for hit in found["hits"]}
     documents = {hit["document"]["reference"]: hit for hit in beside["hits"]}
     best = fuse([*notes], [*documents])[: asked.limit]
@@ -314,26 +314,26 @@ async def _init(
 ) -> Document:
     project = _project(context, asked.project)
     # The project of the connection may be the one that is not there yet.
-    done = await api.init_project(replace(context, project=None), project)
+    done = await api.call(replace(context, project=None), "project_init", {"slug": project})
     named = replace(context, project=project, tool_call_id=None)  # a push is many calls
     pushed, commands = (
         [],
         [f"memex docs push {shlex.quote(path)} --project {project}" for path in asked.watch_paths],
     )
     if folders is not None and asked.watch_paths:
-        pushed = [await folders.add(api.documents, named, project, path) for path in asked.watch_paths]
+        pushed = [await folders.add(api, named, project, path) for path in asked.watch_paths]
         commands = ["memex docs watch"]
     return {"project": project, "created": done["created"], "pushed": pushed, "next": commands} | _id(done)
 
 
 async def _index(api: MemexApi, context: CallContext, project: str, folders: LocalFolders | None) -> Document:
     named = replace(context, project=project, tool_call_id=None)  # a push is many calls
-    pushed = [] if folders is None else await folders.sync(api.documents, named, project)
-    found = await api.documents.roots(context, {"project": project})
+    pushed = [] if folders is None else await folders.sync(api, named, project)
+    found = await api.call(context, "document_roots", {"project": project})
     kept = IndexedRootResult.model_fields
     roots = [{name: one[name] for name in kept} for one in found["roots"] if one["project"] == project]
     others = {one["root"] for one in roots} - {one["root"] for one in pushed}
-    asked = await api.documents.request_sync(named, {"project": project}) if others else {"asked": []}
+    asked = await api.call(named, "document_request_sync", {"project": project}) if others else {"asked": []}
     waiting = sorted(others & set(asked["asked"]))
     left = sorted(others - set(waiting))
     commands = [f"memex docs push FOLDER --name {name} --project {project}" for name in left]

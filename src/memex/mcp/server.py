@@ -121,13 +121,17 @@ def new_server(
         connection = _acting(connection_of(context), context)
         if profile == "conversations" and path.startswith(CONVERSATIONS):
             reference = path.removeprefix(CONVERSATIONS).replace("/", "#")
-            found = await connection.api.conversations.read(connection.context, {"reference": reference})
+            found = await connection.api.call(
+                connection.context, "conversation_read", {"reference": reference}
+            )
             text = toolcalls.result_text(reading.READ, found)
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
             )
         if profile == "work" and path.startswith(WORK):
-            found = await connection.api.work.pack(connection.context, {"project": path.removeprefix(WORK)})
+            found = await connection.api.call(
+                connection.context, "work_context", {"project": path.removeprefix(WORK)}
+            )
             text = toolcalls.result_text(CONTEXT.name, found)
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
@@ -151,10 +155,10 @@ def new_server(
         if unknown := set(given) - {"project"}:
             raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
         connection = _acting(connection_of(context), context)
-        block = await connection.api.prompt_block(
+        block = await connection.api.call(
             connection.context,
-            project=given.get("project"),
-            profile="project" if profile == "project" else None,
+            "prompt_block",
+            {"project": given.get("project"), "profile": "project" if profile == "project" else None},
         )
         return types.GetPromptResult(
             description=_PROMPT.description,

@@ -122,21 +122,21 @@ WORK_ALIASES: Mapping[str, ToolAlias] = {
     "mem_health_runtime": ToolAlias(RUNTIME.name, {}),
 }
 
+_OPERATIONS = {
+    CONTEXT.name: "work_context",
+    OPEN.name: "work_show",
+    CHECK.name: "work_check",
+    SESSIONS.name: "work_sessions",
+    RESOLVE_TOOL.name: "work_resolve",
+}
+
 
 async def run_work_tool(
     api: MemexApi, context: CallContext, tool: str, given: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Run a tool of this profile; None for a tool of another one."""
-    if tool == CONTEXT.name:
-        return await api.work.pack(context, given)
-    if tool == OPEN.name:
-        return await api.work.show(context, given)
-    if tool == CHECK.name:
-        return await api.work.check(context, given)
-    if tool == SESSIONS.name:
-        return await api.work.sessions(context, given)
-    if tool == RESOLVE_TOOL.name:
-        return await api.work.resolve(context, given)
+    if (operation := _OPERATIONS.get(tool)) is not None:
+        return await api.call(context, operation, given)
     if tool == RUNTIME.name:
         me = await api.me(context)
         mounts = [one["mount"] if isinstance(one, dict) else str(one) for one in me["mounts"]]
@@ -157,7 +157,7 @@ async def work_prompt(api: MemexApi, context: CallContext, given: Mapping[str, s
             f"The prompt has no argument {min(unknown)[:100]}.",
             hint=f"The arguments are: {', '.join(names)}.",
         )
-    found = await api.work.pack(context, given)
+    found = await api.call(context, "work_context", given)
     text = types.TextContent(type="text", text=toolcalls.result_text(CONTEXT.name, found))
     return types.GetPromptResult(
         description=WORK_PROMPT.description, messages=[types.PromptMessage(role="user", content=text)]

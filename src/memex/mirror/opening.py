@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from memex.api.documents.documents import DocumentsApi
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 from memex.mirror.known_files import KnownFiles
 from memex.mirror.locks import file_lock
@@ -14,7 +14,7 @@ from memex.mirror.scan import FolderScan
 
 @asynccontextmanager
 async def open_push(
-    api: DocumentsApi, context: CallContext, root: PushedRoot, *, prune: bool = False
+    api: CallsOperations, context: CallContext, root: PushedRoot, *, prune: bool = False
 ) -> AsyncIterator[FolderPush]:
     """What pushes a root; no other process of this machine pushes it meanwhile.
 

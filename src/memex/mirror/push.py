@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from memex.api.documents.documents import DocumentsApi
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 from memex.errors import MostlyGone, SyncSuperseded
 from memex.mirror.roots import PushedRoot
@@ -70,7 +70,7 @@ class FolderPush:
 
     def __init__(
         self,
-        api: DocumentsApi,
+        api: CallsOperations,
         context: CallContext,
         root: PushedRoot,
         scan: FolderScan,
@@ -176,8 +176,11 @@ class FolderPush:
             until = max(digests, default="")
             is_last = not known.documents(until, 1)
             asked = self._named | {"client": known.client, "sync": sync, "after": after or None}
-            compared = await self._api.compare(
-                self._context, asked | {"until": None if is_last else until}, lines
+            compared = await self._api.call(
+                self._context,
+                "document_manifest",
+                asked | {"until": None if is_last else until},
+                lines=lines,
             )
             self._sync = sync = compared["sync"]
             self.stored = compared["stored"]
@@ -234,7 +237,7 @@ class FolderPush:
         wanted: list[str] = []
         for start in range(0, len(lines), BATCH_FILES):
             batch = b"".join(map(to_line, lines[start : start + BATCH_FILES]))
-            answer = await self._api.put(self._context, self._asked(sync), batch)
+            answer = await self._api.call(self._context, "document_put", self._asked(sync), lines=batch)
             wanted += [one["path"] for one in answer["files"] if one["code"] == TEXT_WANTED]
             answer["files"] = [one for one in answer["files"] if one["code"] != TEXT_WANTED]
             report.add(answer)
@@ -256,7 +259,10 @@ class FolderPush:
                     batch = await asyncio.to_thread(self._read_some, waiting)
                 if not batch:
                     return
-                report.add(await self._api.put(self._context, self._asked(sync), b"".join(batch)))
+                done = await self._api.call(
+                    self._context, "document_put", self._asked(sync), lines=b"".join(batch)
+                )
+                report.add(done)
                 sent(len(batch))
 
         done = await asyncio.gather(*(send() for _ in range(IN_FLIGHT)), return_exceptions=True)
@@ -297,7 +303,7 @@ class FolderPush:
             "patterns": [*PATTERNS, *self._root.patterns.include],
         }
         while True:
-            done = await self._api.finish(self._context, self._named | given)
+            done = await self._api.call(self._context, "document_finish", self._named | given)
             report.removed += done["removed"]
             if not done["remaining"]:
                 break

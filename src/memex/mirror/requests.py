@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from memex.api.documents.documents import DocumentsApi
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 from memex.errors import MemexError
 from memex.mirror.roots import PushedRoot
@@ -26,7 +26,7 @@ class SyncRequests:
     """
 
     def __init__(
-        self, api: DocumentsApi, context: CallContext, root: PushedRoot, is_there: Callable[[], bool]
+        self, api: CallsOperations, context: CallContext, root: PushedRoot, is_there: Callable[[], bool]
     ) -> None:
         self._api = api
         self._context = context
@@ -60,7 +60,7 @@ class SyncRequests:
     async def ask(self) -> float:
         """Say that the root is watched, and return after how many seconds to say so again."""
         try:
-            done = await self._api.watch(self._context, self._named)
+            done = await self._api.call(self._context, "document_watch", self._named)
         except MemexError:  # what matters of it is told where documents are sent
             self._is_refused = True
             return AWAY_S
@@ -81,4 +81,4 @@ class SyncRequests:
         """Say that the root is watched no longer."""
         with suppress(MemexError, TimeoutError):
             async with asyncio.timeout(FAREWELL_S):
-                await self._api.watch(self._context, self._named | {"is_over": True})
+                await self._api.call(self._context, "document_watch", self._named | {"is_over": True})

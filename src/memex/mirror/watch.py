@@ -18,7 +18,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 from watchfiles import awatch
 
-from memex.api.documents.documents import DocumentsApi
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 from memex.errors import (
     Forbidden,
@@ -77,7 +77,7 @@ class Watcher:
 
     def __init__(
         self,
-        api: DocumentsApi,
+        api: CallsOperations,
         context: CallContext,
         root: PushedRoot,
         tell: Tell,
@@ -267,7 +267,7 @@ class Watcher:
 
 @asynccontextmanager
 async def watching(
-    api: DocumentsApi, context: CallContext, roots: Iterable[PushedRoot]
+    api: CallsOperations, context: CallContext, roots: Iterable[PushedRoot]
 ) -> AsyncIterator[None]:
     """Watch roots meanwhile; what happens is logged, and an error ends nothing but the watch of its root."""
 

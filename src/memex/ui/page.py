@@ -107,6 +107,10 @@ class PageRequest:
         """Run a tool, log the call, and return its result."""
         return await self.memex.execute(self.context, tool, arguments)
 
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Run an operation of `memex.routes`, and return its JSON."""
+        return await self.memex.call(self.context, name, arguments)
+
     def render(
         self, template: str, *, block: str | None = None, status: int = 200, **values: Any
     ) -> HTMLResponse:

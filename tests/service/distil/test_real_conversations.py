@@ -36,7 +36,7 @@ async def import_real(service: Service, anna: Caller) -> Caller:
     """Import the exports and some sessions of LoCoMo, and return the caller with the right to read them."""
     api = LocalMemex(service, anna.principal, role="agent")
     context = CallContext(anna.access.user_id, "tests")
-    await Ingest(api.conversations, context, IngestOptions()).run([Path(DATA or "") / "exports"])
+    await Ingest(api, context, IngestOptions()).run([Path(DATA or "") / "exports"])
     sessions = itertools.chain.from_iterable(
         map(conversations_of, locomo_turns(Path(DATA or "")).collections)
     )

@@ -109,7 +109,7 @@ async def test_imported_sessions_are_of_the_folder_that_they_name(
     for name, cwd in folders.items():
         write_transcript(tmp_path / name / f"{name}.jsonl", cwd, name, name=name)
     context = CallContext(user_id="alice", actor="tests")
-    api = LocalMemex(service, alice.principal, role="agent").conversations
+    api = LocalMemex(service, alice.principal, role="agent")
     await Ingest(api, context, IngestOptions()).run([tmp_path])
     alice = await refreshed(service, alice)
 
@@ -141,7 +141,7 @@ async def test_a_captured_place_goes_before_an_imported_one(
     """Where hooks report sessions of a folder, older ones that were imported do not make its pack ambiguous."""
     alice = await caller_of("alice")
     write_transcript(tmp_path / "old.jsonl", "/code/apollo", "old", name="old")
-    api = LocalMemex(service, alice.principal, role="agent").conversations
+    api = LocalMemex(service, alice.principal, role="agent")
     await Ingest(api, CallContext(user_id="alice", actor="tests"), IngestOptions()).run([tmp_path])
     alice = await session(service, alice, "new", "remote:a.example/apollo", root="/code/apollo")
 

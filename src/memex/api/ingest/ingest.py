@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from memex.api.ingest.batches import (
     MAX_BATCH_CHARS,
@@ -17,6 +17,7 @@ from memex.api.ingest.batches import (
     storable,
 )
 from memex.api.ingest.report import IngestReport
+from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
 from memex.errors import NothingRead
 from memex.service.conversations.exported import exported_conversations, is_own_export
@@ -37,18 +38,6 @@ BLOCK_BYTES = 1 << 20
 
 Document = dict[str, Any]
 Progress = Callable[[int], None]  # called with the number of messages that were read since
-
-
-class StoringApi(Protocol):
-    """The part of `ConversationsApi` that an import needs."""
-
-    async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> Document:
-        """Store conversations: JSON lines, the source first, then a conversation a line."""
-        ...
-
-    async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return which conversations are not stored as they were read."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +73,7 @@ class Ingest:
 
     def __init__(
         self,
-        api: StoringApi,
+        api: CallsOperations,
         context: CallContext,
         options: IngestOptions,
         progress: Progress = lambda _: None,
@@ -135,7 +124,7 @@ class Ingest:
         if not (self._options.again or self._options.reparse):
             asked = [one for one in digests if one is not None]
             source = {"kind": files[0].reader.kind, "files": asked}
-            answer = await self._api.wanted(self._context, {"source": source})
+            answer = await self._api.call(self._context, "conversation_wanted", {"source": source})
             known, bookmarks = set(answer["known_files"]), answer["bookmarks"]
             self._removed.update(
                 {kind: count - self._removed[kind] for kind, count in answer["removed"].items()}
@@ -260,7 +249,7 @@ class Ingest:
                 "source": batch.source | {"skipped": {}},
                 "conversations": [{"id": one["id"], "sha256": one["sha256"]} for one in whole],
             }
-            missing = (await self._api.wanted(self._context, asked))["wanted"]
+            missing = (await self._api.call(self._context, "conversation_wanted", asked))["wanted"]
             known = {one["id"] for one in whole} - set(missing)
             self._unwanted |= {one["id"] for one in whole if one["id"] in known and not one["is_complete"]}
             wanted -= known
@@ -272,7 +261,9 @@ class Ingest:
         if not sent and not files:
             return
         lines = to_lines([batch.source | {"files": list(files)}, *sent])
-        done = await self._api.put(self._context, lines, again=self._options.again)
+        done = await self._api.call(
+            self._context, "conversation_put", {"again": self._options.again}, lines=lines
+        )
         for one, stored in zip(sent, done["conversations"], strict=True):
             self._count_change(one, stored)
         self.report.messages_added += done["messages_added"]

@@ -75,20 +75,24 @@ async def _read(line: "_Line", asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _StoringService:
-    """Stores conversations by asking the service at the other end; see `memex.api.ingest.StoringApi`."""
+    """Runs the operations that an import needs, by asking the service at the other end."""
 
     def __init__(self, line: "_Line") -> None:
         self._line = line
         self._read, self._told_s = 0, 0.0
         self.work: Ingest | None = None
 
-    async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> dict[str, Any]:  # noqa: ARG002
-        """Store conversations; the service knows for whom."""
-        return await self._ask({"kind": "put", "again": again}, lines)
-
-    async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """Return which conversations are not stored as they were read."""
-        return await self._ask({"kind": "wanted", "asked": asked})
+    async def call(
+        self,
+        context: CallContext,  # noqa: ARG002  # the service knows for whom
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        lines: bytes | None = None,
+    ) -> dict[str, Any]:
+        """Store conversations, or return which are not stored as they were read."""
+        kind = {"conversation_put": "put", "conversation_wanted": "wanted"}[name]
+        return await self._ask({"kind": kind, "asked": arguments}, lines or b"")
 
     def count(self, messages: int) -> None:
         """Tell now and then how many messages were read."""

@@ -260,9 +260,9 @@ class UploadedImports:
                 raise CancelledByPerson
             try:
                 if frame.said.get("kind") == "put":
-                    again = frame.said.get("again") is True
-                    return await work.memex.conversations.put(work.context, frame.body, again=again)
-                return await work.memex.conversations.wanted(work.context, frame.said["asked"])
+                    again = {"again": frame.said["asked"].get("again") is True}
+                    return await work.memex.call(work.context, "conversation_put", again, lines=frame.body)
+                return await work.memex.call(work.context, "conversation_wanted", frame.said["asked"])
             except RETRIED as error:
                 pause_s = float(error.details.get("retry_after_s", PAUSE_S))
                 if loop.time() + pause_s > until_s:

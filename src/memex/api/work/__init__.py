@@ -1,1 +1,1 @@
-"""Where work stands, as programs ask for it: typed, in this process, and at an address."""
+"""Where work stands, from Python."""

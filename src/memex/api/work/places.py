@@ -1,17 +1,15 @@
-"""Where work took place, from Python: `memory.work.pack("apollo")`, and how a Memex is asked for it."""
+"""Where work took place, from Python: `memory.work.pack("apollo")`."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
-from memex.call_context import CallContext
+from memex.api.user_calls import UserCalls
 from memex.service.work.labels import LabelLinkResult, LabelsResult
 from memex.service.work.packing import PackResult
 from memex.service.work.reading import ReadFromResult, ReadingsResult
 from memex.service.work.sessions import ResolveResult, WorkSessionsResult
 from memex.subagent.work.resuming.pack import PackBudget
-
-Document = dict[str, Any]
 
 
 def linked_projects(listed: Mapping[str, Any]) -> dict[str, str]:
@@ -19,44 +17,8 @@ def linked_projects(listed: Mapping[str, Any]) -> dict[str, str]:
     return {one["label"]: one["project"] for one in listed["labels"] if one["is_linked"] and one["project"]}
 
 
-class WorkPlacesApi(Protocol):
-    """What can be asked about the places of work. Each method acts for a context and answers with JSON."""
-
-    async def pack(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return where work stands in a few lines for the model of a new session."""
-        ...
-
-    async def sessions(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return sessions with their places."""
-        ...
-
-    async def resolve(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return which lane hints mean."""
-        ...
-
-    async def labels(self, context: CallContext) -> Document:
-        """Return the labels of sessions."""
-        ...
-
-    async def link(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Say which project the sessions of a label belong to."""
-        ...
-
-    async def readings(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return the projects that one reads from."""
-        ...
-
-    async def read_from(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Let a project read from another one, or no more."""
-        ...
-
-
-class WorkPlaces:
+class WorkPlaces(UserCalls):
     """The part of `Work` that tells of the places of sessions."""
-
-    def __init__(self, api: WorkPlacesApi, context: CallContext) -> None:
-        self._places = api
-        self._context = context
 
     async def pack(
         self,
@@ -97,29 +59,31 @@ class WorkPlaces:
             ProjectNotFound: no project and no session of the user has this name.
             ConversationNotFound: the user has no such session.
         """
-        asked = {
-            "project": project,
-            "label": label,
-            "session": session,
-            "budget": budget,
-            "known_hash": known_hash,
-            "cwd": cwd,
-            "repository": repository,
-            "branch": branch,
-            "title": title,
-            "files": None if files is None else [*files],
-            "words": words,
-            "as_of": as_of.isoformat() if as_of else None,
-        }
-        return PackResult.model_validate(await self._places.pack(self._under(tool_call_id), asked))
+        return await self._run(
+            PackResult,
+            "work_context",
+            tool_call_id,
+            project=project,
+            label=label,
+            session=session,
+            budget=budget,
+            known_hash=known_hash,
+            cwd=cwd,
+            repository=repository,
+            branch=branch,
+            title=title,
+            files=None if files is None else [*files],
+            words=words,
+            as_of=as_of,
+        )
 
     async def sessions(
         self, project: str | None = None, *, limit: int = 50, tool_call_id: str | None = None
     ) -> WorkSessionsResult:
         """Return sessions with label, folder, branch and last turn, the newest first."""
-        asked = {"project": project, "limit": limit}
-        found = await self._places.sessions(self._under(tool_call_id), asked)
-        return WorkSessionsResult.model_validate(found)
+        return await self._run(
+            WorkSessionsResult, "work_sessions", tool_call_id, project=project, limit=limit
+        )
 
     async def resolve(
         self,
@@ -134,20 +98,22 @@ class WorkPlaces:
         tool_call_id: str | None = None,
     ) -> ResolveResult:
         """Return the one lane that hints mean, or all that they may mean; none of several is chosen."""
-        asked = {
-            "title": title,
-            "cwd": cwd,
-            "repository": repository,
-            "branch": branch,
-            "project": project,
-            "files": None if files is None else [*files],
-            "words": words,
-        }
-        return ResolveResult.model_validate(await self._places.resolve(self._under(tool_call_id), asked))
+        return await self._run(
+            ResolveResult,
+            "work_resolve",
+            tool_call_id,
+            title=title,
+            cwd=cwd,
+            repository=repository,
+            branch=branch,
+            project=project,
+            files=None if files is None else [*files],
+            words=words,
+        )
 
     async def labels(self, *, tool_call_id: str | None = None) -> LabelsResult:
         """Return the labels of sessions, and the project that each belongs to."""
-        return LabelsResult.model_validate(await self._places.labels(self._under(tool_call_id)))
+        return await self._run(LabelsResult, "work_labels", tool_call_id)
 
     async def link(
         self, label: str, project: str | None = None, *, tool_call_id: str | None = None
@@ -158,8 +124,7 @@ class WorkPlaces:
             ValidationFailed: there is no such label, or several are shown by this name.
             ProjectNotFound: the user is not a member of such a project.
         """
-        asked = {"label": label, "project": project}
-        return LabelLinkResult.model_validate(await self._places.link(self._under(tool_call_id), asked))
+        return await self._run(LabelLinkResult, "work_link", tool_call_id, label=label, project=project)
 
     async def readings(self, project: str, *, tool_call_id: str | None = None) -> ReadingsResult:
         """Return the projects that one reads from, of those that the user is a member of.
@@ -167,8 +132,7 @@ class WorkPlaces:
         Raises:
             ProjectNotFound: the user is not a member of such a project.
         """
-        found = await self._places.readings(self._under(tool_call_id), {"project": project})
-        return ReadingsResult.model_validate(found)
+        return await self._run(ReadingsResult, "work_readings", tool_call_id, project=project)
 
     async def read_from(
         self, project: str, other: str, *, remove: bool = False, tool_call_id: str | None = None
@@ -181,8 +145,5 @@ class WorkPlaces:
             ProjectNotFound: the user is not a member of both projects.
             ValidationFailed: both are the same, or the project reads from 20 others.
         """
-        asked = {"project": project, "other": other, "remove": remove}
-        return ReadFromResult.model_validate(await self._places.read_from(self._under(tool_call_id), asked))
-
-    def _under(self, tool_call_id: str | None) -> CallContext:
-        return self._context.under(tool_call_id) if tool_call_id else self._context
+        name = "work_stop_reading" if remove else "work_read_from"
+        return await self._run(ReadFromResult, name, tool_call_id, project=project, other=other)

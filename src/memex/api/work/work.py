@@ -1,11 +1,8 @@
-"""Where work stands, from Python: `memory.work.show("apollo")`, and how a Memex is asked for it."""
+"""Where work stands, from Python: `memory.work.show("apollo")`."""
 
-from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Protocol
 
-from memex.api.work.places import WorkPlaces, WorkPlacesApi
-from memex.call_context import CallContext
+from memex.api.work.places import WorkPlaces
 from memex.service.work.provenance import WorkProvenanceResult
 from memex.service.work.results import (
     WorkChangesResult,
@@ -16,43 +13,9 @@ from memex.service.work.results import (
 )
 from memex.subagent.work.records import MarkAction
 
-Document = dict[str, Any]
-
-
-class WorkApi(WorkPlacesApi, Protocol):
-    """What can be asked about work. Each method acts for a context and answers with JSON."""
-
-    async def show(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return where the work of a project or a session stands."""
-        ...
-
-    async def check(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return whether it is done."""
-        ...
-
-    async def changes(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return what changed since a moment or a state."""
-        ...
-
-    async def mark(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Note what a person decided about an item."""
-        ...
-
-    async def provenance(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return where an item comes from."""
-        ...
-
-    async def rebuild(self, context: CallContext, *, ask: bool = False) -> Document:
-        """Read all sessions anew; with `ask`, a model first reads some messages that it has not read."""
-        ...
-
 
 class Work(WorkPlaces):
     """Where the work of one user stands, as sessions with agents and the project's memory say."""
-
-    def __init__(self, api: WorkApi, context: CallContext) -> None:
-        super().__init__(api, context)
-        self._api = api
 
     async def show(
         self,
@@ -74,15 +37,15 @@ class Work(WorkPlaces):
             ProjectNotFound: no project and no session of the user has this name.
             ConversationNotFound: the user has no such session.
         """
-        asked = {"project": project, "session": session, "as_of": as_of.isoformat() if as_of else None}
-        return WorkResult.model_validate(await self._api.show(self._under(tool_call_id), asked))
+        return await self._run(
+            WorkResult, "work_show", tool_call_id, project=project, session=session, as_of=as_of
+        )
 
     async def check(
         self, project: str | None = None, *, session: str | None = None, tool_call_id: str | None = None
     ) -> WorkCheckResult:
         """Return whether the work is done and what proves it, or the reasons why not; raises as `show`."""
-        asked = {"project": project, "session": session}
-        return WorkCheckResult.model_validate(await self._api.check(self._under(tool_call_id), asked))
+        return await self._run(WorkCheckResult, "work_check", tool_call_id, project=project, session=session)
 
     async def changes(
         self,
@@ -94,13 +57,15 @@ class Work(WorkPlaces):
         tool_call_id: str | None = None,
     ) -> WorkChangesResult:
         """Return what changed since a moment, or since the `state` of an earlier answer; raises as `show`."""
-        asked = {
-            "project": project,
-            "session": session,
-            "since": since.isoformat() if since else None,
-            "state": state,
-        }
-        return WorkChangesResult.model_validate(await self._api.changes(self._under(tool_call_id), asked))
+        return await self._run(
+            WorkChangesResult,
+            "work_changes",
+            tool_call_id,
+            project=project,
+            session=session,
+            since=since,
+            state=state,
+        )
 
     async def mark(
         self,
@@ -127,14 +92,16 @@ class Work(WorkPlaces):
             WorkItemNotFound: the user has no such item.
             ValidationFailed: the item is over already, or there is nothing to restore.
         """
-        asked = {
-            "id": item,
-            "action": action,
-            "ends_on": ends_on.isoformat() if ends_on else None,
-            "project": project,
-            "session": session,
-        }
-        return WorkMarkResult.model_validate(await self._api.mark(self._under(tool_call_id), asked))
+        return await self._run(
+            WorkMarkResult,
+            "work_mark",
+            tool_call_id,
+            id=item,
+            action=action,
+            ends_on=ends_on,
+            project=project,
+            session=session,
+        )
 
     async def provenance(
         self,
@@ -149,9 +116,9 @@ class Work(WorkPlaces):
         Raises:
             WorkItemNotFound: the user has no such item.
         """
-        asked = {"id": item, "project": project, "session": session}
-        found = await self._api.provenance(self._under(tool_call_id), asked)
-        return WorkProvenanceResult.model_validate(found)
+        return await self._run(
+            WorkProvenanceResult, "work_provenance", tool_call_id, id=item, project=project, session=session
+        )
 
     async def rebuild(self, *, ask: bool = False, tool_call_id: str | None = None) -> WorkRebuildResult:
         """Make all that is derived of the user's sessions anew. The same messages give the same.
@@ -162,4 +129,4 @@ class Work(WorkPlaces):
         Raises:
             ValidationFailed: the model shall be asked, and none reads sessions.
         """
-        return WorkRebuildResult.model_validate(await self._api.rebuild(self._under(tool_call_id), ask=ask))
+        return await self._run(WorkRebuildResult, "work_rebuild", tool_call_id, ask=ask)

@@ -90,7 +90,7 @@ async def status(session: CommandSession) -> CommandOutput:
     """Show whether capture is on, what waits on this machine, and when the last event of each agent arrived."""
     from memex.capture import switch
 
-    heard = await session.api.conversations.heard(session.context)
+    heard = await session.call("event_heard")
     document = switch.local_status(switch.open_state()) | {"heard": heard["runtimes"]}
     return CommandOutput(document, lambda screen: _show(screen, document))
 
@@ -146,7 +146,7 @@ async def _deliver(state: "CaptureState", lock: int | None) -> "DeliveryReport":
     try:
         async with open_session(options) as session:
             context = replace(session.context, actor="capture", channel=None)
-            return await Delivery(state, session.api.conversations, context, session.api.work).run(lock)
+            return await Delivery(state, session.api, context, keeps_packs=True).run(lock)
     except MemexError as error:  # no service, or no database
         told = {"error": error.code, "at": int(time.time())}
         with suppress(OSError):  # a full disk

@@ -86,7 +86,7 @@ async def distil(
         named = last_list.resolve(session, conversation)
         asked["conversation"] = named.removeprefix("conversations/").partition("#")[0]
     if not apply:
-        done = await session.api.conversations.distil(session.context, asked)
+        done = await session.call("conversation_distil", asked)
         return CommandOutput(done, lambda screen: _show(screen, session, done))
     portions = await _apply(session, asked)
     return CommandOutput({"portions": portions}, lambda screen: _show_portions(screen, session, portions))
@@ -107,18 +107,18 @@ async def evidence(
     named = last_list.resolve(session, of)
     if named != of or ("/" not in named and "." not in named):
         named = f"conversations/{named.removeprefix('conversations/')}"
-    found = await session.api.conversations.evidence(session.context, named)
+    found = await session.call("evidence_read", {"of": named})
     is_empty = not found["statements"]
     return CommandOutput(found, lambda screen: _show_evidence(screen, found), is_empty=is_empty)
 
 
 async def _write_shown(session: CommandSession, call: str) -> dict[str, Any]:
     """Write what a dry run showed, with its arguments as the log has them."""
-    newest = (await session.api.operation(session.context, call))[0]
+    newest = (await session.call("memory_operation", {"tool_call_id": call}))["attempts"][0]
     if newest["tool"] != NAME:
         raise ValidationFailed(f"The call {call!r} was no dry run of distil.")
     arguments = {name: value for name, value in newest["request"].items() if name not in SHOWN_ALONE}
-    return await session.api.conversations.distil(session.context, arguments | {"dry_run_id": call})
+    return await session.call("conversation_distil", arguments | {"dry_run_id": call})
 
 
 async def _apply(session: CommandSession, asked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ async def _apply(session: CommandSession, asked: dict[str, Any]) -> list[dict[st
         context = session.context
         if named is not None and portions:
             context = context.under(f"{named}.{len(portions) + 1}")
-        done = await session.api.conversations.distil(context, asked)
+        done = await session.api.call(context, "conversation_distil", asked)
         portions.append(done)
         if not done["remaining"] or not done["read"]:
             return portions

@@ -148,12 +148,12 @@ async def similar(
         raise ValidationFailed(
             f"{reference!r} names no message.", hint="Name one by its number, such as 9k2m4q7wtx3d#41."
         )
-    api, context = session.api.conversations, session.context
-    read = await api.read(replace(context, tool_call_id=None), {"reference": named, "around": 0})
+    unnamed = replace(session.context, tool_call_id=None)
+    read = await session.api.call(unnamed, "conversation_read", {"reference": named, "around": 0})
     [message] = read["messages"]
     asked = {"query": message["text"][:MAX_QUERY_CHARS], "mode": "vectors", "limit": min(limit + 1, 100)}
     asked |= {"near": named}
-    found = await api.find(context, asked)
+    found = await session.call("conversation_find", asked)
     found["hits"] = [hit for hit in found["hits"] if hit["reference"] != message["reference"]][:limit]
     return _output(session, found, output_format, explain=False)
 
@@ -161,7 +161,7 @@ async def similar(
 async def _find(
     session: CommandSession, options: MessageSearchOptions, more: dict[str, Any]
 ) -> CommandOutput:
-    found = await session.api.conversations.find(session.context, options.asked() | more)
+    found = await session.call("conversation_find", options.asked() | more)
     return _output(session, found, options.output_format, explain=options.explain)
 
 

@@ -95,7 +95,7 @@ async def ingest(
         dry_run=dry_run,
     )
     with rising_count("Importing: {:,} messages") as progress:
-        work = Ingest(session.api.conversations, session.context, options, progress)
+        work = Ingest(session.api, session.context, options, progress)
         try:
             report = (await work.run(given)).document() | {"dry_run": dry_run}
         except MemexError as error:

@@ -48,14 +48,13 @@ async def thread(
     output_format: FormatOption = Format.PANEL,
 ) -> CommandOutput:
     """Read a conversation, or a message with those around it."""
-    api, context = session.api.conversations, session.context
     reference = last_list.resolve(session, reference)
     asked: dict[str, Any] = {"reference": reference, "around": around, "all_branches": all_branches}
     if whole:
         asked |= {"reference": reference.partition("#")[0], "limit": PAGE}
-    found = await api.read(context, asked | {"cursor": cursor})
+    found = await session.call("conversation_read", asked | {"cursor": cursor})
     while whole and found["next_cursor"]:
-        more = await api.read(context, asked | {"cursor": found["next_cursor"]})
+        more = await session.call("conversation_read", asked | {"cursor": found["next_cursor"]})
         found["messages"] += more["messages"]
         found["next_cursor"] = more["next_cursor"]
     ids = [message["reference"] for message in found["messages"]]
@@ -82,7 +81,7 @@ async def timeline(
         "limit": limit,
         "cursor": cursor,
     }
-    found = await session.api.conversations.list(session.context, asked)
+    found = await session.call("conversation_list", asked)
     ids = [conversation["id"] for conversation in found["conversations"]]
     return in_format(
         output_format, found, ids, lambda screen: _show_timeline(screen, found), is_empty=not ids
@@ -92,7 +91,7 @@ async def timeline(
 @user_command
 async def sources(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
     """List where the conversations came from, and what the newest import of each source left out."""
-    found = await session.api.conversations.sources(session.context)
+    found = await session.call("conversation_sources")
     ids = [source["label"] for source in found["sources"]]
     return in_format(output_format, found, ids, lambda screen: _show_sources(screen, found), is_empty=not ids)
 
@@ -100,7 +99,7 @@ async def sources(session: CommandSession, output_format: FormatOption = Format.
 @user_command
 async def corpus(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
     """Show how much was imported, from when to when, and its size."""
-    answer = await session.api.conversations.sources(session.context)
+    answer = await session.call("conversation_sources")
     found = answer["sources"]
     times = sorted(
         time for source in found for time in (source["started_at"], source["last_at"]) if time is not None

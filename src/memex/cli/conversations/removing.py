@@ -51,7 +51,7 @@ async def delete(
         "dry_run": not yes,
         "with_memory": with_memory,
     }
-    receipt = await session.api.conversations.delete(session.context, asked)
+    receipt = await session.call("conversation_delete", asked)
     return CommandOutput(
         receipt, lambda screen: _show_receipt(screen, session, receipt, with_memory=with_memory)
     )
@@ -86,7 +86,7 @@ async def _ids(session: CommandSession, source: str | None) -> list[str]:
     cursor = None
     while True:
         asked = {"source": source, "limit": 1_000, "cursor": cursor}
-        page = await session.api.conversations.list(session.context, asked)
+        page = await session.call("conversation_list", asked)
         found += [(one["last_at"] or "", one["id"]) for one in page["conversations"]]
         cursor = page["next_cursor"]
         if cursor is None:
@@ -96,12 +96,10 @@ async def _ids(session: CommandSession, source: str | None) -> list[str]:
 async def _whole(session: CommandSession, conversation_id: str) -> dict[str, Any]:
     """Return a conversation with all of its messages, as a line of the export."""
     asked = {"reference": conversation_id, "limit": 1_000, "all_branches": True}
-    found = await session.api.conversations.read(session.context, asked)
+    found = await session.call("conversation_read", asked)
     messages: list[dict[str, Any]] = found["messages"]
     while found["next_cursor"]:
-        found = await session.api.conversations.read(
-            session.context, asked | {"cursor": found["next_cursor"]}
-        )
+        found = await session.call("conversation_read", asked | {"cursor": found["next_cursor"]})
         messages += found["messages"]
     return {"memex_conversation": 1, **found["conversation"], "messages": messages}
 

@@ -67,7 +67,7 @@ async def push(
     root = chosen_root(session, folder, name, patterns)
     if dry_run:
         return _dry_run(root)
-    async with open_push(session.api.documents, session.context, root, prune=prune) as pushing:
+    async with open_push(session.api, session.context, root, prune=prune) as pushing:
         is_new = root.place not in {one.place for one in RootsFile().read()}
         RootsFile().put(root)  # before the push, which may be cut off
         try:
@@ -138,7 +138,7 @@ async def status(session: CommandSession) -> CommandOutput:
     """Show the roots: their state and last sync, what was left out, and where they are on this machine."""
     from memex.mirror.locks import is_locked
 
-    found = await session.api.documents.roots(session.context, {"project": session.project})
+    found = await session.call("document_roots", {"project": session.project})
     noted = {(one.project, one.name): one for one in noted_here(session)}
     roots = []
     for one in found["roots"]:
@@ -161,7 +161,7 @@ async def sync(session: CommandSession) -> CommandOutput:
 
     It does not wait for them: `memex docs status` says when the last sync ended.
     """
-    asked = await session.api.documents.request_sync(session.context, {"project": session.project})
+    asked = await session.call("document_request_sync", {"project": session.project})
     return CommandOutput(asked, lambda screen: screens.show_asked(screen, asked))
 
 
@@ -182,7 +182,7 @@ async def remove(
     name = noted.name if noted else given
     asked: dict[str, Any] = {"root": name, "project": session.project, "dry_run": not yes}
     try:
-        removed = await session.api.documents.remove(session.context, asked)
+        removed = await session.call("document_remove", asked)
     except (DocumentNotFound, ProjectNotFound):
         if noted is None or not yes:
             raise

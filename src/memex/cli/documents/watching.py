@@ -24,7 +24,7 @@ async def watch_roots(session: CommandSession, roots: "list[PushedRoot]", *, pru
         nonlocal last
         tell = partial(show_event, screen, root.shown)
         try:
-            await Watcher(session.api.documents, session.context, root, tell, prune=prune).run()
+            await Watcher(session.api, session.context, root, tell, prune=prune).run()
         except MemexError as error:
             last = error
             tell("refused", {"code": error.code, "message": error.message, "hint": error.hint})

@@ -104,7 +104,9 @@ async def _examine_service(url: str) -> AsyncIterator[Finding]:
             await remote.request("GET", "/health/ready")
             yield Finding("service", f"{named} answers, and so does its database")
             me = await remote.me()
-            health = await remote.health(CallContext()) if me["role"] == "admin" else {"checks": []}
+            health = (
+                await remote.call(CallContext(), "health_show") if me["role"] == "admin" else {"checks": []}
+            )
     except MemexError as error:
         name = "key" if error.code == "UNAUTHENTICATED" else "service"
         yield Finding(name, f"{named}: {error.code}: {error.message}", "problem", error.hint)

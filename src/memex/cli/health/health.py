@@ -18,7 +18,7 @@ async def health(session: CommandSession) -> CommandOutput:
     The exit code is 1 if something is wrong. `memex doctor` also checks this installation and its settings. Over
     HTTP this needs an administrator's key.
     """
-    found = await session.api.health(session.context)
+    found = await session.call("health_show")
     return CommandOutput(found, lambda screen: _show(screen, found), exit_code=0 if found["ok"] else 1)
 
 

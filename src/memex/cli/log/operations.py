@@ -102,10 +102,10 @@ async def show(
             "Filters select among many calls.", hint="Leave out the id of the call, or the filters."
         )
     if wanted is not None:
-        attempts = await session.api.operation(session.context, wanted)
+        attempts = (await session.call("memory_operation", {"tool_call_id": wanted}))["attempts"]
         return CommandOutput({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
     asking = session.of(None) if everyone else session  # an admin who names no user asks about all users
-    listed = await asking.api.operations(asking.context, filters, limit=limit, cursor=cursor)
+    listed = await asking.call("memory_operations", {**filters, "limit": limit, "cursor": cursor})
     return CommandOutput(
         listed,
         lambda screen: show_log(screen, listed, with_user=everyone),
@@ -120,7 +120,7 @@ async def revert(
     reason: Reason = None,
 ) -> CommandOutput:
     """Undo everything that a call wrote, by new versions of its files: either all of it or nothing."""
-    reverted = await session.api.revert(session.context, call, reason=reason)
+    reverted = await session.call("memory_revert", {"tool_call_id": call, "reason": reason})
     return CommandOutput(reverted, lambda screen: _show_reverted(screen, reverted))
 
 

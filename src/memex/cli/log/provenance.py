@@ -25,7 +25,7 @@ async def blame(
     As in git, a line that was removed and added again belongs to the version that added it again, even if that
     version restored an older one.
     """
-    document = await session.api.blame(session.context, path, version)
+    document = await session.call("memory_blame", {"path": path, "version": version})
     return CommandOutput(document, lambda screen: _show_blame(screen, document))
 
 
@@ -55,11 +55,13 @@ async def seen(
     if (revision is None) == (call is None):
         raise ValidationFailed("Name a file as PATH or PATH@VERSION, or a call with --call.")
     if call is not None:
-        document = await session.api.revisions_seen(session.context, call)
+        document = await session.call("seen_revisions", {"tool_call_id": call})
         return CommandOutput(document, lambda screen: _show_revisions(screen, document))
     path, version = _split(revision or "")
     asking = session.of(None) if everyone else session  # an admin who names no user asks about all users
-    listed = await asking.api.calls_that_saw(asking.context, path, version, limit=limit, cursor=cursor)
+    listed = await asking.call(
+        "seen_calls", {"path": path, "version": version, "limit": limit, "cursor": cursor}
+    )
     return CommandOutput(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
 
 

@@ -47,7 +47,7 @@ async def list_calls(
     cursor: Cursor = None,
 ) -> CommandOutput:
     """List the calls that wait in the queue or were given up there, the oldest first."""
-    listed = await session.api.queue(session.of(user).context, limit=limit, cursor=cursor)
+    listed = await session.of(user).call("queue_list", {"limit": limit, "cursor": cursor})
     return CommandOutput(listed, lambda screen: _show_calls(screen, session, listed))
 
 
@@ -68,8 +68,8 @@ async def retry(
         raise ValidationFailed(
             "One call is tried again, or all of them.", hint="Give the TOOL_CALL_ID of a call, or --all."
         )
-    context = session.of(user).context
-    retried = await (session.api.retry_all(context) if call is None else session.api.retry(context, call))
+    name = "queue_retry_all" if call is None else "queue_retry"
+    retried = await session.of(user).call(name, {"tool_call_id": call})
     return CommandOutput(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
 

@@ -161,7 +161,7 @@ async def _replay_one(
 async def _replay_unchanged(session: CommandSession, call: str) -> "ReplayResult":
     from memex.service.log.replay.replay import ReplayResult
 
-    return ReplayResult.model_validate(await session.api.replay(session.context, call, {}))
+    return ReplayResult.model_validate(await session.call("memory_replay", {"tool_call_id": call}))
 
 
 async def _replay_changed(
@@ -171,7 +171,7 @@ async def _replay_changed(
     if planner is None:
         from memex.service.log.replay.counterfactual import ChangedResult
 
-        document = await session.api.replay(session.context, call, change.named)
+        document = await session.call("memory_replay", {"tool_call_id": call, **change.named})
         return ChangedResult.model_validate(document)
     from memex.service.log.replay.requests import replay_changed
 
@@ -187,13 +187,17 @@ async def _replay_many(
     has_budget = bool(
         change.budget or change.search_mode or change.as_of is not None
     )  # only a context has these
-    found = await session.api.replayable(
-        session.context,
-        which="context" if has_budget and filters.which == "all" else filters.which,
-        since=filters.since,
-        only_degraded=filters.only_degraded,
-        limit=filters.limit,
-    )
+    found = (
+        await session.call(
+            "memory_replayable",
+            {
+                "tool": "context" if has_budget and filters.which == "all" else filters.which,
+                "since": filters.since,
+                "degraded": filters.only_degraded,
+                "limit": filters.limit,
+            },
+        )
+    )["calls"]
     with progress_bar() as progress:
         if not change.named:
             done = await batch.replay_all(found, partial(_replay_unchanged, session), progress=progress)

@@ -15,7 +15,7 @@ async def spend(
     days: Annotated[int, typer.Option(min=1, max=366, help="The number of days (UTC), including today.")] = 7,
 ) -> CommandOutput:
     """Show the tokens and costs of chat models in the calls of a tenant, by day and model."""
-    spent = await session.api.spending(session.context, days=days)
+    spent = await session.call("spending_show", {"days": days})
     return CommandOutput(spent, lambda screen: _show(screen, spent))
 
 

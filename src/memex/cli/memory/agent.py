@@ -105,7 +105,7 @@ async def remember(
 
 async def _write_shown(session: CommandSession, call: str) -> CommandOutput:
     """Write what a dry run showed, with its arguments as the log has them."""
-    newest = (await session.api.operation(session.context, call))[0]
+    newest = (await session.call("memory_operation", {"tool_call_id": call}))["attempts"][0]
     arguments = {name: value for name, value in newest["request"].items() if name not in DRY_RUN_ALONE}
     if newest["tool"] != "memory_remember":
         raise ValidationFailed(f"The call {call!r} was no dry run of remember.")

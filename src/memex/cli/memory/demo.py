@@ -42,7 +42,7 @@ async def demo(
     done = {"user": session.user, **asdict(await sample.load_sample(service, caller))}
     done["answers"] = [await _ask(session, question) for question in _questions()]
     made = len(done["answers"]) + (done["tool_call_id"] is not None)
-    log = await session.api.operations(session.context, limit=made)
+    log = await session.call("memory_operations", {"limit": made})
     done["log"] = log["operations"]
     done["next"] = _next_commands(session, done)
     return CommandOutput(done, lambda screen: _show_demo(screen, done))

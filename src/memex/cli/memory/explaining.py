@@ -21,9 +21,7 @@ async def find_meanings(
 ) -> dict[str, list[dict[str, Any]] | None]:
     """Return by path which words of hits answer which words of the query, where the search compared them so."""
     return {
-        hit["path"]: (await session.api.explain_find(session.context, arguments | {"path": hit["path"]}))[
-            "meaning"
-        ]
+        hit["path"]: (await session.call("memory_find_explain", arguments | {"path": hit["path"]}))["meaning"]
         for hit in hits
         if hit["match"].get("interaction") is not None
     }

@@ -48,7 +48,7 @@ async def list_files(
             raise ValidationFailed(
                 "--catalogue and --as-of exclude each other: there is a catalogue only of the current files."
             )
-        text = await session.api.catalogue(session.context, max_chars=CATALOGUE_CHARS)
+        text = (await session.call("memory_catalogue", {"max_chars": CATALOGUE_CHARS}))["catalogue"]
         return CommandOutput({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
     found = await session.api.execute(
         session.context, "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
@@ -231,7 +231,7 @@ async def find(
         "as_of": as_of,
     } | ({} if min_score is None else {"min_score": min_score})
     if why_not is not None:
-        explained = await session.api.explain_find(session.context, arguments | {"path": why_not})
+        explained = await session.call("memory_find_explain", arguments | {"path": why_not})
         return CommandOutput(explained, lambda screen: show_explanation(screen, explained))
     found = await session.api.execute(session.context, "memory_find", arguments | {"include": include})
     meanings = await find_meanings(session, arguments, found["hits"][:MEANINGS]) if explain else {}

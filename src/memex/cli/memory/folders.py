@@ -41,9 +41,7 @@ async def folders(
 ) -> CommandOutput:
     """Show mounts and folders with the number of their files, and the files that pass filters."""
     asked = {"prefix": prefix, "kind": kind, "tag": tag, "actor": by, "since": since, "until": until}
-    found = await session.api.browse(
-        session.context, asked | {"pinned": pinned, "limit": limit, "cursor": cursor}
-    )
+    found = await session.call("memory_browse", asked | {"pinned": pinned, "limit": limit, "cursor": cursor})
     return CommandOutput(found, lambda screen: _show_folders(screen, found, prefix))
 
 
@@ -76,7 +74,7 @@ async def changes(
     ] = None,
 ) -> CommandOutput:
     """Show the newest changes of all mounts. --as-of with the time of one shows memory as it was then."""
-    found = await session.api.changes(session.context, limit=limit, until=until)
+    found = await session.call("memory_changes", {"limit": limit, "until": until})
     return CommandOutput(found, lambda screen: _show_changes(screen, found), is_empty=not found["changes"])
 
 

@@ -41,7 +41,7 @@ async def show(
             f"{period!r} is no month and no day.",
             hint="Write a month such as 2026-11, or a day such as 2026-11-27.",
         )
-    found = await session.api.journal(session.context, {"month": period or None})
+    found = await session.call("memory_journal", {"month": period or None})
     periods = found["days"] if period else found["months"]
     name = "day" if period else "month"
     return CommandOutput(found, lambda screen: _show_periods(screen, name, periods), is_empty=not periods)
@@ -74,10 +74,10 @@ async def backfill(
 async def read_day(session: CommandSession, day: str) -> CommandOutput:
     """Return the entries of a day as one page."""
     asked = {"day": day, "limit": PAGE}
-    found = await session.api.journal(session.context, asked)
+    found = await session.call("memory_journal", asked)
     page = found
     while page["next_cursor"] is not None:
-        page = await session.api.journal(session.context, asked | {"cursor": page["next_cursor"]})
+        page = await session.call("memory_journal", asked | {"cursor": page["next_cursor"]})
         found["entries"] += page["entries"]
     document = {"day": day, "entries": found["entries"]}
     return CommandOutput(

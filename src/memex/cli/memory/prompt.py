@@ -17,7 +17,7 @@ async def prompt(
     ] = None,
 ) -> CommandOutput:
     """Print the text for a system prompt: how to use memory, the pinned files of shared/, and a list of files."""
-    block = await session.api.prompt_block(session.context, budget=budget)
+    block = await session.call("prompt_block", {"budget": budget})
 
     def show(screen: Screen) -> None:
         if not screen.is_terminal:

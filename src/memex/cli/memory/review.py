@@ -54,8 +54,8 @@ async def list_waiting(
     These are statements that probably contradict newer ones, statements that a request to forget may mean,
     secrets in files, and queued texts that were given up.
     """
-    found = await session.api.review(
-        session.context, kind=kind.value if kind else None, limit=limit, cursor=cursor
+    found = await session.call(
+        "review_list", {"kind": kind.value if kind else None, "limit": limit, "cursor": cursor}
     )
     return CommandOutput(found, lambda screen: _show_waiting(screen, session, found))
 
@@ -76,7 +76,8 @@ async def decide(
     ],
 ) -> CommandOutput:
     """Decide about items of the list."""
-    done = await session.api.decide_review(session.context, dict.fromkeys(items, decision.value))
+    decisions = [{"id": item, "decision": decision.value} for item in dict.fromkeys(items)]
+    done = await session.call("review_decide", {"decisions": decisions})
     return CommandOutput(done, lambda screen: _show_decided(screen, session, done))
 
 

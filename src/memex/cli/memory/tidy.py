@@ -19,7 +19,7 @@ async def tidy(
     With --project, the files of the project are regrouped, and otherwise those of the user. All are written in one
     call, and `memex revert` undoes it.
     """
-    done = await session.api.tidy(session.context, project=None, dry_run=dry_run)
+    done = await session.call("memory_tidy", {"project": None, "dry_run": dry_run})
     return CommandOutput(done, lambda screen: _show(screen, session, done))
 
 

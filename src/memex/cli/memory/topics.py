@@ -14,7 +14,7 @@ async def topics(
     limit: Limit = 100,
 ) -> CommandOutput:
     """List the tags of files, those of most files first; with --project only those of a project."""
-    found = await session.api.topics(session.context, project=session.project, limit=limit)
+    found = await session.call("memory_topics", {"project": session.project, "limit": limit})
     return CommandOutput(found, lambda screen: _show(screen, found), is_empty=not found["topics"])
 
 

@@ -27,7 +27,7 @@ async def create(
     label: Annotated[str | None, typer.Option(help="A note about the purpose of the key.")] = None,
 ) -> CommandOutput:
     """Create a key. The key is printed only once, because Memex stores only its digest."""
-    document = await session.api.create_key(session.context, role, user, label)
+    document = await session.call("key_create", {"role": role, "user": user, "label": label})
     return CommandOutput(document, lambda screen: _show_created(screen, document))
 
 
@@ -35,7 +35,7 @@ async def create(
 @tenant_command
 async def list_keys(session: CommandSession) -> CommandOutput:
     """List the keys of a tenant, including revoked keys, without their secrets."""
-    listed = await session.api.list_keys(session.context)
+    listed = await session.call("key_list")
     return CommandOutput(listed, lambda screen: _show_keys(screen, listed["keys"]))
 
 
@@ -48,7 +48,7 @@ async def revoke(
     ],
 ) -> CommandOutput:
     """Revoke a key immediately and permanently."""
-    revoked = await session.api.revoke_key(session.context, key)
+    revoked = await session.call("key_revoke", {"key_id": key})
     return CommandOutput(
         revoked,
         lambda screen: screen.line(f"Key {key} is revoked since {format_time(revoked['revoked_at'])}."),

@@ -151,4 +151,4 @@ def _watching(connection: "McpConnection", roots: "list[PushedRoot]") -> Abstrac
         return nullcontext()
     from memex.mirror.watch import watching
 
-    return watching(connection.api.documents, connection.context, roots)
+    return watching(connection.api, connection.context, roots)

@@ -18,7 +18,7 @@ Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
 @tenant_command
 async def create(session: CommandSession, slug: Slug) -> CommandOutput:
     """Create a project, or reopen a closed one with its files but without its members."""
-    document = await session.api.open_project(session.context, slug)
+    document = await session.call("project_open", {"slug": slug})
     did = "is made" if document["created"] else "was there, and is open"
     return CommandOutput(document, lambda screen: _show_created(screen, session, slug, did))
 
@@ -27,7 +27,7 @@ async def create(session: CommandSession, slug: Slug) -> CommandOutput:
 @tenant_command
 async def close(session: CommandSession, slug: Slug) -> CommandOutput:
     """Close a project. Its members are removed. Its files are kept, and are back if the project is reopened."""
-    document = await session.api.close_project(session.context, slug)
+    document = await session.call("project_close", {"slug": slug})
     return CommandOutput(
         document,
         lambda screen: screen.line(f"Project {slug} is closed; its files stay."),
@@ -38,7 +38,7 @@ async def close(session: CommandSession, slug: Slug) -> CommandOutput:
 @tenant_command
 async def list_projects(session: CommandSession) -> CommandOutput:
     """List the open projects with their members."""
-    document = await session.api.list_projects(session.context)
+    document = await session.call("project_list")
     return CommandOutput(document, lambda screen: _show_projects(screen, document["projects"]))
 
 
@@ -46,7 +46,7 @@ async def list_projects(session: CommandSession) -> CommandOutput:
 @tenant_command
 async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Add a user to a project as a member."""
-    document = await session.api.set_member(session.context, slug, user, member=True)
+    document = await session.call("project_member_add", {"slug": slug, "user": user})
     return CommandOutput(
         document,
         lambda screen: screen.line(
@@ -59,7 +59,7 @@ async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutpu
 @tenant_command
 async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Remove a user from the members of a project."""
-    document = await session.api.set_member(session.context, slug, user, member=False)
+    document = await session.call("project_member_remove", {"slug": slug, "user": user})
     return CommandOutput(
         document,
         lambda screen: screen.line(
@@ -82,10 +82,10 @@ async def read_from(
     if other is None:
         if remove:
             raise typer.BadParameter("Name the project that is not read from any more.")
-        listed = await session.api.work.readings(session.context, {"project": slug})
+        listed = await session.call("work_readings", {"project": slug})
         return CommandOutput(listed, lambda screen: _show_readings(screen, listed))
-    asked = {"project": slug, "other": other, "remove": remove}
-    done = await session.api.work.read_from(session.context, asked)
+    name = "work_stop_reading" if remove else "work_read_from"
+    done = await session.call(name, {"project": slug, "other": other})
     again = "now" if done["changed"] else "already"
     text = f"{slug} {again} reads from {other}." if done["reads"] else f"{slug} does not read from {other}."
     return CommandOutput(done, lambda screen: screen.line(text))

@@ -21,7 +21,7 @@ def _limit(what: str) -> Any:
 @tenant_command
 async def show(session: CommandSession) -> CommandOutput:
     """Show what the tenant stores and may store, and the quotas of users and projects."""
-    document = await session.api.list_quotas(session.context)
+    document = await session.call("quota_list")
     return CommandOutput(document, lambda screen: _show(screen, document["quotas"]))
 
 
@@ -49,7 +49,7 @@ async def set_quota(
     """
     given = {"files": files, "bytes": size_bytes, "revisions": revisions, "stored_bytes": stored_bytes}
     limits = {measure: limit for measure, limit in given.items() if limit is not None}
-    document = await session.api.set_quota(session.context, kind, name, limits)
+    document = await session.call("quota_set", {"kind": kind, "name": name, **limits})
     return CommandOutput(document, lambda screen: _show(screen, [document]))
 
 

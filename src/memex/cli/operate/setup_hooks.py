@@ -204,7 +204,7 @@ def _heard() -> list[dict[str, Any]]:
 
     async def ask() -> list[dict[str, Any]]:
         async with open_session(UserOptions()) as session:
-            return list((await session.api.conversations.heard(session.context))["runtimes"])
+            return list((await session.call("event_heard"))["runtimes"])
 
     try:
         return asyncio.run(ask())

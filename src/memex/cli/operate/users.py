@@ -52,7 +52,7 @@ async def list_users(
 
     Over HTTP this needs an administrator's key.
     """
-    listed = await session.api.list_users(session.context, limit=limit, cursor=cursor, query=query)
+    listed = await session.call("user_list", {"limit": limit, "cursor": cursor, "query": query})
     nobody = "No such user." if query else "No users yet: the first write for a user makes the user."
     return CommandOutput(listed, lambda screen: _show_users(screen, listed, nobody))
 
@@ -70,13 +70,13 @@ async def erase(
     What the user wrote in projects and shared files stays, without its author. The same command finishes an erasure
     that was interrupted. Backups are not changed. Over HTTP this needs an administrator's key.
     """
-    counted = await session.api.erase_user(session.context, user, dry_run=True)
+    counted = await session.call("user_erase", {"user": user, "dry_run": True})
     if dry_run:
         return CommandOutput(counted, lambda screen: _show_counts(screen, counted))
     if not yes and not _confirm(counted):
         document = counted | {"status": "unconfirmed"}
         return CommandOutput(document, _show_unconfirmed, exit_code=UNCONFIRMED)
-    done = await session.api.erase_user(session.context, user)
+    done = await session.call("user_erase", {"user": user})
     return CommandOutput(done, lambda screen: _show_receipt(screen, done))
 
 
@@ -88,7 +88,7 @@ async def erasures(
     cursor: Cursor = None,
 ) -> CommandOutput:
     """List the receipts of erased users, the newest first."""
-    listed = await session.api.list_erasures(session.context, limit=limit, cursor=cursor)
+    listed = await session.call("erasure_list", {"limit": limit, "cursor": cursor})
     return CommandOutput(listed, lambda screen: _show_receipts(screen, listed))
 
 

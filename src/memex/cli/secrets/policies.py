@@ -23,7 +23,7 @@ MEANINGS = {
 @tenant_command
 async def show(session: CommandSession) -> CommandOutput:
     """Show what is done about secrets in texts to remember, and in files."""
-    document = await session.api.show_secret_policies(session.context)
+    document = await session.call("secrets_show")
     return CommandOutput(document, lambda screen: _show(screen, document))
 
 
@@ -40,12 +40,12 @@ async def set_policies(
     ] = None,
 ) -> CommandOutput:
     """Set what is done about secrets; what is left out stays as it is."""
-    before = await session.api.show_secret_policies(session.context)
+    before = await session.call("secrets_show")
     given = {"remember": remember, "files": files}
     change = before["set"] | {
         door: None if policy == "default" else policy for door, policy in given.items() if policy is not None
     }
-    document = await session.api.set_secret_policies(session.context, **change)
+    document = await session.call("secrets_set", change)
     return CommandOutput(document, lambda screen: _show(screen, document))
 
 

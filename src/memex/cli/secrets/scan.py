@@ -45,8 +45,8 @@ async def scan(
 async def _pages(session: CommandSession, *, all_users: bool, history: bool) -> AsyncIterator[dict[str, Any]]:
     cursor = None
     while True:
-        page = await session.api.scan_secrets(
-            session.context, all_users=all_users, history=history, cursor=cursor
+        page = await session.call(
+            "secrets_scan", {"all_users": all_users, "history": history, "cursor": cursor}
         )
         yield page
         cursor = page["next_cursor"]

@@ -80,7 +80,7 @@ async def suggest_users(session: CommandSession) -> str:
         return ""
     try:
         everyone = CallContext(None, ACTOR, channel="user")
-        listed = await session.api.list_users(everyone, limit=MAX_USERS)
+        listed = await session.api.call(everyone, "user_list", {"limit": MAX_USERS})
     except MemexError:
         return ""
     with_files = [user["user"] for user in listed["users"] if user["files"]]

@@ -1,8 +1,9 @@
 """The session of a command: the API that it asks, and for whom it acts."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from memex.call_context import CallContext
 from memex.cli.options import DemoOptions, TenantOptions, UserOptions
@@ -47,6 +48,10 @@ class CommandSession:
     def context(self) -> CallContext:
         """The context of each call. What a person writes on the command line comes by the channel `user`."""
         return CallContext(self.user, ACTOR, self.project, self.tool_call_id, channel="user", role=self.role)
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Run an operation of `memex.routes`, and return its JSON."""
+        return await self.api.call(self.context, name, arguments)
 
     @property
     def local(self) -> "OwnedMemex":

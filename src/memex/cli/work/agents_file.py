@@ -209,11 +209,11 @@ async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
     if session.project is None:
         folder = await find_folder(session, str(Path.cwd()))
         asked, hint = folder.asked, f"{folder.note}\n{WHICH}" if folder.note else WHICH
-    found = await session.api.work.pack(context, asked | {"budget": "full"})
+    found = await session.api.call(context, "work_context", asked | {"budget": "full"})
     if found["scope"] is None:
         raise ValidationFailed("No session tells of a project in this folder.", hint=hint)
     name = found["scope"].partition(":")[2]
-    work = await session.api.work.show(context, {"project": name})
+    work = await session.api.call(context, "work_show", {"project": name})
     objectives = [one for one in found["lines"] if one["heading"] == "Objective"]
     told: list[tuple[BlockHeading, list[dict[str, Any]]]] = [
         ("Objective", objectives),

@@ -108,7 +108,7 @@ async def end(
 async def provenance(session: CommandSession, item: ItemArgument) -> CommandOutput:
     """Show where an item comes from: each text that says it, and what was decided about it."""
     context, asked = _asked(session, item)
-    found = await session.api.work.provenance(context, asked)
+    found = await session.api.call(context, "work_provenance", asked)
     return CommandOutput(found, lambda screen: _show_provenance(screen, found))
 
 
@@ -121,7 +121,7 @@ async def _mark(
     session: CommandSession, item: str, action: str, *, ends_on: str | None = None
 ) -> CommandOutput:
     context, asked = _asked(session, item)
-    marked = await session.api.work.mark(context, asked | {"action": action, "ends_on": ends_on})
+    marked = await session.api.call(context, "work_mark", asked | {"action": action, "ends_on": ends_on})
     ends = f"Ends after {marked['ends_on']}" if marked["ends_on"] else "Does not end on a day"
     did = DID.get(action, ends)
 

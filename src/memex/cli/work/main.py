@@ -73,7 +73,7 @@ async def check(session: CommandSession, of_session: SessionOption = None) -> Co
     The exit code is 1 if it is not done.
     """
     context, asked = await _asked(session, of_session)
-    found = await session.api.work.check(context, asked)
+    found = await session.api.call(context, "work_check", asked)
     return CommandOutput(
         found, lambda screen: screens.show_check(screen, found), exit_code=0 if found["done"] else 1
     )
@@ -92,7 +92,7 @@ async def changes(
     """Show what was opened, ended and decided since a time or a state; by default in the last day."""
     context, asked = await _asked(session, of_session)
     moment = parse_moment(since or ("1d" if state is None else None), "--since")
-    found = await session.api.work.changes(context, asked | {"since": moment, "state": state})
+    found = await session.api.call(context, "work_changes", asked | {"since": moment, "state": state})
     return CommandOutput(found, lambda screen: screens.show_changes(screen, found))
 
 
@@ -111,9 +111,11 @@ async def rebuild(
 
     With --ask, the exit code is 1 if the model has not read all messages.
     """
-    found = await session.api.work.rebuild(session.context, ask=ask)
+    found = await session.call("work_rebuild", {"ask": ask})
     while ask and found["asked"] and found["left"] and not found["failure"]:
-        more = await session.api.work.rebuild(replace(session.context, tool_call_id=None), ask=True)
+        more = await session.api.call(
+            replace(session.context, tool_call_id=None), "work_rebuild", {"ask": True}
+        )
         found = more | {"asked": found["asked"] + more["asked"], "failure": more["failure"]}
         if not more["asked"]:
             break
@@ -147,4 +149,4 @@ async def _asked(session: CommandSession, of_session: str | None) -> tuple[Any, 
 
 async def _show(session: CommandSession, of_session: str | None, as_of: str | None) -> dict[str, Any]:
     context, asked = await _asked(session, of_session)
-    return await session.api.work.show(context, asked | {"as_of": parse_moment(as_of, "--as-of")})
+    return await session.api.call(context, "work_show", asked | {"as_of": parse_moment(as_of, "--as-of")})

@@ -94,7 +94,7 @@ async def pack(
     elif cwd is not None:
         asked["cwd"] = _full(cwd)
     asked["as_of"] = parse_moment(as_of, "--as-of")
-    found = await session.api.work.pack(_context(session), asked)
+    found = await session.api.call(_context(session), "work_context", asked)
     is_empty = not found["text"]
     return CommandOutput(found, lambda screen: _show_pack(screen, found, note), is_empty=is_empty)
 
@@ -106,7 +106,7 @@ async def sessions(
 ) -> CommandOutput:
     """List sessions with folder, branch and last turn, the newest first; of one project with --project."""
     asked = {"project": session.project, "limit": limit}
-    found = await session.api.work.sessions(_context(session), asked)
+    found = await session.api.call(_context(session), "work_sessions", asked)
     return CommandOutput(found, lambda screen: _show_sessions(screen, found), is_empty=not found["sessions"])
 
 
@@ -131,7 +131,7 @@ async def resolve(
         "cwd": _full(cwd) if cwd is not None else None,
         "project": session.project,
     }
-    found = await session.api.work.resolve(_context(session), asked)
+    found = await session.api.call(_context(session), "work_resolve", asked)
     return CommandOutput(
         found,
         lambda screen: _show_resolved(screen, found),
@@ -142,7 +142,7 @@ async def resolve(
 @user_command
 async def labels(session: CommandSession) -> CommandOutput:
     """List the labels of sessions, and the project that each belongs to."""
-    found = await session.api.work.labels(session.context)
+    found = await session.call("work_labels")
     return CommandOutput(
         found, lambda screen: _show_labels(screen, found, session), is_empty=not found["labels"]
     )
@@ -160,7 +160,7 @@ async def link(
         raise typer.BadParameter("Name a project, or give --remove.")
     from memex.projects.trust import TrustedFolders
 
-    done = await session.api.work.link(session.context, {"label": label, "project": slug})
+    done = await session.call("work_link", {"label": label, "project": slug})
     text = f"belongs to {slug}" if slug is not None else "belongs to no project"
     trusted = TrustedFolders()
     folders = trusted.folders_of(done["label"])  # a person confirmed that they are what the label says
@@ -218,7 +218,7 @@ async def trust(
         _confirm(root, fresh)
     for _, name, project in meant:
         if name.startswith("remote:") and project and links.get(name) != project:
-            await session.api.work.link(_context(session), {"label": name, "project": project})
+            await session.api.call(_context(session), "work_link", {"label": name, "project": project})
     added = [name for _, name, project in fresh if trusted.add(root, name, project)]
     names = ", ".join(dict.fromkeys(_meant(name, project) for _, name, project in meant))
     document = {"folder": str(root), "projects": [name for _, name, _ in meant], "added": added}
@@ -243,7 +243,7 @@ def _meant(name: str, project: str) -> str:
 async def _links(session: CommandSession) -> dict[str, str]:
     from memex.api.work.places import linked_projects
 
-    return linked_projects(await session.api.work.labels(_context(session)))
+    return linked_projects(await session.api.call(_context(session), "work_labels"))
 
 
 def _context(session: CommandSession) -> Any:
@@ -276,7 +276,7 @@ async def find_folder(session: CommandSession, folder: str) -> FolderPlace:
     from memex.hook.packs import pack_query
     from memex.projects.detection import detect_project
 
-    listed = await session.api.work.labels(_context(session))
+    listed = await session.api.call(_context(session), "work_labels")
     found = detect_project(Path(folder), option=session.project, links=linked_projects(listed))
     asked = {name: value or None for name, value in pack_query(folder, found).items()}
     known = {one["label"] for one in listed["labels"]}
@@ -300,7 +300,7 @@ async def place_of_folder(session: CommandSession, folder: str) -> str:
     if here.place:
         return here.place
     hints = {"cwd": folder, "repository": here.asked.get("repository")}
-    found = await session.api.work.resolve(_context(session), hints)
+    found = await session.api.call(_context(session), "work_resolve", hints)
     # What was reported of a folder of this path under another label is not of what stands there now.
     places = {
         lane["project"] or lane["label"]

@@ -73,16 +73,14 @@ class ErasuresResult(BaseModel):
     next_cursor: str | None
 
 
-async def erase_user(
-    service: Service, caller: Caller, user: str, *, is_dry_run: bool = False
-) -> ErasureResult:
+async def erase_user(service: Service, caller: Caller, user: str, *, dry_run: bool = False) -> ErasureResult:
     """Erase a user for good, or finish an erasure that was interrupted; the log does not name the user.
 
     Args:
         service: the service.
         caller: an admin whose key is bound to nobody.
         user: the id of the user.
-        is_dry_run: count what would be removed, and remove nothing.
+        dry_run: count what would be removed, and remove nothing.
 
     Raises:
         Forbidden: the caller is no admin, or its key is bound to a user.
@@ -90,7 +88,7 @@ async def erase_user(
     """
     check_id(user, "user id")
     caller = await _without_user(service, caller)
-    async with service.recorder.recorded(caller, "user_erase", {"dry_run": is_dry_run}) as log:
+    async with service.recorder.recorded(caller, "user_erase", {"dry_run": dry_run}) as log:
         _check_eraser(caller)
         database, tenant_id = service.database, caller.access.tenant_id
         unfinished = await erasure.find_open(database, tenant_id, user)
@@ -99,11 +97,11 @@ async def erase_user(
             raise ValidationFailed(
                 "Nothing of this user is stored.", hint="See the users with `memex users`."
             )
-        if is_dry_run:
+        if dry_run:
             result = _render_counted(user, unfinished, counts or {})
         else:
             result = _render(await erasure.erase(database, tenant_id, user, key_id=caller.principal.key_id))
-        await log.add("committed" if not is_dry_run else "dry_run")
+        await log.add("committed" if not dry_run else "dry_run")
     return result
 
 

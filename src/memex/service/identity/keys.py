@@ -60,7 +60,7 @@ def render_key(key: ApiKey) -> dict[str, Any]:
 
 
 async def create_key(
-    service: Service, caller: Caller, role: Role, *, user_id: str | None, label: str | None
+    service: Service, caller: Caller, role: Role, *, user: str | None = None, label: str | None = None
 ) -> MadeKeyResult:
     """Make a key of the caller's tenant, and log that it was made, without its secret.
 
@@ -69,11 +69,11 @@ async def create_key(
         ValidationFailed: the user's id or the label is malformed.
     """
     async with service.recorder.recorded(
-        caller, "key_create", {"role": role, "user": user_id, "label": label}
+        caller, "key_create", {"role": role, "user": user, "label": label}
     ) as log:
         _check_keeper(caller)
         async with service.database.maintenance() as connection:
-            secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user_id, label)
+            secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user, label)
             await log.add("committed", connection=connection)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return MadeKeyResult(key=secret, tenant=name, **render_key(key))

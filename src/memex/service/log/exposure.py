@@ -77,7 +77,7 @@ async def calls_that_saw(
     service: Service,
     caller: Caller,
     path: str,
-    version: int | None,
+    version: int | None = None,
     *,
     limit: int = 50,
     cursor: str | None = None,

@@ -149,7 +149,7 @@ async def _laid_out_document(page: PageRequest, source: dict[str, Any]) -> dict[
     mount, root, path = parse_document_path(source["path"]) or ("", "", "")
     asked = {"root": root, "path": path, "project": project_of(mount)}
     try:
-        read = await page.memex.documents.read(page.context, asked)
+        read = await page.call("document_read", asked)
     except (DocumentNotFound, ProjectNotFound):
         return source | {"title": source["path"], "parts": []}
     if read["document"]["version"] != source["version"]:  # pushed again since
@@ -163,7 +163,7 @@ async def _laid_out_message(page: PageRequest, source: dict[str, Any]) -> dict[s
     conversation, _, number = source["path"].removeprefix("conversations/").partition("#")
     given = {"reference": source["path"], "around": 0, "limit": 1, "all_branches": True}
     try:
-        read = await page.memex.conversations.read(page.context, given)
+        read = await page.call("conversation_read", given)
     except ConversationNotFound:  # deleted since the context was made
         return source | {"title": source["path"], "parts": []}
     [message] = read["messages"]

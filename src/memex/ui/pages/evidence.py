@@ -15,7 +15,7 @@ router = page_router(EVIDENCE_PAGE.removeprefix("/ui"))
 async def show_evidence(page: Page, path: Annotated[str, Query(max_length=2_000)]) -> Response:
     """Return the statements of a file that cite messages, each with who said what when."""
     read = await page.execute("memory_read", {"path": path})
-    found = await page.memex.conversations.evidence(page.context, read["path"])
+    found = await page.call("evidence_read", {"of": read["path"]})
     anchors: set[str] = set()
     statements = [
         statement | {"evidence": [_placed(cited, anchors) for cited in statement["evidence"]]}

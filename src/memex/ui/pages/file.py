@@ -33,7 +33,7 @@ async def show_file(page: Page, path: PathQuery, version: Version = None) -> Res
     )
     entry = None
     if is_newest and is_entry_at(path):
-        [entry] = (await page.memex.journal(page.context, {"path": path}))["entries"]
+        [entry] = (await page.call("memory_journal", {"path": path}))["entries"]
     cited = [link for link in read["links"] if link.get("kind") == "evidence"]
     return page.render(
         "file.html",
@@ -72,7 +72,7 @@ async def show_diff(
 @router.get("/blame")
 async def show_blame(page: Page, path: PathQuery, version: Version = None) -> Response:
     """Return the lines of a file, each with the call that wrote it."""
-    blamed = await page.memex.blame(page.context, path, version)
+    blamed = await page.call("memory_blame", {"path": path, "version": version})
     writers = {f"{one['path']}@{one['version']}": one for one in blamed["revisions"]}
     rows: list[dict[str, Any]] = []
     for line in blamed["lines"]:
@@ -95,7 +95,7 @@ async def show_seen(
     cursor: str | None = None,
 ) -> Response:
     """Return the calls that saw a version of a file."""
-    found = await page.memex.calls_that_saw(page.context, path, version, limit=50, cursor=cursor)
+    found = await page.call("seen_calls", {"path": path, "version": version, "limit": 50, "cursor": cursor})
     return page.render("seen.html", seen=found)
 
 

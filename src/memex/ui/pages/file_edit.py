@@ -111,7 +111,7 @@ async def pin(page: Page) -> Response:
 @router.post("/revert")
 async def revert(page: Page) -> Response:
     """Undo everything that a call wrote."""
-    done = await page.memex.revert(page.context, page.form.get("tool_call_id", ""))
+    done = await page.call("memory_revert", {"tool_call_id": page.form.get("tool_call_id", "")})
     path = page.form.get("path")
     call = done["tool_call_id"]
     if not path:

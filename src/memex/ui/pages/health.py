@@ -17,7 +17,7 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 @router.get("")
 async def show_health(page: Page) -> Response:
     """Return the page; without a database, the page of that error loads itself again."""
-    health = await page.memex.health(page.context)
+    health = await page.call("health_show")
     return page.render(
         "health.html",
         block="state",

@@ -22,10 +22,10 @@ async def show_journal(
 ) -> Response:
     """Return the months, the days of the chosen month, and what was told on the chosen day."""
     shown = day[:7] or month
-    of_month = await page.memex.journal(page.context, {"month": shown or None})
+    of_month = await page.call("memory_journal", {"month": shown or None})
     found: dict[str, Any] = {"entries": [], "next_cursor": None}
     if day:
-        found = await page.memex.journal(page.context, {"day": day, "limit": ENTRIES, "cursor": cursor})
+        found = await page.call("memory_journal", {"day": day, "limit": ENTRIES, "cursor": cursor})
     return page.render(
         "journal.html",
         months=list(reversed(of_month["months"])),

@@ -42,9 +42,9 @@ async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> 
     found = await _browse(page, query)
     holds_files = any(mount["files"] for mount in found["mounts"])
     if not holds_files:  # perhaps all that was told stands in the journal
-        holds_files = bool((await page.memex.journal(page.context, {}))["months"])
+        holds_files = bool((await page.call("memory_journal", {}))["months"])
     found["folders"] = _with_months(found["folders"])
-    topics = (await page.memex.topics(page.context, limit=TOPICS))["topics"]
+    topics = (await page.call("memory_topics", {"limit": TOPICS}))["topics"]
     return page.render(
         "memory.html",
         block="files",
@@ -72,7 +72,7 @@ async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
         "cursor": query.cursor,
     }
     try:
-        return await page.memex.browse(page.context, arguments)
+        return await page.call("memory_browse", arguments)
     except (InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed):
         if not page.is_partial:
             raise

@@ -103,7 +103,7 @@ async def _arguments_of(page: PageRequest, dry_run_id: str) -> dict[str, Any]:
         OperationNotFound: this user made no such call.
         ValidationFailed: the call was no dry run.
     """
-    newest = (await page.memex.operation(page.context, dry_run_id))[0]
+    newest = (await page.call("memory_operation", {"tool_call_id": dry_run_id}))["attempts"][0]
     if newest["tool"] != TOOL or newest["status"] != "dry_run":
         raise ValidationFailed(
             f"The call {dry_run_id!r} was no dry run.", hint="Show the text again, and write what is shown."

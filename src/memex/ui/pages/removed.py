@@ -48,7 +48,7 @@ async def put_back(page: Page) -> Response:
 @router.post("/undo")
 async def undo(page: Page) -> Response:
     """Take a line out again that was put back."""
-    await page.memex.revert(page.context, page.form.get("done", ""))
+    await page.call("memory_revert", {"tool_call_id": page.form.get("done", "")})
     return page.redirect(PATH, **_filters(page), undone="true")
 
 
@@ -59,7 +59,7 @@ def _filters(page: PageRequest) -> dict[str, str | None]:
 async def _outcome(page: PageRequest, tool_call_id: str) -> dict[str, str | int] | None:
     """Return what a call put back where; None if there is no such call of this user."""
     try:
-        attempts = await page.memex.operation(page.context, tool_call_id)
+        attempts = (await page.call("memory_operation", {"tool_call_id": tool_call_id}))["attempts"]
     except (OperationNotFound, ValidationFailed):
         return None
     results = (one["response"] for one in attempts if one["tool"] == PUT_BACK.name and one["response"])

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 from fastapi import Query, Response
 
 from memex.errors import OperationNotFound, ValidationFailed
-from memex.service.review.items import Decision, ItemKind
+from memex.service.review.items import ItemKind
 from memex.store.log.review import DECIDE
 from memex.ui.page import Page, PageRequest, page_router
 
@@ -28,7 +28,7 @@ async def show_review(
     undone: bool = False,
 ) -> Response:
     """Return the list of what waits; after a decision also what became of it."""
-    found = await page.memex.review(page.context, kind=kind, limit=ITEMS, cursor=cursor)
+    found = await page.call("review_list", {"kind": kind, "limit": ITEMS, "cursor": cursor})
     groups = {one: [item for item in found["items"] if item["kind"] == one] for one in KINDS}
     return page.render(
         "review.html",
@@ -53,7 +53,7 @@ async def decide_items(page: Page) -> Response:
         raise ValidationFailed(
             "Nothing is chosen.", hint="Go back, and tick the items that you decide about."
         )
-    done = await page.memex.decide_review(page.context, decisions)
+    done = await page.call("review_decide", {"decisions": decisions})
     return page.redirect(PATH, kind=kind, decided=done["tool_call_id"])
 
 
@@ -63,14 +63,14 @@ async def undo_decisions(page: Page) -> Response:
     items = await _decided_items(page, page.form.get("decided", ""))
     calls = dict.fromkeys(one["tool_call_id"] for one in items if one["undo"] == "revert")
     for call in calls:
-        await page.memex.revert(page.context, call)
-    kept: dict[str, Decision] = {one["id"]: "reopen" for one in items if one["undo"] == "reopen"}
+        await page.call("memory_revert", {"tool_call_id": call})
+    kept = [{"id": one["id"], "decision": "reopen"} for one in items if one["undo"] == "reopen"]
     if kept:
-        await page.memex.decide_review(page.context, kept)
+        await page.call("review_decide", {"decisions": kept})
     return page.redirect(PATH, kind=page.form.get("kind") or None, undone="true")
 
 
-def _decisions_of(page: PageRequest) -> dict[str, Decision]:
+def _decisions_of(page: PageRequest) -> list[dict[str, str]]:
     """Return the decisions of a form: that of the button beside one item, or one about all that are ticked."""
     decision, _, only = page.form.get("decision", "").partition(" ")
     chosen = (
@@ -78,12 +78,12 @@ def _decisions_of(page: PageRequest) -> dict[str, Decision]:
     )
     if decision not in ("apply", "keep"):
         raise ValidationFailed("The form names no decision.", hint="Load the page again.")
-    return dict.fromkeys(chosen, "apply" if decision == "apply" else "keep")
+    return [{"id": item, "decision": decision} for item in dict.fromkeys(chosen)]
 
 
 async def _decided_items(page: PageRequest, tool_call_id: str) -> list[dict[str, Any]]:
     """Return what a call decided; raises OperationNotFound if it is no such call of this user."""
-    attempts = await page.memex.operation(page.context, tool_call_id)
+    attempts = (await page.call("memory_operation", {"tool_call_id": tool_call_id}))["attempts"]
     results: Iterable[dict[str, Any]] = (one["response"] or {} for one in attempts if one["tool"] == DECIDE)
     return list(chain.from_iterable(one.get("items", ()) for one in results))
 

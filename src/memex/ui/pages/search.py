@@ -58,7 +58,7 @@ async def search(
             arguments = _arguments(asked)
             found = await _find(page, arguments)
             if why.strip():
-                explained = await page.memex.explain_find(page.context, arguments | {"path": why.strip()})
+                explained = await page.call("memory_find_explain", arguments | {"path": why.strip()})
         except FileNotFound as missing:
             not_found = missing  # the hits are shown all the same
         except Refused as refused:
@@ -85,7 +85,7 @@ async def search(
 
 async def _changes(page: PageRequest) -> list[dict[str, Any]]:
     """Return the newest changes of what is searched, the oldest first, as a slider has them."""
-    found = await page.memex.changes(page.context, limit=MAX_CHANGES)
+    found = await page.call("memory_changes", {"limit": MAX_CHANGES})
     return list(reversed(found["changes"]))
 
 

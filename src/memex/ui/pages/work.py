@@ -26,22 +26,24 @@ async def show_work(page: Page, project: _Place = "", decided: MarkAction | None
     if page.session.user_id is None:
         return page.render("work.html", places=(), project="", work=None, has_user=False)
     memex, context = _memex(page)
-    listed = await memex.work.labels(context)
+    listed = await memex.call(context, "work_labels")
     places = _places(listed["labels"])
     chosen = project.strip() or (places[0]["name"] if len(places) == 1 else "")
-    work = await memex.work.show(context, {"project": chosen}) if chosen else None
+    work = await memex.call(context, "work_show", {"project": chosen}) if chosen else None
     return page.render(
         "work.html",
         places=places,
         project=chosen,
         work=work,
-        checked=await memex.work.check(context, {"project": chosen}) if chosen else None,
-        pack=await memex.work.pack(context, {"project": chosen}) if chosen else None,
-        sessions=(await memex.work.sessions(context, {"project": chosen, "limit": SESSIONS}))["sessions"]
+        checked=await memex.call(context, "work_check", {"project": chosen}) if chosen else None,
+        pack=await memex.call(context, "work_context", {"project": chosen}) if chosen else None,
+        sessions=(await memex.call(context, "work_sessions", {"project": chosen, "limit": SESSIONS}))[
+            "sessions"
+        ]
         if chosen
         else (),
         labels=[one for one in listed["labels"] if chosen in (one["label"], one["project"])],
-        readings=(await memex.work.readings(context, {"project": chosen}))["reads_from"]
+        readings=(await memex.call(context, "work_readings", {"project": chosen}))["reads_from"]
         if work and work["is_project"]
         else (),
         message_of=_message_of,
@@ -59,7 +61,7 @@ async def decide(page: Page) -> Response:
     asked = {"id": item, "action": action, "project": project or None}
     if action == "end":
         asked["ends_on"] = page.form.get("ends_on") or None
-    await memex.work.mark(context, asked)
+    await memex.call(context, "work_mark", asked)
     return page.redirect(PATH, project=project, decided=action)
 
 
@@ -70,7 +72,7 @@ async def link(page: Page) -> Response:
     label, project = page.form.get("label", ""), page.form.get("project", "").strip()
     if not label:
         raise ValidationFailed("The form names no label.", hint="Load the page again.")
-    await memex.work.link(context, {"label": label, "project": project or None})
+    await memex.call(context, "work_link", {"label": label, "project": project or None})
     return page.redirect(PATH, project=project or label)
 
 
@@ -79,8 +81,8 @@ async def read_from(page: Page) -> Response:
     """Let a project read from another one, or no more, and lead back."""
     memex, context = _memex(page)
     project, other = page.form.get("project", ""), page.form.get("other", "").strip()
-    asked = {"project": project, "other": other, "remove": page.form.get("remove") == "yes"}
-    await memex.work.read_from(context, asked)
+    name = "work_stop_reading" if page.form.get("remove") == "yes" else "work_read_from"
+    await memex.call(context, name, {"project": project, "other": other})
     return page.redirect(PATH, project=project)
 
 

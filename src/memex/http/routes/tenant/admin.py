@@ -3,71 +3,28 @@
 from typing import Annotated
 
 from fastapi import Body, Query, Response
-from pydantic import BaseModel
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
 from memex.service.identity import quotas, users
 from memex.service.identity.quotas import Kind, QuotaLimits, QuotaResult, QuotasResult
 from memex.service.identity.users import UserDetails, UsersResult
+from memex.service.projects import administration
+from memex.service.projects.administration import (
+    ClosedResult,
+    MemberResult,
+    OpenedResult,
+    ProjectsResult,
+)
 from memex.service.spending import SpendingResult
-from memex.store.identity import tenants
 
 router = admin_router("")
-
-
-class ProjectResult(BaseModel):
-    """An open project."""
-
-    slug: str
-    files: int
-    members: list[str]
-    created_at: str
-
-
-class ProjectsResult(BaseModel):
-    """The tenant's open projects by slug."""
-
-    projects: list[ProjectResult]
-
-
-class OpenedResult(BaseModel):
-    """A project that is open now; `created` is false when it was there before, open or closed."""
-
-    slug: str
-    created: bool
-
-
-class ClosedResult(BaseModel):
-    """A project that is closed now: nobody can name it; its files stay for the day it is opened again."""
-
-    slug: str
-    closed: bool
-
-
-class MemberResult(BaseModel):
-    """A membership as it is now; `changed` is false when it was so before."""
-
-    slug: str
-    user: str
-    member: bool
-    changed: bool
 
 
 @router.get("/projects", summary="List projects")
 async def list_projects(service: ServiceDependency, caller: HeaderCaller) -> ProjectsResult:
     """Return the tenant's open projects with their members."""
-    found = await service.administer(caller, "project_list", {}, tenants.list_projects)
-    projects = [
-        ProjectResult(
-            slug=project.slug,
-            files=project.files,
-            members=list(project.members),
-            created_at=project.created_at.isoformat(),
-        )
-        for project in found
-    ]
-    return ProjectsResult(projects=projects)
+    return await administration.list_projects(service, caller)
 
 
 @router.put(
@@ -79,38 +36,21 @@ async def open_project(
     service: ServiceDependency, caller: HeaderCaller, slug: str, response: Response
 ) -> OpenedResult:
     """Make a project, or open a closed one again with its files and without its members."""
-    created = await service.administer(
-        caller,
-        "project_open",
-        {"slug": slug},
-        lambda connection, access: tenants.open_project(connection, access, slug),
-    )
-    response.status_code = 201 if created else 200
-    return OpenedResult(slug=slug, created=created)
+    opened = await administration.open_project(service, caller, slug)
+    response.status_code = 201 if opened.created else 200
+    return opened
 
 
 @router.delete("/projects/{slug}", summary="Close a project")
 async def close_project(service: ServiceDependency, caller: HeaderCaller, slug: str) -> ClosedResult:
     """Close a project: its members go, its files stay."""
-    await service.administer(
-        caller,
-        "project_close",
-        {"slug": slug},
-        lambda connection, access: tenants.close_project(connection, access, slug),
-    )
-    return ClosedResult(slug=slug, closed=True)
+    return await administration.close_project(service, caller, slug)
 
 
 @router.put("/projects/{slug}/members/{user:path}", summary="Add a member")
 async def add_member(service: ServiceDependency, caller: HeaderCaller, slug: str, user: str) -> MemberResult:
     """Make a user a member of a project."""
-    changed = await service.administer(
-        caller,
-        "project_member_add",
-        {"slug": slug, "user": user},
-        lambda connection, access: tenants.add_member(connection, access, slug, user),
-    )
-    return MemberResult(slug=slug, user=user, member=True, changed=changed)
+    return await administration.add_member(service, caller, slug, user)
 
 
 @router.delete("/projects/{slug}/members/{user:path}", summary="Remove a member")
@@ -118,13 +58,7 @@ async def remove_member(
     service: ServiceDependency, caller: HeaderCaller, slug: str, user: str
 ) -> MemberResult:
     """End a membership."""
-    changed = await service.administer(
-        caller,
-        "project_member_remove",
-        {"slug": slug, "user": user},
-        lambda connection, access: tenants.remove_member(connection, access, slug, user),
-    )
-    return MemberResult(slug=slug, user=user, member=False, changed=changed)
+    return await administration.remove_member(service, caller, slug, user)
 
 
 @router.get("/users", summary="List users")

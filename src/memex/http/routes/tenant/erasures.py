@@ -24,7 +24,7 @@ async def erase_user(
     What the user wrote in projects and shared files stays, and does not say any more who wrote it. The answer is
     the receipt. The same request again finishes an erasure that was interrupted. Backups are not changed.
     """
-    return await erasures.erase_user(service, caller, user, is_dry_run=dry_run)
+    return await erasures.erase_user(service, caller, user, dry_run=dry_run)
 
 
 @router.get("/erasures", summary="List receipts of erasures")

@@ -44,7 +44,7 @@ async def create_key(
     bound to a user itself makes none.
     """
     response.headers["Cache-Control"] = "no-store"
-    return await keys.create_key(service, caller, body.role, user_id=body.user, label=body.label)
+    return await keys.create_key(service, caller, body.role, user=body.user, label=body.label)
 
 
 @router.delete("/{key_id}", summary="Revoke a key")

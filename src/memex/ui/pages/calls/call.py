@@ -28,7 +28,9 @@ async def show_call(
     page: Page, call_id: CallQuery, user: UserQuery = "", attempt: Annotated[int, Query(ge=0)] = 0
 ) -> Response:
     """Return the story of a call; of its newest attempt, or of another one."""
-    attempts = await page.memex.operation(context_for(page, user), call_id)
+    attempts = (
+        await page.memex.call(context_for(page, user), "memory_operation", {"tool_call_id": call_id})
+    )["attempts"]
     shown = next((one for one in attempts if one["attempt"] == attempt), attempts[0])
     return page.render(
         "call.html",
@@ -71,7 +73,7 @@ async def show_text(
 async def confirm_revert(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
     """Return exactly what undoing a call will undo, with the form that does it."""
     context = context_for(page, user)
-    attempts = await page.memex.operation(context, call_id)
+    attempts = (await page.memex.call(context, "memory_operation", {"tool_call_id": call_id}))["attempts"]
     writes = [split for one in attempts for write in one["writes"] if (split := split_reference(write))]
     changes = []
     for path, version, _ in writes[:MAX_SHOWN_WRITES]:
@@ -91,7 +93,7 @@ async def confirm_revert(page: Page, call_id: CallQuery, user: UserQuery = "") -
 async def revert_call(page: Page) -> Response:
     """Undo everything that a call wrote, in all files."""
     call_id, user = page.form.get("call_id", ""), page.form.get("user", "")
-    done = await page.memex.revert(context_for(page, user), call_id)
+    done = await page.memex.call(context_for(page, user), "memory_revert", {"tool_call_id": call_id})
     undo = "" if user else done["tool_call_id"]
     return page.redirect("/ui/calls/call", id=call_id, user=user, notice="reverted", call=undo)
 

@@ -53,7 +53,9 @@ async def show_calls(page: Page, query: Annotated[CallListFilters, Query()]) -> 
     filters = {name: value for name, value in filters.items() if value}
     if page.session.principal.role == "admin" and context.user_id is None:
         filters["everyone"] = True
-    listed = await page.memex.operations(context, filters, limit=CALLS, cursor=query.cursor)
+    listed = await page.memex.call(
+        context, "memory_operations", {**filters, "limit": CALLS, "cursor": query.cursor}
+    )
     return page.render(
         "calls.html",
         block="calls",

@@ -25,7 +25,7 @@ async def show_case(page: Page, call_id: CallQuery, user: UserQuery = "") -> Res
     """Return what a case of a call would contain, with everything that the call returned expected."""
     context = context_for(page, user)
     name = re.sub(r"[^\w.-]+", "-", call_id, flags=re.ASCII).strip("-.")[:MAX_NAME_CHARS] or "case"
-    draft = await page.memex.draft_case(context, call_id, {"name": name})
+    draft = await page.memex.call(context, "eval_case_draft", {"tool_call_id": call_id, "name": name})
     passages = [
         one | {"text": one["text"][:SHOWN_CHARS], "is_cut": len(one["text"]) > SHOWN_CHARS}
         for one in draft["passages"]
@@ -50,7 +50,7 @@ async def take_case(page: Page) -> Response:
         raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
     context, choice = context_for(page, user), _choice(page.form)
     if page.form.get("do") == "keep":
-        kept = await page.memex.keep_case(context, call_id, choice)
+        kept = await page.memex.call(context, "eval_case_keep", {"tool_call_id": call_id, **choice})
         return page.render("case_kept.html", kept=kept, call_id=call_id, user=user)
     content = await page.memex.make_case(context, call_id, choice)
     headers = {"Content-Disposition": 'attachment; filename="case.zip"'}

@@ -44,7 +44,7 @@ async def show_receipt(
     page: Page, call_id: Annotated[str, Query(alias="id", min_length=1, max_length=500)]
 ) -> Response:
     """Return what a call deleted, as the log has it: without titles."""
-    newest = (await page.memex.operation(page.context, call_id))[0]
+    newest = (await page.call("memory_operation", {"tool_call_id": call_id}))["attempts"][0]
     if newest["tool"] != NAME or newest["status"] != "answered":
         raise OperationNotFound("This call deleted no conversation.")
     return page.render(
@@ -60,7 +60,7 @@ async def _delete(page: PageRequest, asked: Mapping[str, str], *, is_trial: bool
         "dry_run": is_trial,
         "with_memory": asked.get("with_memory") == "true",
     }
-    return await page.memex.conversations.delete(page.context, given)
+    return await page.call("conversation_delete", given)
 
 
 def _confirmation(

@@ -49,7 +49,7 @@ async def write(page: Page) -> Response:
     # A form that is sent twice writes once.
     context = page.context.under(f"write-{dry_run_id}"[:200])
     try:
-        done = await page.memex.conversations.distil(context, asked | {"dry_run_id": dry_run_id})
+        done = await page.memex.call(context, "conversation_distil", asked | {"dry_run_id": dry_run_id})
     except PlanChanged as error:
         return await _shown(page, asked, changed=error)
     paths, call = [one["path"] for one in done["writes"]], done["tool_call_id"]
@@ -60,7 +60,7 @@ async def write(page: Page) -> Response:
 
 async def _shown(page: PageRequest, asked: dict[str, Any], *, changed: PlanChanged | None = None) -> Response:
     """Make a dry run, and return the page that shows it."""
-    shown = await page.memex.conversations.distil(page.context, asked)
+    shown = await page.call("conversation_distil", asked)
     reasons = Counter(one["reason"] for one in shown["skipped"])
     return page.render(
         "conversations_distil.html",
@@ -83,7 +83,7 @@ async def _asked_by(page: PageRequest, dry_run_id: str) -> dict[str, Any]:
         OperationNotFound: this user made no such call.
         ValidationFailed: the call was no dry run of a conversation.
     """
-    newest = (await page.memex.operation(page.context, dry_run_id))[0]
+    newest = (await page.call("memory_operation", {"tool_call_id": dry_run_id}))["attempts"][0]
     if newest["tool"] != NAME or newest["status"] != "dry_run":
         raise ValidationFailed(
             f"The call {dry_run_id!r} was no dry run.",

@@ -55,7 +55,7 @@ async def find_messages(page: Page, asked: Annotated[MessageSearch, Query()]) ->
         except Refused as refused:
             error = refused  # shown beside the form, which keeps what was typed
     else:
-        newest = await page.memex.conversations.list(page.context, {"limit": NEWEST})
+        newest = await page.call("conversation_list", {"limit": NEWEST})
     return page.render(
         "conversations.html",
         block="results",
@@ -80,7 +80,7 @@ async def _found(page: PageRequest, asked: MessageSearch) -> dict[str, Any]:
         "human": asked.human == "true",
         "all_branches": asked.all_branches == "true",
     }
-    found = await page.memex.conversations.find(page.context, given)
+    found = await page.call("conversation_find", given)
     analyzer = analyzer_of(page.service.identities.language)
     best = max((hit["score"] for hit in found["hits"]), default=0)
     hits = [

@@ -42,7 +42,7 @@ async def show_timeline(page: Page, query: Annotated[TimelineFilters, Query()]) 
     given |= {"limit": CONVERSATIONS, "cursor": query.cursor}
     return page.render(
         "conversations_timeline.html",
-        listed=await page.memex.conversations.list(page.context, given),
+        listed=await page.call("conversation_list", given),
         filters=query.named,
         is_filtered=any(query.named.values()),
         is_first=query.cursor is None,
@@ -72,8 +72,8 @@ async def show_thread(
     """
     centre = None if cursor else at or message
     around = 0 if alone else AROUND
-    read = await page.memex.conversations.read(
-        page.context,
+    read = await page.call(
+        "conversation_read",
         {
             "reference": conversation_id if centre is None else f"{conversation_id}#{centre}",
             "around": around,
@@ -102,7 +102,7 @@ async def show_thread(
 @router.get("/sources")
 async def show_sources(page: Page) -> Response:
     """Return where the conversations came from, how many there are, and what was left out."""
-    sources = (await page.memex.conversations.sources(page.context))["sources"]
+    sources = (await page.call("conversation_sources"))["sources"]
     counted = ("conversations", "messages", "human_messages", "text_bytes")
     return page.render(
         "conversations_sources.html",
@@ -125,7 +125,7 @@ def conversation_filters(source: str, project: str, since: str, until: str) -> d
 
 async def _resting(page: PageRequest, conversation_id: str) -> dict[int, list[dict[str, Any]]]:
     """Return the statements of memory that were taken from a conversation, by the number of the message."""
-    found = await page.memex.conversations.evidence(page.context, f"conversations/{conversation_id}")
+    found = await page.call("evidence_read", {"of": f"conversations/{conversation_id}"})
     resting: dict[int, list[dict[str, Any]]] = {}
     for statement in found["statements"]:
         for cited in statement["evidence"]:

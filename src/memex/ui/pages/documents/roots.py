@@ -16,7 +16,7 @@ Name = Annotated[str, Query(max_length=200)]
 @router.get("")
 async def show_roots(page: Page, removed: Name = "") -> Response:
     """Return the user's own roots, and those of projects."""
-    found = await page.memex.documents.roots(page.context, {})
+    found = await page.call("document_roots", {})
     return page.render("documents.html", roots=found["roots"], reasons=REASONS, removed=removed)
 
 
@@ -24,7 +24,7 @@ async def show_roots(page: Page, removed: Name = "") -> Response:
 async def ask_to_remove(page: Page, root: Name, project: Name = "") -> Response:
     """Return what would go with a root."""
     asked = {"root": root, "project": project or None, "dry_run": True}
-    counted = await page.memex.documents.remove(page.context, asked)
+    counted = await page.call("document_remove", asked)
     return page.render("documents_remove.html", root=root, project=project, counted=counted)
 
 
@@ -32,5 +32,5 @@ async def ask_to_remove(page: Page, root: Name, project: Name = "") -> Response:
 async def remove(page: Page) -> Response:
     """Remove a root with all its documents, and lead to the others."""
     root, project = page.form.get("root", ""), page.form.get("project", "")
-    await page.memex.documents.remove(page.context, {"root": root, "project": project or None})
+    await page.call("document_remove", {"root": root, "project": project or None})
     return page.redirect(PATH, removed=root)

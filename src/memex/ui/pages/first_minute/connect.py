@@ -48,7 +48,9 @@ async def make_key(page: Page) -> Response:
         raise ValidationFailed("No user was chosen.", hint="Choose a user in the menu at the top right.")
     if page.session.principal.role != "admin":
         raise Forbidden("Only an administrator makes keys.", hint="Use the key that you signed in with.")
-    made = await page.memex.create_key(page.context, "agent", page.session.user_id, TITLES[client])
+    made = await page.call(
+        "key_create", {"role": "agent", "user": page.session.user_id, "label": TITLES[client]}
+    )
     return _shown(page, client, made["key"])
 
 

@@ -44,7 +44,7 @@ async def show_report(
     page: Page, call_id: Annotated[str, Query(alias="id", min_length=1, max_length=500)]
 ) -> Response:
     """Return what an import did."""
-    newest = (await page.memex.operation(page.context, call_id))[0]
+    newest = (await page.call("memory_operation", {"tool_call_id": call_id}))["attempts"][0]
     if newest["tool"] != "memory_import" or newest["response"] is None:
         raise FileNotFound("This call is no import that has ended.", hint="Look for it among the calls.")
     is_dry_run = newest["status"] == "dry_run"

@@ -24,7 +24,7 @@ async def erase_user(page: Page) -> Response:
     user, typed = page.form.get("user", ""), page.form.get("name", "")
     if typed.strip() != user:
         return await _ask(page, user, typed=typed)
-    done = await page.memex.erase_user(page.context, user)
+    done = await page.call("user_erase", {"user": user})
     return page.redirect(ERASURES_PAGE, receipt=done["receipt"])
 
 
@@ -33,7 +33,7 @@ async def show_erasures(
     page: Page, receipt: Annotated[int | None, Query(ge=1, lt=2**63)] = None, cursor: str | None = None
 ) -> Response:
     """Return the receipts; the one of an erasure that was made just now stands above the others."""
-    listed = await page.memex.list_erasures(page.context, limit=ERASURES, cursor=cursor)
+    listed = await page.call("erasure_list", {"limit": ERASURES, "cursor": cursor})
     shown = next((one for one in listed["erasures"] if one["receipt"] == receipt), None)
     return page.render(
         "people_erasures.html",
@@ -44,7 +44,7 @@ async def show_erasures(
 
 
 async def _ask(page: PageRequest, user: str, typed: str | None = None) -> Response:
-    counted: dict[str, Any] = await page.memex.erase_user(page.context, user, dry_run=True)
+    counted: dict[str, Any] = await page.call("user_erase", {"user": user, "dry_run": True})
     return page.render(
         "person_erase.html", counted=counted, typed=typed, status=200 if typed is None else 422
     )

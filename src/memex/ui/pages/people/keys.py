@@ -23,19 +23,19 @@ async def show_keys(page: Page) -> Response:
 async def make_key(page: Page) -> Response:
     """Make a key, and answer with its secret. It is in this answer alone: no address and no log holds it."""
     user, label = page.form.get("user", "").strip() or None, page.form.get("label", "").strip() or None
-    made = await page.memex.create_key(page.context, _role_of(page), user, label)
+    made = await page.call("key_create", {"role": _role_of(page), "user": user, "label": label})
     return await _render(page, made=made)
 
 
 @router.post("/{key_id}/revoke")
 async def revoke_key(page: Page, key_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> Response:
     """Revoke a key, at once and for ever."""
-    await page.memex.revoke_key(page.context, key_id)
+    await page.call("key_revoke", {"key_id": key_id})
     return page.redirect(KEYS_PAGE, notice="key-revoked")
 
 
 async def _render(page: PageRequest, made: dict[str, object] | None = None) -> Response:
-    listed = await page.memex.list_keys(page.context)
+    listed = await page.call("key_list")
     newest = sorted(listed["keys"], key=lambda key: -key["id"])
     return page.render(
         "people_keys.html",

@@ -19,7 +19,7 @@ UserQuery = Annotated[str, Query(max_length=200)]
 @router.get("")
 async def show_users(page: Page, query: UserQuery = "", cursor: str | None = None) -> Response:
     """Return the list of users, or of those whose id contains a text."""
-    listed = await page.memex.list_users(page.context, limit=USERS, cursor=cursor, query=query.strip())
+    listed = await page.call("user_list", {"limit": USERS, "cursor": cursor, "query": query.strip()})
     return page.render(
         "people.html",
         block="users",
@@ -33,7 +33,7 @@ async def show_users(page: Page, query: UserQuery = "", cursor: str | None = Non
 @router.get("/user")
 async def show_user(page: Page, user: UserQuery) -> Response:
     """Return the page of one user."""
-    shown = await page.memex.read_user(page.context, user)
+    shown = await page.call("user_read", {"user": user})
     return page.render(
         "person.html", person=shown, keys=await _keys_of(page, user), counted=MAX_COUNTED_CALLS
     )
@@ -44,14 +44,14 @@ async def set_quota(page: Page) -> Response:
     """Set the limits of a user; an empty field is no limit."""
     user = page.form.get("user", "")
     limits = {measure: limit for measure in MEASURES if (limit := _limit_of(page, measure)) is not None}
-    await page.memex.set_quota(page.context, "user", user, limits)
+    await page.call("quota_set", {"kind": "user", "name": user, **limits})
     return page.redirect(USER_PAGE, user=user, notice="quota-set")
 
 
 async def _keys_of(page: PageRequest, user: str) -> list[dict[str, Any]] | None:
     """Return the valid keys that are bound to a user; None for an administrator who may not see keys."""
     try:
-        listed = await page.memex.list_keys(page.context)
+        listed = await page.call("key_list")
     except Forbidden:
         return None
     return [key for key in listed["keys"] if key["user"] == user and key["revoked_at"] is None]

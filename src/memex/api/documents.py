@@ -1,9 +1,9 @@
-"""Documents from Python: `memory.documents.find("how is it deployed")`, and how a Memex is asked for them."""
+"""Documents from Python: `memory.documents.find("how is it deployed")`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from memex.call_context import CallContext
+from memex.api.user_calls import UserCalls
 from memex.service.documents.lines import to_lines
 from memex.service.documents.pushing import (
     FinishResult,
@@ -15,62 +15,12 @@ from memex.service.documents.reading import FindDocumentsResult, ListDocumentsRe
 from memex.service.documents.results import DocumentTextResult
 from memex.service.documents.watching import RequestSyncResult, WatchResult
 
-Document = dict[str, Any]
 
-
-class DocumentsApi(Protocol):
-    """What can be asked about documents. Each method acts for a context and answers with JSON."""
-
-    async def compare(self, context: CallContext, asked: Mapping[str, Any], lines: bytes) -> Document:
-        """Compare a page of a manifest with what is stored."""
-        ...
-
-    async def put(self, context: CallContext, asked: Mapping[str, Any], lines: bytes) -> Document:
-        """Store files of a root."""
-        ...
-
-    async def finish(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Remove what a manifest lacked, and end the sync."""
-        ...
-
-    async def watch(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Say that a client watches a root, and return when somebody last asked for a sync."""
-        ...
-
-    async def request_sync(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Ask the clients that watch roots for a sync."""
-        ...
-
-    async def roots(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return the roots with their state."""
-        ...
-
-    async def list(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return documents by root and path."""
-        ...
-
-    async def read(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return a document with its text."""
-        ...
-
-    async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Return the passages that fit a query best."""
-        ...
-
-    async def remove(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        """Remove a root with all its documents."""
-        ...
-
-
-class Documents:
+class Documents(UserCalls):
     """The documents of one user, and of the projects that the user is a member of.
 
     With `project` a method is about the documents of this project, and without it about the user's own.
     """
-
-    def __init__(self, api: DocumentsApi, context: CallContext) -> None:
-        self._api = api
-        self._context = context
 
     async def compare(
         self,
@@ -100,16 +50,17 @@ class Documents:
             SyncSuperseded: a later sync has begun.
             Forbidden: another user owns the root.
         """
-        asked = {
-            "root": root,
-            "project": project,
-            "client": client,
-            "sync": sync,
-            "after": after,
-            "until": until,
-        }
-        done = await self._api.compare(self._context, asked, to_lines(list(files)))
-        return ManifestResult.model_validate(done)
+        return await self._run(
+            ManifestResult,
+            "document_manifest",
+            root=root,
+            project=project,
+            client=client,
+            sync=sync,
+            after=after,
+            until=until,
+            lines=to_lines(list(files)),
+        )
 
     async def put(
         self,
@@ -138,9 +89,16 @@ class Documents:
             Forbidden: another user owns the root.
             LimitExceeded: there would be too many documents.
         """
-        asked = {"root": root, "project": project, "sync": sync, "prune": prune}
-        done = await self._api.put(self._under(tool_call_id), asked, to_lines(list(files)))
-        return PutDocumentsResult.model_validate(done)
+        return await self._run(
+            PutDocumentsResult,
+            "document_put",
+            tool_call_id,
+            root=root,
+            project=project,
+            sync=sync,
+            prune=prune,
+            lines=to_lines(list(files)),
+        )
 
     async def finish(
         self,
@@ -163,16 +121,18 @@ class Documents:
             MostlyGone: more than half of the documents are gone, and `prune` is not set.
             SyncSuperseded: a later sync has begun.
         """
-        asked = {
-            "root": root,
-            "project": project,
-            "sync": sync,
-            "prune": prune,
-            "left_out": dict(left_out or {}),
-            "examples": [dict(one) for one in examples],
-            "patterns": None if patterns is None else list(patterns),
-        }
-        return FinishResult.model_validate(await self._api.finish(self._under(tool_call_id), asked))
+        return await self._run(
+            FinishResult,
+            "document_finish",
+            tool_call_id,
+            root=root,
+            project=project,
+            sync=sync,
+            prune=prune,
+            left_out=dict(left_out or {}),
+            examples=[dict(one) for one in examples],
+            patterns=None if patterns is None else list(patterns),
+        )
 
     async def watch(self, root: str, *, project: str | None = None, is_over: bool = False) -> WatchResult:
         """Say that this client watches a root, or no longer does, and return when somebody last asked for a sync.
@@ -183,8 +143,7 @@ class Documents:
             DocumentNotFound: there is no such root.
             Forbidden: another user owns the root.
         """
-        asked = {"root": root, "project": project, "is_over": is_over}
-        return WatchResult.model_validate(await self._api.watch(self._context, asked))
+        return await self._run(WatchResult, "document_watch", root=root, project=project, is_over=is_over)
 
     async def request_sync(
         self, *, project: str | None = None, tool_call_id: str | None = None
@@ -193,13 +152,11 @@ class Documents:
 
         Without a project, the clients are asked that watch the user's own roots.
         """
-        asked = {"project": project}
-        done = await self._api.request_sync(self._under(tool_call_id), asked)
-        return RequestSyncResult.model_validate(done)
+        return await self._run(RequestSyncResult, "document_request_sync", tool_call_id, project=project)
 
     async def roots(self, project: str | None = None) -> RootsResult:
         """Return the roots of a project; without one the user's own, and those of all the user's projects."""
-        return RootsResult.model_validate(await self._api.roots(self._context, {"project": project}))
+        return await self._run(RootsResult, "document_roots", project=project)
 
     async def list(
         self,
@@ -213,15 +170,17 @@ class Documents:
         tool_call_id: str | None = None,
     ) -> ListDocumentsResult:
         """Return documents by root and path, without their texts; without a project, all that the user may read."""
-        asked = {
-            "project": project,
-            "root": root,
-            "prefix": prefix,
-            "tag": tag,
-            "limit": limit,
-            "cursor": cursor,
-        }
-        return ListDocumentsResult.model_validate(await self._api.list(self._under(tool_call_id), asked))
+        return await self._run(
+            ListDocumentsResult,
+            "document_list",
+            tool_call_id,
+            project=project,
+            root=root,
+            prefix=prefix,
+            tag=tag,
+            limit=limit,
+            cursor=cursor,
+        )
 
     async def read(
         self, root: str, path: str, *, project: str | None = None, tool_call_id: str | None = None
@@ -231,8 +190,9 @@ class Documents:
         Raises:
             DocumentNotFound: there is none.
         """
-        asked = {"root": root, "path": path, "project": project}
-        return DocumentTextResult.model_validate(await self._api.read(self._under(tool_call_id), asked))
+        return await self._run(
+            DocumentTextResult, "document_read", tool_call_id, root=root, path=path, project=project
+        )
 
     async def find(
         self,
@@ -250,15 +210,17 @@ class Documents:
         With `project`, the user's own documents and those of this project are searched; without it those of all
         projects of the user, at most 20.
         """
-        asked = {
-            "query": query,
-            "project": project,
-            "root": root,
-            "prefix": prefix,
-            "tags": list(tags),
-            "limit": limit,
-        }
-        return FindDocumentsResult.model_validate(await self._api.find(self._under(tool_call_id), asked))
+        return await self._run(
+            FindDocumentsResult,
+            "document_find",
+            tool_call_id,
+            query=query,
+            project=project,
+            root=root,
+            prefix=prefix,
+            tags=list(tags),
+            limit=limit,
+        )
 
     async def remove(
         self,
@@ -274,8 +236,6 @@ class Documents:
             DocumentNotFound: there is no such root.
             Forbidden: another user owns the root.
         """
-        asked = {"root": root, "project": project, "dry_run": dry_run}
-        return RemoveRootResult.model_validate(await self._api.remove(self._under(tool_call_id), asked))
-
-    def _under(self, tool_call_id: str | None) -> CallContext:
-        return self._context.under(tool_call_id) if tool_call_id else self._context
+        return await self._run(
+            RemoveRootResult, "document_remove", tool_call_id, root=root, project=project, dry_run=dry_run
+        )

@@ -1,1 +1,0 @@
-"""Documents from Python: the methods of a user, and the two implementations that answer them."""

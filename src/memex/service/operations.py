@@ -1,0 +1,252 @@
+"""What each operation of `memex.routes` runs in this process, by the same names."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from memex.service.call import Caller
+from memex.service.conversations import events, finding, putting, reading, removing, wanted
+from memex.service.distil import evidence
+from memex.service.distil.distil import distil
+from memex.service.documents import pushing, watching
+from memex.service.documents import reading as documents
+from memex.service.evals import case_requests
+from memex.service.evals.call_cases import CaseChoice
+from memex.service.health.health import read_health
+from memex.service.identity import erasures, keys, quotas, users
+from memex.service.identity.quotas import QuotaLimits
+from memex.service.journal.reading import read_journal
+from memex.service.log import exposure, queue
+from memex.service.log.blame import blame
+from memex.service.log.call_list import CallQuery
+from memex.service.log.replay.counterfactual import ReplayChange
+from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
+from memex.service.projects import administration
+from memex.service.projects.init_project import init_project
+from memex.service.review.deciding import decide
+from memex.service.review.items import ItemDecision
+from memex.service.review.waiting import list_review
+from memex.service.search.changes import show_changes
+from memex.service.search.explanation import explain_search
+from memex.service.search.topics import show_topics
+from memex.service.secrets import policies, scan
+from memex.service.secrets.policies import SecretPoliciesChange
+from memex.service.service import Service
+from memex.service.tidy import tidy_files
+from memex.service.tools.prompt_block import prompt_block
+from memex.service.vaults.browsing import browse
+from memex.service.work import asking, deciding, labels, packing, provenance, sessions
+from memex.service.work import reading as work_reading
+
+Answer = BaseModel | dict[str, Any]
+
+
+class RunsOperation(Protocol):
+    """Runs an operation for a caller, with arguments as they came and none that is absent."""
+
+    def __call__(
+        self, service: Service, caller: Caller, given: dict[str, Any], /, *, tool_call_id: str | None
+    ) -> Awaitable[Answer]:
+        """Return the answer."""
+        ...
+
+
+class RunsOnLines(Protocol):
+    """Runs an operation that also takes JSON lines."""
+
+    def __call__(
+        self,
+        service: Service,
+        caller: Caller,
+        given: dict[str, Any],
+        lines: bytes,
+        /,
+        *,
+        tool_call_id: str | None,
+    ) -> Awaitable[Answer]:
+        """Return the answer."""
+        ...
+
+
+def _named(run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False) -> RunsOperation:
+    """Return what runs a function that takes the arguments by their names."""
+
+    async def named(
+        service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
+    ) -> Answer:
+        return await run(service, caller, **given, **({"tool_call_id": tool_call_id} if takes_id else {}))
+
+    return named
+
+
+async def _operations(
+    service: Service, caller: Caller, limit: int = 50, cursor: str | None = None, **query: Any
+) -> Answer:
+    return await service.operations(caller, CallQuery.of(**query), limit=limit, cursor=cursor)
+
+
+async def _operation(service: Service, caller: Caller, tool_call_id: str) -> Answer:
+    attempts = await service.operation(caller, tool_call_id)
+    return {"attempts": [attempt.model_dump(mode="json") for attempt in attempts]}
+
+
+async def _revert(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
+) -> Answer:
+    return await service.revert(
+        caller, given["tool_call_id"], reason=given.get("reason"), tool_call_id=tool_call_id
+    )
+
+
+async def _replayable(
+    service: Service, caller: Caller, tool: ReplayableKind = "all", degraded: bool = False, **more: Any
+) -> Answer:
+    return {"calls": await replayable(service, caller, which=tool, only_degraded=degraded, **more)}
+
+
+async def _replay(service: Service, caller: Caller, tool_call_id: str, **changes: Any) -> Answer:
+    change = ReplayChange.of(**changes)
+    if change.named:
+        return await replay_changed(service, caller, tool_call_id, change)
+    return await replay_call(service, caller, tool_call_id)
+
+
+async def _catalogue(service: Service, caller: Caller, max_chars: int) -> Answer:
+    return {"catalogue": await service.catalogue(caller, max_chars=max_chars)}
+
+
+async def _decide(
+    service: Service, caller: Caller, decisions: list[dict[str, Any]], tool_call_id: str | None
+) -> Answer:
+    chosen = [ItemDecision(**one) for one in decisions]
+    return await decide(service, caller, chosen, tool_call_id=tool_call_id)
+
+
+async def _draft_case(service: Service, caller: Caller, tool_call_id: str, **choice: Any) -> Answer:
+    return await case_requests.draft_case(service, caller, tool_call_id, CaseChoice.of(**choice))
+
+
+async def _keep_case(service: Service, caller: Caller, tool_call_id: str, **choice: Any) -> Answer:
+    return await case_requests.keep_case(service, caller, tool_call_id, CaseChoice.of(**choice))
+
+
+async def _set_quota(
+    service: Service, caller: Caller, kind: quotas.Kind, name: str = "", **limits: int
+) -> Answer:
+    return await quotas.set_quota(service, caller, kind, name, QuotaLimits(**limits))
+
+
+async def _set_policies(service: Service, caller: Caller, **change: Any) -> Answer:
+    return await policies.set_policies(service, caller, SecretPoliciesChange(**change))
+
+
+async def _wanted(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
+) -> Answer:
+    arguments = wanted.WANTED_TOOL.parse(given)
+    return await wanted.wanted(service, caller, arguments, tool_call_id=tool_call_id)
+
+
+async def _put_events(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
+) -> Answer:
+    return await events.put(service, caller, events.PUT_TOOL.parse(given), tool_call_id=tool_call_id)
+
+
+async def _stop_reading(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
+) -> Answer:
+    return await work_reading.read_from(service, caller, given | {"remove": True}, tool_call_id=tool_call_id)
+
+
+async def _put_conversations(
+    service: Service, caller: Caller, given: dict[str, Any], lines: bytes, *, tool_call_id: str | None
+) -> Answer:
+    source, conversations = putting.parse_lines(lines)
+    return await putting.put(service, caller, source, conversations, **given, tool_call_id=tool_call_id)
+
+
+OPERATIONS: dict[str, RunsOperation] = {
+    "conversation_delete": removing.delete,
+    "conversation_distil": distil,
+    "conversation_find": finding.find,
+    "conversation_list": reading.list_all,
+    "conversation_read": reading.read,
+    "conversation_sources": _named(reading.sources, takes_id=True),
+    "conversation_wanted": _wanted,
+    "document_find": documents.find,
+    "document_finish": pushing.finish,
+    "document_list": documents.list_all,
+    "document_read": documents.read,
+    "document_remove": pushing.remove,
+    "document_request_sync": watching.request_sync,
+    "document_roots": documents.roots,
+    "document_watch": watching.watch,
+    "erasure_list": _named(erasures.list_erasures),
+    "eval_case_draft": _named(_draft_case),
+    "eval_case_keep": _named(_keep_case),
+    "event_heard": _named(events.heard, takes_id=True),
+    "event_put": _put_events,
+    "evidence_read": _named(evidence.read_evidence, takes_id=True),
+    "health_show": _named(read_health),
+    "key_create": _named(keys.create_key),
+    "key_list": _named(keys.list_keys),
+    "key_revoke": _named(keys.revoke_key),
+    "memory_blame": _named(blame, takes_id=True),
+    "memory_browse": browse,
+    "memory_catalogue": _named(_catalogue),
+    "memory_changes": _named(show_changes, takes_id=True),
+    "memory_find_explain": explain_search,
+    "memory_journal": read_journal,
+    "memory_operation": _named(_operation),
+    "memory_operations": _named(_operations),
+    "memory_replay": _named(_replay),
+    "memory_replayable": _named(_replayable),
+    "memory_revert": _revert,
+    "memory_tidy": _named(tidy_files, takes_id=True),
+    "memory_topics": show_topics,
+    "project_close": _named(administration.close_project),
+    "project_init": init_project,
+    "project_list": _named(administration.list_projects),
+    "project_member_add": _named(administration.add_member),
+    "project_member_remove": _named(administration.remove_member),
+    "project_open": _named(administration.open_project),
+    "prompt_block": _named(prompt_block, takes_id=True),
+    "queue_list": _named(queue.list_queued_calls),
+    "queue_retry": _named(queue.retry_call),
+    "queue_retry_all": _named(queue.retry_all),
+    "quota_list": _named(quotas.list_quotas),
+    "quota_set": _named(_set_quota),
+    "review_decide": _named(_decide, takes_id=True),
+    "review_list": _named(list_review, takes_id=True),
+    "secrets_scan": _named(scan.scan),
+    "secrets_set": _named(_set_policies),
+    "secrets_show": _named(policies.show_policies),
+    "seen_calls": _named(exposure.calls_that_saw),
+    "seen_revisions": _named(exposure.revisions_seen),
+    "spending_show": _named(Service.spending),
+    "user_erase": _named(erasures.erase_user),
+    "user_list": _named(users.list_users),
+    "user_read": _named(users.read_user),
+    "work_changes": asking.show_changes,
+    "work_check": asking.check_completion,
+    "work_context": packing.pack,
+    "work_labels": _named(labels.list_labels, takes_id=True),
+    "work_link": labels.link,
+    "work_mark": deciding.mark,
+    "work_provenance": provenance.show_provenance,
+    "work_read_from": work_reading.read_from,
+    "work_readings": work_reading.list_read_from,
+    "work_rebuild": _named(deciding.rebuild, takes_id=True),
+    "work_resolve": sessions.resolve_work,
+    "work_sessions": sessions.list_work_sessions,
+    "work_show": asking.show,
+    "work_stop_reading": _stop_reading,
+}
+# Those that take JSON lines besides.
+ON_LINES: dict[str, RunsOnLines] = {
+    "conversation_put": _put_conversations,
+    "document_manifest": pushing.compare,
+    "document_put": pushing.put,
+}

@@ -1,0 +1,44 @@
+"""One declaration an operation: what runs here, and where it is asked for over HTTP."""
+
+import ast
+from contextlib import nullcontext
+from pathlib import Path
+
+import memex
+from memex.http.app import create_app
+from memex.routes import ROUTES
+from memex.service.operations import ON_LINES, OPERATIONS
+
+SOURCE = Path(memex.__file__).parent
+
+
+def test_every_operation_runs_here_and_has_a_route() -> None:
+    """Whoever asks by a name is answered in this process and over HTTP."""
+    assert OPERATIONS.keys() | ON_LINES.keys() == ROUTES.keys()
+    assert not OPERATIONS.keys() & ON_LINES.keys()
+
+
+def test_every_route_is_one_of_the_app() -> None:
+    """With its method and path, for agents and admins, or for one of them."""
+    served = create_app(nullcontext).openapi()["paths"]  # type: ignore[arg-type]  # never started
+    for name, route in ROUTES.items():
+        path = route.path.replace(":path}", "}")
+        bases = ("/v1/admin",) if route.role == "admin" else ("/v1",)
+        for base in bases:
+            assert route.method.lower() in served.get(base + path, {}), f"{name}: {route.method} {base}{path}"
+
+
+def test_every_name_that_is_called_is_an_operation() -> None:
+    """A name is text, which no type checker knows."""
+    called = {
+        (path.name, argument.value)
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("call", "_run")
+        for argument in node.args[:2]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
+
+    assert len(called) > 50
+    assert {one for one in called if one[1] not in ROUTES} == set()
