@@ -85,7 +85,7 @@ async def stored(service: Service, caller: Caller) -> dict[str, list[Any]]:
             await cursor.execute(statement.encode(), {"scope_id": access.conversations.scope_id})
             found[name] = await cursor.fetchall()
     reader = await service.caller(caller.principal, CallContext(user_id=caller.access.user_id))
-    hits = (await finding.find(service, reader, {"query": "turn1 word3 common", "limit": 50})).hits
+    hits = (await finding.FIND.call(service, reader, {"query": "turn1 word3 common", "limit": 50})).hits
     return found | {"hits": [(hit.reference, hit.score, hit.terms, hit.borrowed) for hit in hits]}
 
 

@@ -104,7 +104,7 @@ async def test_a_growing_transcript_is_read_once(
     assert (report.messages_added, report.unchanged_files) == (0, 1)
     alice = await caller_of("alice")
     session = make_conversation_id("claude_code", "", hook_events.SESSION)
-    thread = await reading.read(service, alice, {"reference": session})
+    thread = await reading.READ.call(service, alice, {"reference": session})
     assert [one.text for one in thread.messages] == [
         "Fix the flaky test.", "Done: it is frozen.", "And the other one.", "Done too.",
     ]  # fmt: skip
@@ -137,7 +137,7 @@ async def test_a_transcript_that_is_rewritten_is_told_as_it_stands(
         report = await deliver(service, alice, state)
         added += report.messages_added
         alice = await caller_of("alice")
-        thread = await reading.read(service, alice, {"reference": session})
+        thread = await reading.READ.call(service, alice, {"reference": session})
         assert report.error is None
         assert [one.text for one in thread.messages] == [f"text {one}" for one in dict.fromkeys(order)]
     assert added == len(lines)

@@ -212,7 +212,7 @@ async def test_the_pack_of_the_fourth_day_says_where_work_stands(
     assert report.messages_added == 0
     ann = await caller_of("ann")
     for name, one in sessions:
-        thread = await reading.read(
+        thread = await reading.READ.call(
             service, ann, {"reference": make_conversation_id(RUNTIMES[name], "", one["id"])}
         )
         said = [text for turn in one["turns"] for text in (turn["user"], turn["agent"])]

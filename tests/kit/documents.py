@@ -75,10 +75,10 @@ async def stored(
 ) -> dict[str, str]:
     """Return the documents of a root with their texts."""
     caller = await current(service, caller)
-    found = await reading.list_all(service, caller, {"root": root, "project": project, "limit": 1_000})
+    found = await reading.LIST.call(service, caller, {"root": root, "project": project, "limit": 1_000})
     return {
         one.path: (
-            await reading.read(service, caller, {"root": root, "project": project, "path": one.path})
+            await reading.READ.call(service, caller, {"root": root, "project": project, "path": one.path})
         ).text
         for one in found.documents
     }

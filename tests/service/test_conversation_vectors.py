@@ -108,7 +108,7 @@ async def again(service: Service, caller: Caller) -> Caller:
 
 async def find(service: Service, caller: Caller, query: str, **more: Any) -> finding.FindMessagesResult:
     """Search, with a receipt in the log."""
-    return await finding.find(service, await again(service, caller), {"query": query, **more})
+    return await finding.FIND.call(service, await again(service, caller), {"query": query, **more})
 
 
 def texts(found: finding.FindMessagesResult) -> list[str]:
@@ -215,7 +215,7 @@ async def test_a_backfill_may_begin_at_a_day(
     since = NOW - timedelta(days=30)
 
     assert await backfill(both.database, embedder, scope_ids=[scope_id], since=since) == 5
-    answer = await reading.sources(both, await again(both, alice))
+    answer = await reading.SOURCES.call(both, await again(both, alice), {})
     assert answer.vectors is not None
     assert (answer.vectors.passages, answer.vectors.embedded) == (7, 5)
     assert await backfill(both.database, embedder, scope_ids=[scope_id]) == 2

@@ -189,7 +189,7 @@ async def test_what_the_user_wrote_in_a_project_stays_without_the_author(
     assert (read["content"], read["version"]) == ("We launch in May.\n", 1)
     assert (newest["actor"], newest.get("reason")) == (erasure.AUTHOR, None)
     assert "erased" in lines.model_dump_json()
-    [root] = (await reading.roots(service, bob, {})).roots
+    [root] = (await reading.ROOTS.call(service, bob, {})).roots
     assert (root.root[:4], root.owner, root.documents, root.may_change) == ("ours", None, 1, False)
 
 

@@ -60,7 +60,7 @@ async def test_an_event_is_stored_once_and_in_order(service: Service, caller_of:
     assert found[1].event.tools[0].ok is True
     assert "ghp_" not in found[1].event.tools[0].command
     assert await stored(service, bob) == []
-    heard = await events.heard(service, await caller_of("alice"))
+    heard = await events.HEARD.call(service, await caller_of("alice"), {})
     assert [(one.runtime, one.events, one.sessions) for one in heard.runtimes] == [("claude_code", 4, 1)]
 
 
@@ -133,7 +133,7 @@ async def test_hooks_over_http_use_the_text_of_the_event_alone(
         "Fix the flaky test.",
         "Fixed: the clock is frozen now.",
     ]
-    assert (await reading.list_all(service, alice, {})).conversations == []
+    assert (await reading.LIST.call(service, alice, {})).conversations == []
 
     off = given["prompt"] | {"prompt": "private\nmemex: off"}
     alice = await caller_of("alice")  # who has conversations by now

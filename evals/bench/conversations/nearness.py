@@ -71,8 +71,8 @@ async def _search(
         for query in queries:
             asked: dict[str, Any] = {"query": query, "mode": "vectors", "limit": SHOWN}
             if not repeat:
-                result = await finding.find(bench.service, caller, asked)
+                result = await finding.FIND.call(bench.service, caller, asked)
                 found.append({hit.reference for hit in result.hits})
                 continue
-            await bench.measure(finding.find(bench.service, caller, asked), timings)
+            await bench.measure(finding.FIND.call(bench.service, caller, asked), timings)
     return timings, found

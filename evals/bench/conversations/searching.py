@@ -33,11 +33,11 @@ async def bench_find_messages(
     for repeat in range(rounds + 1):
         for query in queries:
             asked: dict[str, Any] = {"query": query}
-            if not (await finding.find(bench.service, talker, asked)).hits:
+            if not (await finding.FIND.call(bench.service, talker, asked)).hits:
                 raise RuntimeError(f"no message is found by {query!r}")
             for work, timings in (
-                (finding.find(bench.service, talker, asked), found),
-                (finding.find(bench.service, talker, asked | {"since": since}), narrowed),
+                (finding.FIND.call(bench.service, talker, asked), found),
+                (finding.FIND.call(bench.service, talker, asked | {"since": since}), narrowed),
                 (bench.service.execute(reader, "memory_find", asked), in_files),
             ):
                 await bench.measure(work, timings if repeat else Timings())

@@ -58,7 +58,7 @@ def conversations_of(collection: Collection) -> Iterator[ConversationInput]:
 
 async def ask_question(service: Service, caller: Caller, question: Question) -> QuestionOutcome:
     """Return the ranks that conversation_find gives the messages which answer a question."""
-    found = await finding.find(service, caller, {"query": question.text, "limit": MAX_HITS})
+    found = await finding.FIND.call(service, caller, {"query": question.text, "limit": MAX_HITS})
     ranks = {hit.message.provider_id: rank for rank, hit in enumerate(found.hits, start=1)}
     return QuestionOutcome(
         id=question.id,

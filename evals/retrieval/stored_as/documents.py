@@ -40,7 +40,7 @@ async def write_documents(
 
 async def ask_question(service: Service, caller: Caller, question: Question) -> QuestionOutcome:
     """Return the ranks that document_find gives the documents which answer a question."""
-    found = await reading.find(service, caller, {"query": question.text, "limit": MAX_HITS})
+    found = await reading.FIND.call(service, caller, {"query": question.text, "limit": MAX_HITS})
     ranks = {HOME + hit.document.path: rank for rank, hit in enumerate(found.hits, start=1)}
     return QuestionOutcome(
         id=question.id,

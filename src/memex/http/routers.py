@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
 from memex.http.callers import KeyedRoute, set_admin_role, set_agent_role
+from memex.routes import ROUTES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,8 +41,14 @@ class RouterPair:
     """
 
     def __init__(self, path: str, tag: str, *, route_class: type[APIRoute] = KeyedRoute) -> None:
+        self._path = path
         self.agent = agent_router(path, tag, route_class)
         self.admin = admin_router(path, route_class)
+
+    def operation(self, name: str, **options: Any) -> Callable[[F], F]:
+        """Put a handler on both routers, at the route of an operation; see `memex.routes`, and `route`."""
+        route = ROUTES[name]
+        return self.route(route.method, route.path.removeprefix(self._path), **options)
 
     def route(
         self,

@@ -43,7 +43,7 @@ async def run_tool(
         undone = REVERT.parse(given)
         asked = {"tool_call_id": undone.tool_call_id, "reason": undone.reason}
         return await api.call(context, tool, asked)
-    if tool in (finding.NAME, reading.READ, reading.LIST):
+    if tool in (finding.FIND.name, reading.READ.name, reading.LIST.name):
         return await api.call(context, tool, given)
     answer = await run_work_tool(api, context, tool, given)
     if answer is None:

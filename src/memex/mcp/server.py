@@ -124,7 +124,7 @@ def new_server(
             found = await connection.api.call(
                 connection.context, "conversation_read", {"reference": reference}
             )
-            text = toolcalls.result_text(reading.READ, found)
+            text = toolcalls.result_text(reading.READ.name, found)
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
             )

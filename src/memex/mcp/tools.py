@@ -64,9 +64,9 @@ OPERATIONS = Tool("memory_operations", ListCallsArguments, CallsResult)
 OPERATION = Tool("memory_operation", ShowCallArguments, AttemptsResult)
 REVERT = Tool("memory_revert", RevertCallArguments, RevertResult)
 CONVERSATION_TOOLS: Mapping[Tool[Any], str] = {
-    finding.TOOL: "Find what was said",
-    reading.READ_TOOL: "Read a conversation",
-    reading.LIST_TOOL: "List conversations",
+    finding.FIND: "Find what was said",
+    reading.READ: "Read a conversation",
+    reading.LIST: "List conversations",
 }
 
 

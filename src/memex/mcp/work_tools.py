@@ -19,7 +19,7 @@ from memex.service.tools.aliases import ToolAlias
 from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
 from memex.service.work.packing import PackResult
 from memex.service.work.results import WorkCheckResult, WorkResult
-from memex.service.work.sessions import RESOLVE_TOOL, WorkSessionsResult
+from memex.service.work.sessions import RESOLVE, WorkSessionsResult
 
 Text = Annotated[StorableText | None, Field(max_length=1_000)]
 
@@ -95,7 +95,7 @@ WORK_TOOLS: Mapping[Tool[Any], str] = {
     CHECK: "Check completion",
     SESSIONS: "List sessions",
 }
-UNLISTED_TOOLS: tuple[Tool[Any], ...] = (RESOLVE_TOOL, RUNTIME, reading.READ_TOOL)
+UNLISTED_TOOLS: tuple[Tool[Any], ...] = (RESOLVE, RUNTIME, reading.READ)
 _PLACE = {"project_id": "project", "scope": "project", "session_id": "session"}
 _PACK = {
     **_PLACE,
@@ -111,14 +111,14 @@ WORK_ALIASES: Mapping[str, ToolAlias] = {
     "mem_context_pack": ToolAlias(CONTEXT.name, _PACK),
     "mem_session_list": ToolAlias(SESSIONS.name, {**_PLACE, "max_results": "limit"}),
     "mem_scope_resolve": ToolAlias(
-        RESOLVE_TOOL.name, {**_PLACE, "repo": "repository", "query": "words", "workspace": "cwd"}
+        RESOLVE.name, {**_PLACE, "repo": "repository", "query": "words", "workspace": "cwd"}
     ),
     "mem_open_work": ToolAlias(OPEN.name, _PLACE),
     "mem_completion_check": ToolAlias(CHECK.name, _PLACE),
     "mem_note_create": ToolAlias(
         "memory_remember", {"content": "text", "note": "text", "body": "text", "project_id": "project"}
     ),
-    "mem_provenance": ToolAlias(reading.READ_TOOL.name, {"source": "reference", "id": "reference"}),
+    "mem_provenance": ToolAlias(reading.READ.name, {"source": "reference", "id": "reference"}),
     "mem_health_runtime": ToolAlias(RUNTIME.name, {}),
 }
 
@@ -127,7 +127,7 @@ _OPERATIONS = {
     OPEN.name: "work_show",
     CHECK.name: "work_check",
     SESSIONS.name: "work_sessions",
-    RESOLVE_TOOL.name: "work_resolve",
+    RESOLVE.name: "work_resolve",
 }
 
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel
 
 from memex.service.call import Caller
 from memex.service.conversations import events, finding, putting, reading, removing, wanted
-from memex.service.distil import evidence
 from memex.service.distil.distil import distil
+from memex.service.distil.evidence import READ_EVIDENCE
 from memex.service.documents import pushing, watching
 from memex.service.documents import reading as documents
 from memex.service.evals import case_requests
@@ -16,26 +16,27 @@ from memex.service.evals.call_cases import CaseChoice
 from memex.service.health.health import read_health
 from memex.service.identity import erasures, keys, quotas, users
 from memex.service.identity.quotas import QuotaLimits
-from memex.service.journal.reading import read_journal
+from memex.service.journal.reading import READ_JOURNAL
 from memex.service.log import exposure, queue
 from memex.service.log.blame import blame
 from memex.service.log.call_list import CallQuery
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
+from memex.service.operation import LoggedOperation
 from memex.service.projects import administration
-from memex.service.projects.init_project import init_project
+from memex.service.projects.init_project import INIT_PROJECT
 from memex.service.review.deciding import decide
 from memex.service.review.items import ItemDecision
 from memex.service.review.waiting import list_review
-from memex.service.search.changes import show_changes
+from memex.service.search.changes import CHANGES
 from memex.service.search.explanation import explain_search
-from memex.service.search.topics import show_topics
+from memex.service.search.topics import TOPICS
 from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
-from memex.service.vaults.browsing import browse
+from memex.service.vaults.browsing import BROWSE
 from memex.service.work import asking, deciding, labels, packing, provenance, sessions
 from memex.service.work import reading as work_reading
 
@@ -167,47 +168,59 @@ async def _put_conversations(
     return await putting.put(service, caller, source, conversations, **given, tool_call_id=tool_call_id)
 
 
-OPERATIONS: dict[str, RunsOperation] = {
+LOGGED: tuple[LoggedOperation[Any, Any], ...] = (
+    finding.FIND,
+    reading.LIST,
+    reading.READ,
+    reading.SOURCES,
+    documents.FIND,
+    documents.LIST,
+    documents.READ,
+    watching.REQUEST_SYNC,
+    documents.ROOTS,
+    watching.WATCH,
+    events.HEARD,
+    READ_EVIDENCE,
+    BROWSE,
+    CHANGES,
+    READ_JOURNAL,
+    TOPICS,
+    INIT_PROJECT,
+    asking.CHANGES,
+    asking.CHECK,
+    packing.PACK,
+    labels.LABELS,
+    provenance.PROVENANCE,
+    work_reading.READINGS,
+    deciding.REBUILD,
+    sessions.RESOLVE,
+    sessions.SESSIONS,
+    asking.SHOW,
+)
+OPERATIONS: dict[str, RunsOperation] = {one.name: one.call for one in LOGGED} | {
     "conversation_delete": removing.delete,
     "conversation_distil": distil,
-    "conversation_find": finding.find,
-    "conversation_list": reading.list_all,
-    "conversation_read": reading.read,
-    "conversation_sources": _named(reading.sources, takes_id=True),
     "conversation_wanted": _wanted,
-    "document_find": documents.find,
     "document_finish": pushing.finish,
-    "document_list": documents.list_all,
-    "document_read": documents.read,
     "document_remove": pushing.remove,
-    "document_request_sync": watching.request_sync,
-    "document_roots": documents.roots,
-    "document_watch": watching.watch,
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(_draft_case),
     "eval_case_keep": _named(_keep_case),
-    "event_heard": _named(events.heard, takes_id=True),
     "event_put": _put_events,
-    "evidence_read": _named(evidence.read_evidence, takes_id=True),
     "health_show": _named(read_health),
     "key_create": _named(keys.create_key),
     "key_list": _named(keys.list_keys),
     "key_revoke": _named(keys.revoke_key),
     "memory_blame": _named(blame, takes_id=True),
-    "memory_browse": browse,
     "memory_catalogue": _named(_catalogue),
-    "memory_changes": _named(show_changes, takes_id=True),
     "memory_find_explain": explain_search,
-    "memory_journal": read_journal,
     "memory_operation": _named(_operation),
     "memory_operations": _named(_operations),
     "memory_replay": _named(_replay),
     "memory_replayable": _named(_replayable),
     "memory_revert": _revert,
     "memory_tidy": _named(tidy_files, takes_id=True),
-    "memory_topics": show_topics,
     "project_close": _named(administration.close_project),
-    "project_init": init_project,
     "project_list": _named(administration.list_projects),
     "project_member_add": _named(administration.add_member),
     "project_member_remove": _named(administration.remove_member),
@@ -229,19 +242,9 @@ OPERATIONS: dict[str, RunsOperation] = {
     "user_erase": _named(erasures.erase_user),
     "user_list": _named(users.list_users),
     "user_read": _named(users.read_user),
-    "work_changes": asking.show_changes,
-    "work_check": asking.check_completion,
-    "work_context": packing.pack,
-    "work_labels": _named(labels.list_labels, takes_id=True),
     "work_link": labels.link,
     "work_mark": deciding.mark,
-    "work_provenance": provenance.show_provenance,
     "work_read_from": work_reading.read_from,
-    "work_readings": work_reading.list_read_from,
-    "work_rebuild": _named(deciding.rebuild, takes_id=True),
-    "work_resolve": sessions.resolve_work,
-    "work_sessions": sessions.list_work_sessions,
-    "work_show": asking.show,
     "work_stop_reading": _stop_reading,
 }
 # Those that take JSON lines besides.

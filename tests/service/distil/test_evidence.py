@@ -17,7 +17,7 @@ from memex.errors import (
     ValidationFailed,
 )
 from memex.service.conversations import removing
-from memex.service.distil.evidence import read_evidence
+from memex.service.distil.evidence import READ_EVIDENCE
 from memex.service.distil.removal import withdraw
 from memex.service.service import Caller, Service
 from memex.store.upkeep import erasure
@@ -31,7 +31,7 @@ TEA = said(
 
 async def statuses(service: Service, caller: Caller, of: str) -> list[tuple[str, list[str]]]:
     """Return the statements of a place, each with the states of its evidence."""
-    found = await read_evidence(service, caller, of)
+    found = await READ_EVIDENCE.call(service, caller, {"of": of})
     return [(one.text, [cited.status for cited in one.evidence]) for one in found.statements]
 
 
@@ -61,7 +61,7 @@ async def test_evidence_leads_both_ways_and_a_typed_citation_proves_nothing(
     await service.execute(anna, "memory_write", {"path": "user/c#.md", "content": f"Boats {link}\n"})
     assert await statuses(service, anna, "user/c#.md") == [("Boats", ["not_verified"])]
     assert await statuses(service, anna, "user/c#.md#1") == [("Boats", ["not_verified"])]
-    found = await read_evidence(service, anna, f"{path}#{line}")
+    found = await READ_EVIDENCE.call(service, anna, {"of": f"{path}#{line}"})
     [cited] = found.statements[0].evidence
     assert (cited.message, cited.quote, cited.title) == (
         f"conversations/{name}#1", "I prefer oolong tea.", "Tea",
@@ -73,7 +73,7 @@ async def test_evidence_leads_both_ways_and_a_typed_citation_proves_nothing(
         ("conversations/" + "#" * 50, ValidationFailed),
     ):
         with pytest.raises(error):
-            await read_evidence(service, anna, of)
+            await READ_EVIDENCE.call(service, anna, {"of": of})
 
 
 async def test_a_citation_is_no_file_and_no_word(service: Service, caller_of: CallerOf) -> None:
@@ -105,7 +105,7 @@ async def test_numbers_may_differ_between_machines(service: Service, caller_of: 
     await select(service.database, "delete from conversation_removed")
     await put(service, anna, "tea", [*said(("user", "Hello!"), first=9), *TEA])
 
-    found = await read_evidence(service, await refreshed(service, anna), "user/preferences.md")
+    found = await READ_EVIDENCE.call(service, await refreshed(service, anna), {"of": "user/preferences.md"})
 
     assert deleted == [("I prefer oolong tea.", ["deleted"])]
     [cited] = found.statements[0].evidence
@@ -200,7 +200,7 @@ async def test_evidence_in_a_project_is_the_owners(service: Service, caller_of: 
     [(_, of_bob)] = await statuses(service, bob, path)
     links = (await service.execute(bob, "memory_links", {"path": path}))["links"]
     with pytest.raises(ConversationNotFound):
-        await read_evidence(service, bob, f"conversations/{name}#3")
+        await READ_EVIDENCE.call(service, bob, {"of": f"conversations/{name}#3"})
     with pytest.raises(ConversationNotFound):
         await distil(service, bob, conversation=name)
     kept = await removing.delete(service, anna, {"conversations": [name], "with_memory": True})
@@ -215,7 +215,7 @@ async def test_evidence_in_a_project_is_the_owners(service: Service, caller_of: 
     assert [one.text for one in kept.statements if one.has_other_evidence] == [decision]
     assert decision in (await files(service, bob))[path]
     with pytest.raises(ProjectNotFound):
-        await read_evidence(service, anna, path)
+        await READ_EVIDENCE.call(service, anna, {"of": path})
     with pytest.raises(ProjectNotFound):
         await distil(service, anna, conversation=other, project="apollo", apply=True)
 

@@ -47,7 +47,7 @@ async def test_injected_instructions_write_nothing_but_notes_of_the_user(
     poison = attacks()
     name, anna = await put(service, anna, "mail", said(*(("user", attack) for attack in poison)))
     for attack in poison[:20]:
-        await finding.find(service, anna, {"query": attack[:200]})
+        await finding.FIND.call(service, anna, {"query": attack[:200]})
 
     done = await distil(service, anna, conversation=name, apply=True)
     stored = await files(service, anna)

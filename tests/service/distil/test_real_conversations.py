@@ -18,7 +18,7 @@ from memex.evals.retrieval.stored_as.conversations import conversations_of
 from memex.evals.retrieval.suites import locomo_turns
 from memex.service.conversations import putting
 from memex.service.conversations.putting import SourceInput
-from memex.service.distil.evidence import read_evidence
+from memex.service.distil.evidence import READ_EVIDENCE
 from memex.service.service import Caller, Service
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.subjects import normal_form
@@ -79,7 +79,7 @@ async def test_every_statement_checks_against_its_message(service: Service, call
     bullets = [line for text in stored.values() for line in text.splitlines() if line.startswith("- ")]
     assert [line for line in bullets if "[[conversations/" not in line] == []
     for path in stored:
-        found = await read_evidence(service, anna, path)
+        found = await READ_EVIDENCE.call(service, anna, {"of": path})
         evidence = [cited for one in found.statements for cited in one.evidence]
         assert {cited.status for cited in evidence} <= {"verified"}, path
         for cited in evidence:

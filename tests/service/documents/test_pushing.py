@@ -45,7 +45,7 @@ async def put(service: Service, caller: Caller, *files: dict[str, Any], **more: 
 
 async def found(service: Service, caller: Caller, query: str, **more: Any) -> list[str]:
     """Return the paths that a query finds."""
-    hits = (await reading.find(service, caller, {"query": query} | more)).hits
+    hits = (await reading.FIND.call(service, caller, {"query": query} | more)).hits
     return [hit.document.path for hit in hits]
 
 
@@ -58,13 +58,13 @@ async def test_a_folder_is_mirrored_and_found(service: Service, alice: Caller) -
     assert (done.state, done.documents, done.removed) == ("complete", 4, 0)
     assert (again.wanted, again.gone, again.unchanged) == ([], [], 4)
     assert await stored(service, alice) == FOLDER
-    [hit] = (await reading.find(service, alice, {"query": "kestrel"})).hits
+    [hit] = (await reading.FIND.call(service, alice, {"query": "kestrel"})).hits
     assert hit.document.reference == "documents/user/repo/README.md"
     assert (hit.heading, hit.text) == (["Shop", "Deploy"], "## Deploy\n\nRun the kestrel script.")
     assert await found(service, alice, "queue", tags=["ADR"]) == ["docs/adr/0001-queue.md"]
     assert await found(service, alice, "queue", tags=["other"]) == []
     assert await found(service, alice, "port", prefix="docs/") == []
-    [root] = (await reading.roots(service, alice, {})).roots
+    [root] = (await reading.ROOTS.call(service, alice, {})).roots
     assert (root.documents, root.state, root.owner, root.may_change) == (4, "syncing", "alice", True)
 
 
@@ -226,7 +226,7 @@ async def test_an_interrupted_sync_is_finished_by_the_next(service: Service, ali
     await put(service, alice, *sent({"README.md": FOLDER["README.md"]}), sync=compared.sync)
     alice = await current(service, alice)
 
-    [root] = (await reading.roots(service, alice, {})).roots
+    [root] = (await reading.ROOTS.call(service, alice, {})).roots
     assert (root.state, root.documents, root.completed_at) == ("syncing", 1, None)
     with pytest.raises(SyncInProgress) as busy:
         await pushing.compare(service, alice, NAMED | {"client": "two"}, listed(FOLDER))
@@ -267,28 +267,28 @@ async def test_only_the_owner_and_admins_change_a_root(service: Service, caller_
     named = NAMED | {"project": "apollo"}
 
     assert await stored(service, bob, project="apollo") == FOLDER
-    [shown] = (await reading.roots(service, bob, {})).roots
+    [shown] = (await reading.ROOTS.call(service, bob, {})).roots
     assert (shown.owner, shown.may_change) == ("alice", False)
     for attempt in (
         lambda: pushing.compare(service, bob, named, listed({})),
         lambda: pushing.put(service, bob, named, to_lines(sent({"README.md": "mine"}))),
         lambda: pushing.finish(service, bob, named | {"sync": shown.sync}),
         lambda: pushing.remove(service, bob, named),
-        lambda: watching.watch(service, bob, named),
+        lambda: watching.WATCH.call(service, bob, named),
     ):
         with pytest.raises(Forbidden):
             await attempt()
     for stranger in (
         lambda: pushing.compare(service, dave, named, listed({})),
-        lambda: reading.read(service, dave, named | {"path": "README.md"}),
-        lambda: watching.watch(service, dave, named),
-        lambda: watching.request_sync(service, dave, {"project": "apollo"}),
+        lambda: reading.READ.call(service, dave, named | {"path": "README.md"}),
+        lambda: watching.WATCH.call(service, dave, named),
+        lambda: watching.REQUEST_SYNC.call(service, dave, {"project": "apollo"}),
     ):
         with pytest.raises(ProjectNotFound):
             await stranger()
     assert await found(service, dave, "kestrel") == []
     await push(service, await current(service, admin), {**FOLDER, "more.md": "more"}, project="apollo")
-    [shown] = (await reading.roots(service, bob, {"project": "apollo"})).roots
+    [shown] = (await reading.ROOTS.call(service, bob, {"project": "apollo"})).roots
     assert (shown.owner, shown.documents) == ("alice", 5)
     removed = await pushing.remove(service, await current(service, admin), named)
     assert removed.documents == 5

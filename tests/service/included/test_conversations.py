@@ -82,7 +82,7 @@ async def test_conversations_stand_behind_memory_and_are_told_apart(service: Ser
 
     found = await ask(service, caller, **INCLUDE)
     same = await ask(service, caller, **INCLUDE, known_hash=found["hash"])
-    thread = await reading.read(service, caller, {"reference": conversation})
+    thread = await reading.READ.call(service, caller, {"reference": conversation})
 
     place = f"conversations/{conversation}"
     lines = [line[7:] for line in found["context"].splitlines() if line.startswith("[")]

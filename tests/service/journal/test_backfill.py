@@ -9,7 +9,7 @@ from tests.kit.rows import select
 
 from memex.errors import ValidationFailed
 from memex.service.journal.backfill import Backfilled, backfill_journals
-from memex.service.journal.reading import EntryResult, read_journal
+from memex.service.journal.reading import READ_JOURNAL, EntryResult
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -26,9 +26,11 @@ async def tell(service: Service, caller: Caller, text: str, **more: Any) -> Resu
 
 async def entries(service: Service, caller: Caller) -> list[EntryResult]:
     """Return all entries of a journal, in their order."""
-    months = (await read_journal(service, caller, {})).months
-    days = [d for one in months for d in (await read_journal(service, caller, {"month": one.month})).days]
-    return [e for one in days for e in (await read_journal(service, caller, {"day": one.day})).entries]
+    months = (await READ_JOURNAL.call(service, caller, {})).months
+    days = [
+        d for one in months for d in (await READ_JOURNAL.call(service, caller, {"month": one.month})).days
+    ]
+    return [e for one in days for e in (await READ_JOURNAL.call(service, caller, {"day": one.day})).entries]
 
 
 async def backfill(service: Service, caller: Caller, **more: Any) -> Backfilled:
@@ -176,7 +178,7 @@ async def lines(service: Service, caller: Caller) -> set[tuple[str, str, str]]:
     """Return the lines that were made from entries: the page, the words of the entry, what became of the line."""
     found = set()
     for entry in await entries(service, caller):
-        [read] = (await read_journal(service, caller, {"path": entry.path})).entries
+        [read] = (await READ_JOURNAL.call(service, caller, {"path": entry.path})).entries
         found |= {(one.path, one.words, one.state) for one in read.lines or ()}
     return found
 

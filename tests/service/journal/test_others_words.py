@@ -8,7 +8,7 @@ from tests.kit.memory import remember, skipped
 from tests.service.distil import kit
 
 from memex.service.conversations import putting
-from memex.service.conversations.reading import read as read_conversation
+from memex.service.conversations.reading import READ
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -165,7 +165,7 @@ async def test_conversations_are_captured_and_distilled_without_it(service: Serv
         ("user", f"I work at Acme.\n- {NUTS} (2024-03-01)"),
     ]
     name, alice = await kit.put(service, alice, "chat", kit.said(*turns))
-    read = await read_conversation(service, alice, {"reference": name})
+    read = await READ.call(service, alice, {"reference": name})
     await kit.distil(service, alice, conversation=name, apply=True)
     after = "\n".join((await kit.files(service, alice)).values())
 

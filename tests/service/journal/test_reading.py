@@ -12,11 +12,11 @@ from tests.kit.rows import select
 from tests.kit.zips import exported, zipped
 
 from memex.errors import EntryImmutable, FileNotFound, ValidationFailed
-from memex.service.journal.reading import EntryResult, JournalResult, read_journal
+from memex.service.journal.reading import READ_JOURNAL, EntryResult, JournalResult
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.service.tools.prompt_block import prompt_block
-from memex.service.vaults.browsing import browse
+from memex.service.vaults.browsing import BROWSE
 from memex.service.vaults.vault_export import export_files
 from memex.service.vaults.vault_import import ImportResult, import_vault
 from memex.sources.vault import ZipWriter
@@ -56,7 +56,7 @@ async def tell(service: Service, caller: Caller, text: str, said_at: str, **more
 
 async def journal(service: Service, caller: Caller, **given: Any) -> JournalResult:
     """Return a part of the journal."""
-    return await read_journal(service, caller, given)
+    return await READ_JOURNAL.call(service, caller, given)
 
 
 async def give(service: Service, caller: Caller) -> dict[str, bytes]:
@@ -148,8 +148,8 @@ async def test_models_read_a_line_a_month(service: Service, alice: Caller) -> No
 
 async def test_folders_show_the_journal_as_days(service: Service, alice: Caller) -> None:
     """Whoever looks through all files sees no entries; below the journal there is a folder a day."""
-    everything = await browse(service, alice, {})
-    days = await browse(service, alice, {"prefix": "user/journal/"})
+    everything = await BROWSE.call(service, alice, {})
+    days = await BROWSE.call(service, alice, {"prefix": "user/journal/"})
 
     assert not any("journal" in file.path for file in everything.files)
     assert [folder.path for folder in days.folders] == [

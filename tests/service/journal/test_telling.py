@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.kit.memory import remember
 
 from memex.errors import ValidationFailed
-from memex.service.journal.reading import read_journal
+from memex.service.journal.reading import READ_JOURNAL
 from memex.service.service import Caller, Service
 from memex.subagent.remember.stage import MAX_TEXT_CHARS
 from memex.subagent.statements.courtesy import is_courtesy
@@ -116,7 +116,7 @@ async def test_any_text_is_given_back(service: Service, caller_of: CallerOf, tex
 async def test_an_old_text_has_its_day(service: Service, alice: Caller) -> None:
     """Of 1901; a text of a day that begins nowhere yet, and one of before 1900, is refused and not kept."""
     answer = await remember(service, alice, "The walnut tree was planted.", said_at="1901-02-03")
-    [entry] = (await read_journal(service, alice, {"day": "1901-02-03"})).entries
+    [entry] = (await READ_JOURNAL.call(service, alice, {"day": "1901-02-03"})).entries
     ahead = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
     for said_at in (ahead, f"{ahead}T23:59:00Z", "1899-12-31"):
         with pytest.raises(ValidationFailed):
@@ -125,7 +125,7 @@ async def test_an_old_text_has_its_day(service: Service, alice: Caller) -> None:
     assert answer["entry"].startswith("user/journal/1901-02-03/")
     assert entry.content == "The walnut tree was planted."
     assert date.fromisoformat(entry.said_at[:10]) == date(1901, 2, 3)
-    assert [one.entries for one in (await read_journal(service, alice, {})).months] == [1]
+    assert [one.entries for one in (await READ_JOURNAL.call(service, alice, {})).months] == [1]
 
 
 async def test_a_text_that_is_told_a_hundred_times_is_one_entry(service: Service, alice: Caller) -> None:
@@ -133,12 +133,12 @@ async def test_a_text_that_is_told_a_hundred_times_is_one_entry(service: Service
     days = [(date(2024, 1, 1) + timedelta(days=number)).isoformat() for number in range(100)]
     answers = [await remember(service, alice, "The choir sang well.", said_at=day) for day in days]
     path = answers[0]["entry"].rpartition("@")[0]
-    [entry] = (await read_journal(service, alice, {"path": path})).entries
+    [entry] = (await READ_JOURNAL.call(service, alice, {"path": path})).entries
 
     assert {answer["entry"] for answer in answers} == {f"{path}@1"}
     assert [answer["status"] for answer in answers] == ["committed", *["nothing"] * 99]
     assert [entry.said_at[:10], *(again.said_at[:10] for again in entry.told_again)] == days
-    assert [one.entries for one in (await read_journal(service, alice, {})).months] == [1]
+    assert [one.entries for one in (await READ_JOURNAL.call(service, alice, {})).months] == [1]
 
 
 async def test_64_texts_at_once_are_64_entries(service: Service, alice: Caller) -> None:
@@ -165,7 +165,7 @@ async def test_a_text_that_is_told_64_times_at_once_is_one_entry(service: Servic
     text = "The choir sang well."
     answers = await asyncio.gather(*(remember(service, alice, text) for _ in range(64)))
     path = answers[0]["entry"].rpartition("@")[0]
-    [entry] = (await read_journal(service, alice, {"path": path})).entries
+    [entry] = (await READ_JOURNAL.call(service, alice, {"path": path})).entries
 
     assert {answer["entry"] for answer in answers} == {f"{path}@1"}
     assert sorted(answer["status"] for answer in answers) == ["committed", *["nothing"] * 63]

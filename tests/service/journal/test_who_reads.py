@@ -7,7 +7,7 @@ import pytest
 from tests.kit.memory import open_project
 
 from memex.errors import FileNotFound, MemexError
-from memex.service.journal.reading import read_journal
+from memex.service.journal.reading import READ_JOURNAL
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -41,7 +41,7 @@ async def answer(service: Service, caller: Caller, tool: str, arguments: Result)
     """Return all that a tool shows, or the error; `journal` shows a part of the journal."""
     try:
         if tool == "journal":
-            return (await read_journal(service, caller, arguments)).model_dump_json()
+            return (await READ_JOURNAL.call(service, caller, arguments)).model_dump_json()
         return str(await service.execute(caller, f"memory_{tool}", arguments))
     except MemexError as error:
         return f"{error.code} {error}"

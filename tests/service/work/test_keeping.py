@@ -25,18 +25,18 @@ async def test_items_are_pinned_left_out_archived_and_end(service: Service, call
     """A pin comes first in each pack, what is left out in none; an archived item is back if it is restored."""
     alice = await session(service, await caller_of("alice"), "queue", LABEL, root="/code/apollo")
     asked = {"project": LABEL}
-    test, document = (await asking.show(service, alice, asked)).open
+    test, document = (await asking.SHOW.call(service, alice, asked)).open
 
     await decide(service, alice, document.id, "pin")
-    first = await packing.pack(service, alice, {"label": LABEL, "budget": "micro"})
+    first = await packing.PACK.call(service, alice, {"label": LABEL, "budget": "micro"})
     await decide(service, alice, document.id, "unpin")
     await decide(service, alice, document.id, "leave_out")
-    without = await packing.pack(service, alice, {"label": LABEL})
+    without = await packing.PACK.call(service, alice, {"label": LABEL})
     await decide(service, alice, document.id, "bring_in")
     await decide(service, alice, test.id, "archive")
-    archived = await asking.show(service, alice, asked)
+    archived = await asking.SHOW.call(service, alice, asked)
     await decide(service, alice, test.id, "restore")
-    restored = await asking.show(service, alice, asked)
+    restored = await asking.SHOW.call(service, alice, asked)
 
     assert (first.lines[0].heading, first.lines[0].id) == ("Pinned", document.id)
     assert first.text.count("Document the queue") == 1
@@ -62,13 +62,13 @@ async def test_a_point_that_is_met_by_hand_can_be_taken_back(service: Service, c
     alice = await put(
         service, await caller_of("alice"), "shop", ["Done when the owner can search old orders."]
     )
-    asked = {"session": (await asking.show(service, alice, {"project": "apollo"})).sessions[0].id}
-    [point] = (await asking.show(service, alice, asked)).definition_of_done
+    asked = {"session": (await asking.SHOW.call(service, alice, {"project": "apollo"})).sessions[0].id}
+    [point] = (await asking.SHOW.call(service, alice, asked)).definition_of_done
 
     met: list[bool] = []
     for action in ("done", "restore", "done"):
         await decide(service, alice, point.id, action)
-        [now] = (await asking.show(service, alice, asked)).definition_of_done
+        [now] = (await asking.SHOW.call(service, alice, asked)).definition_of_done
         met.append(now.met_by is not None)
     await decide(service, alice, point.id, "restore")
     with pytest.raises(ValidationFailed, match="Nothing was decided"):
@@ -76,14 +76,14 @@ async def test_a_point_that_is_met_by_hand_can_be_taken_back(service: Service, c
     await decide(service, alice, point.id, "drop")
 
     assert met == [True, False, True]
-    assert (await asking.show(service, alice, asked)).definition_of_done == []
+    assert (await asking.SHOW.call(service, alice, asked)).definition_of_done == []
 
 
 async def test_an_item_ends_with_its_day(service: Service, caller_of: CallerOf) -> None:
     """It holds on the day and not after it; a later day, or none, is set instead; what ended can be restored."""
     alice = await session(service, await caller_of("alice"), "queue", LABEL, root="/code/apollo")
     asked = {"project": LABEL}
-    found = await asking.show(service, alice, asked)
+    found = await asking.SHOW.call(service, alice, asked)
     test, document = found.open
     [limit] = found.constraints
     today = datetime.now(UTC).date()
@@ -91,13 +91,13 @@ async def test_an_item_ends_with_its_day(service: Service, caller_of: CallerOf) 
     await decide(service, alice, test.id, "end", ends_on=today.isoformat())
     await decide(service, alice, document.id, "end", ends_on="2026-01-01")
     await decide(service, alice, limit.id, "end", ends_on="2026-01-01")
-    work = await asking.show(service, alice, asked)
+    work = await asking.SHOW.call(service, alice, asked)
     later = datetime.now(UTC) + timedelta(days=2)
-    then = await asking.show(service, alice, asked | {"as_of": later})
+    then = await asking.SHOW.call(service, alice, asked | {"as_of": later})
     await decide(service, alice, test.id, "end")
-    kept = await asking.show(service, alice, asked | {"as_of": later})
+    kept = await asking.SHOW.call(service, alice, asked | {"as_of": later})
     await decide(service, alice, limit.id, "restore")
-    restored = await asking.show(service, alice, asked)
+    restored = await asking.SHOW.call(service, alice, asked)
 
     assert [(one.text, one.ends_on) for one in work.open] == [("Test the queue", today.isoformat())]
     assert {one.id for one in work.ended} == {document.id, limit.id}
@@ -112,17 +112,17 @@ async def test_an_archived_item_comes_back_if_a_person_says_it(service: Service,
     alice = await put(
         service, await caller_of("alice"), "one", ["TODO: tag the release. Decision: use Redis."]
     )
-    work = await asking.show(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, alice, {"project": "apollo"})
     await decide(service, alice, work.open[0].id, "archive")
     await decide(service, alice, work.decisions[0].id, "archive")
     alice = await put(service, alice, "two", ["hi", "TODO: tag the release"], day=20)
-    silent = await asking.show(service, alice, {"project": "apollo"})
+    silent = await asking.SHOW.call(service, alice, {"project": "apollo"})
     await decide(service, alice, work.decisions[0].id, "restore")
     alice = await put(service, alice, "three", ["TODO: tag the release"], day=21)
-    named = await asking.show(service, alice, {"project": "apollo"})
+    named = await asking.SHOW.call(service, alice, {"project": "apollo"})
     await decide(service, alice, named.open[0].id, "archive")
     alice = await put(service, alice, "four", ["hi", "I tagged the release."], day=22)
-    done = await asking.show(service, alice, {"project": "apollo"})
+    done = await asking.SHOW.call(service, alice, {"project": "apollo"})
 
     assert (silent.open, silent.decisions) == ([], [])
     assert [one.text for one in named.open] == ["tag the release"]
@@ -134,13 +134,13 @@ async def test_each_line_of_a_pack_says_where_it_comes_from(service: Service, ca
     """All texts that say an item are named with their spans, and the calls that decided about it."""
     alice = await put(service, await caller_of("alice"), "one", FIRST)
     alice = await put(service, alice, "two", ["hi", "Next steps:\n- Document the queue"], day=1)
-    pack = await packing.pack(service, alice, {"label": "import:apollo"})
+    pack = await packing.PACK.call(service, alice, {"label": "import:apollo"})
     [line] = [one for one in pack.lines if one.text == "Document the queue"]
     assert line.id is not None
     await decide(service, alice, line.id, "pin")
     bob = await caller_of("bob")
 
-    found = await provenance.show_provenance(service, alice, {"id": line.id})
+    found = await provenance.PROVENANCE.call(service, alice, {"id": line.id})
 
     assert {(one.text, one.kind) for one in found.mentions} == {("Document the queue", "pending")}
     assert len({one.reference for one in found.mentions}) == 2
@@ -151,7 +151,7 @@ async def test_each_line_of_a_pack_says_where_it_comes_from(service: Service, ca
     ]
     assert logged.tool_call_id == found.decided[0].tool_call_id
     with pytest.raises(WorkItemNotFound):
-        await provenance.show_provenance(service, bob, {"id": line.id})
+        await provenance.PROVENANCE.call(service, bob, {"id": line.id})
 
 
 async def test_a_pack_of_the_past_knows_nothing_later(service: Service, caller_of: CallerOf) -> None:
@@ -161,12 +161,12 @@ async def test_a_pack_of_the_past_knows_nothing_later(service: Service, caller_o
     alice = await session(service, await caller_of("alice"), "one", "name:apollo", root="/code/apollo")
     alice = await session(service, alice, "two", "name:apollo", root="/code/apollo", day=2)
     await write(service, alice, "projects/apollo/tasks.md", "# Tasks\n\n## To do\n\n- [ ] Pay the salaries\n")
-    found = await asking.show(service, alice, {"project": "apollo"})
+    found = await asking.SHOW.call(service, alice, {"project": "apollo"})
     test = next(one for one in found.open if one.text == "Test the one")
     await decide(service, alice, test.id, "drop")
 
-    past = await packing.pack(service, alice, {"project": "apollo", "as_of": START + timedelta(days=1)})
-    now = await packing.pack(service, alice, {"project": "apollo"})
+    past = await packing.PACK.call(service, alice, {"project": "apollo", "as_of": START + timedelta(days=1)})
+    now = await packing.PACK.call(service, alice, {"project": "apollo"})
 
     assert "build the one." in past.text
     assert "Test the one" in past.text
@@ -191,8 +191,8 @@ async def test_a_project_reads_what_holds_in_another_one(service: Service, calle
     await reading.read_from(service, alice, {"project": "gemini", "other": "mercury"})
     first = await reading.read_from(service, alice, {"project": "apollo", "other": "gemini"})
     again = await reading.read_from(service, bob, {"project": "apollo", "other": "gemini"})
-    pack = await packing.pack(service, alice, {"project": "apollo"})
-    work = await asking.show(service, bob, {"project": "apollo"})
+    pack = await packing.PACK.call(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, bob, {"project": "apollo"})
 
     assert (first.changed, again.changed, again.reads) == (True, False, True)
     [line] = [one for one in pack.lines if "gemini bolts" in one.text]
@@ -208,8 +208,8 @@ async def test_a_project_reads_what_holds_in_another_one(service: Service, calle
     dan = await caller_of("dan")
     await open_project(service, admin, "apollo", "dan")
     dan = await caller_of("dan")
-    assert (await reading.list_read_from(service, dan, {"project": "apollo"})).reads_from == []
-    assert "gemini" not in (await packing.pack(service, dan, {"project": "apollo"})).text
+    assert (await reading.READINGS.call(service, dan, {"project": "apollo"})).reads_from == []
+    assert "gemini" not in (await packing.PACK.call(service, dan, {"project": "apollo"})).text
     for one in ({"project": "apollo", "other": "gemini"}, {"project": "gemini", "other": "apollo"}):
         with pytest.raises(ProjectNotFound):
             await reading.read_from(service, dan, one | {"remove": True})
@@ -217,5 +217,5 @@ async def test_a_project_reads_what_holds_in_another_one(service: Service, calle
         await reading.read_from(service, alice, {"project": "apollo", "other": "apollo"})
 
     await reading.read_from(service, bob, {"project": "apollo", "other": "gemini", "remove": True})
-    assert (await reading.list_read_from(service, alice, {"project": "apollo"})).reads_from == []
-    assert "gemini" not in (await packing.pack(service, alice, {"project": "apollo"})).text
+    assert (await reading.READINGS.call(service, alice, {"project": "apollo"})).reads_from == []
+    assert "gemini" not in (await packing.PACK.call(service, alice, {"project": "apollo"})).text

@@ -91,7 +91,7 @@ async def test_a_model_names_spans_and_labels_stay(
     model_server.play(finds(*READ))
 
     read = await read_next(with_model, alice)
-    work = await asking.show(with_model, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(with_model, alice, {"project": "apollo"})
 
     assert read is not None
     assert (read.messages, read.left, read.failure) == (3, 0, None)
@@ -211,7 +211,7 @@ async def test_rebuilding_asks_nobody(
     await read_next(with_model, alice)
     grown = await stored(service)
 
-    await deciding.rebuild(with_model, alice)
+    await deciding.REBUILD.call(with_model, alice, {})
     anew = await stored(service)
 
     assert anew == grown
@@ -405,10 +405,10 @@ async def test_each_line_says_what_found_it(
     model_server.play(finds(*READ))
     await read_next(with_model, alice)
 
-    work = await asking.show(with_model, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(with_model, alice, {"project": "apollo"})
     items = {one.text: (one.method, one.model) for one in [*work.open, *work.constraints]}
     [read] = [one for one in work.open if one.model]
-    told = await provenance.show_provenance(with_model, alice, {"id": read.id, "project": "apollo"})
+    told = await provenance.PROVENANCE.call(with_model, alice, {"id": read.id, "project": "apollo"})
 
     assert items == {
         "The dashboard still counts them twice.": ("model", NAME),
@@ -416,7 +416,7 @@ async def test_each_line_says_what_found_it(
         "We must not touch the public API.": ("model", NAME),
     }
     assert [(one.kind, one.method, one.model) for one in told.mentions] == [("pending", "model", NAME)]
-    by_rules = await asking.show(service, alice, {"project": "apollo"})
+    by_rules = await asking.SHOW.call(service, alice, {"project": "apollo"})
     assert {one.method for one in [*by_rules.open, *by_rules.constraints]} == {"label", "rules"}
 
 
@@ -429,11 +429,11 @@ async def test_a_person_can_have_the_rest_read(
     with_model = reading()
     model_server.play(finds((1, "user_request", "Please add tests.")), fails(401))
 
-    silent = await deciding.rebuild(with_model, alice)
-    cut = await deciding.rebuild(with_model, alice, ask=True)
+    silent = await deciding.REBUILD.call(with_model, alice, {})
+    cut = await deciding.REBUILD.call(with_model, alice, {"ask": True})
     model_server.play(finds(*READ))
-    whole = await deciding.rebuild(with_model, alice, ask=True)
-    again = await deciding.rebuild(with_model, alice, ask=True)
+    whole = await deciding.REBUILD.call(with_model, alice, {"ask": True})
+    again = await deciding.REBUILD.call(with_model, alice, {"ask": True})
 
     assert (silent.asked, silent.left) == (None, None)
     assert (cut.asked, cut.left, cut.failure) == (1, 3, "its server answered 401")
@@ -441,4 +441,4 @@ async def test_a_person_can_have_the_rest_read(
     assert (again.asked, again.left, again.observations) == (0, 0, whole.observations)
     assert len(model_server.requests) == 3
     with pytest.raises(ValidationFailed, match="No model reads sessions"):
-        await deciding.rebuild(service, alice, ask=True)
+        await deciding.REBUILD.call(service, alice, {"ask": True})

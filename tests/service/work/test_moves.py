@@ -67,12 +67,12 @@ async def test_what_was_said_belongs_to_the_place_of_its_turn(service: Service, 
     for place, name in enumerate(NAMES):
         alice = await report(service, alice, turn(name, place * 10, is_ended=name != "gamma"))
 
-    listed = (await sessions.list_work_sessions(service, alice, {})).sessions
+    listed = (await sessions.SESSIONS.call(service, alice, {})).sessions
     for name in NAMES:
         label = f"remote:a.example/{name}"
-        told = await packing.pack(service, alice, {"label": label, "budget": "full"})
-        checked = await asking.check_completion(service, alice, {"project": label})
-        here = await packing.pack(service, alice, {"cwd": f"/code/{name}"})
+        told = await packing.PACK.call(service, alice, {"label": label, "budget": "full"})
+        checked = await asking.CHECK.call(service, alice, {"project": label})
+        here = await packing.PACK.call(service, alice, {"cwd": f"/code/{name}"})
         assert f"build the {name}." in told.text
         assert f"Test the {name}" in told.text
         assert not any(other in told.text for other in NAMES if other != name), name
@@ -80,7 +80,7 @@ async def test_what_was_said_belongs_to_the_place_of_its_turn(service: Service, 
         assert here.label == label
     assert {one.label for one in listed} == {f"remote:a.example/{name}" for name in NAMES}
     assert len({one.id for one in listed}) == 1
-    whole = await asking.show(service, alice, {"session": listed[0].id})
+    whole = await asking.SHOW.call(service, alice, {"session": listed[0].id})
     assert {one.text for one in whole.open} == {f"Test the {name}" for name in NAMES}
 
 
@@ -113,10 +113,10 @@ async def test_imported_sessions_are_of_the_folder_that_they_name(
     await Ingest(api, context, IngestOptions()).run([tmp_path])
     alice = await refreshed(service, alice)
 
-    one = await packing.pack(service, alice, {"cwd": "/home/alice/apollo/src"})
-    two = await packing.pack(service, alice, {"cwd": "/work/apollo", "repository": "/work/apollo"})
-    project = await packing.pack(service, alice, {"project": "apollo"})
-    listed = await labels.list_labels(service, alice)
+    one = await packing.PACK.call(service, alice, {"cwd": "/home/alice/apollo/src"})
+    two = await packing.PACK.call(service, alice, {"cwd": "/work/apollo", "repository": "/work/apollo"})
+    project = await packing.PACK.call(service, alice, {"project": "apollo"})
+    listed = await labels.LABELS.call(service, alice, {})
 
     assert (one.label, one.project) == ("cwd:/home/alice/apollo", None)
     assert "build the rocket." in one.text
@@ -132,7 +132,7 @@ async def test_imported_sessions_are_of_the_folder_that_they_name(
     }
     assert all((one.name, one.project) == ("apollo", None) for one in listed.labels)
     await labels.link(service, alice, {"label": "cwd:/work/apollo", "project": "apollo"})
-    assert "build the probe." in (await packing.pack(service, alice, {"project": "apollo"})).text
+    assert "build the probe." in (await packing.PACK.call(service, alice, {"project": "apollo"})).text
 
 
 async def test_a_captured_place_goes_before_an_imported_one(
@@ -145,7 +145,7 @@ async def test_a_captured_place_goes_before_an_imported_one(
     await Ingest(api, CallContext(user_id="alice", actor="tests"), IngestOptions()).run([tmp_path])
     alice = await session(service, alice, "new", "remote:a.example/apollo", root="/code/apollo")
 
-    told = await packing.pack(service, alice, {"cwd": "/code/apollo", "repository": "/code/apollo"})
+    told = await packing.PACK.call(service, alice, {"cwd": "/code/apollo", "repository": "/code/apollo"})
 
     assert (told.status, told.label) == ("resolved", "remote:a.example/apollo")
     assert "build the new." in told.text
@@ -159,9 +159,9 @@ async def test_a_name_of_sessions_without_a_project_leads_to_their_label(
     bob = await caller_of("bob")
 
     with pytest.raises(ProjectNotFound) as of_alice:
-        await asking.show(service, alice, {"project": "alpha"})
+        await asking.SHOW.call(service, alice, {"project": "alpha"})
     with pytest.raises(ProjectNotFound) as of_bob:
-        await asking.show(service, bob, {"project": "alpha"})
+        await asking.SHOW.call(service, bob, {"project": "alpha"})
     assert of_alice.value.details == {"labels": ["remote:a.example/alpha"]}
     assert "memex work link" in of_alice.value.hint
     assert "labels" not in of_bob.value.details

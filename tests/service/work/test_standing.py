@@ -13,7 +13,7 @@ from memex.service.call import Caller
 from memex.service.conversations import events, putting, removing
 from memex.service.conversations.events import EventsArguments
 from memex.service.conversations.putting import ConversationInput, SourceInput
-from memex.service.distil.evidence import read_evidence
+from memex.service.distil.evidence import READ_EVIDENCE
 from memex.service.service import Service
 from memex.service.work import asking, deciding
 from memex.service.work.loading import load_work
@@ -73,7 +73,7 @@ async def test_work_stands_as_sessions_and_memory_say(service: Service, caller_o
     await open_project(service, admin, "apollo", "alice")
     alice = await put(service, await caller_of("alice"), "one", FIRST)
 
-    work = await asking.show(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, alice, {"project": "apollo"})
 
     assert work.objective is not None
     assert work.objective.text == "replace the job queue with a table."
@@ -92,9 +92,9 @@ async def test_work_stands_as_sessions_and_memory_say(service: Service, caller_o
         "projects/apollo/tasks.md",
         "# Tasks\n\n## To do\n\n- [ ] Document the queue, with examples.\n- [ ] Document the queue.\n",
     )
-    work = await asking.show(service, alice, {"project": "apollo"})
-    changed = await asking.show_changes(service, alice, {"project": "apollo", "state": before})
-    checked = await asking.check_completion(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, alice, {"project": "apollo"})
+    changed = await asking.CHANGES.call(service, alice, {"project": "apollo", "state": before})
+    checked = await asking.CHECK.call(service, alice, {"project": "apollo"})
 
     assert [(one.text, one.origin) for one in work.open] == [
         ("Document the queue.", "memory"),
@@ -116,7 +116,7 @@ async def test_observations_are_made_anew_byte_for_byte(service: Service, caller
     await load_work(service, alice)
     grown = await stored(service)
 
-    result = await deciding.rebuild(service, alice)
+    result = await deciding.REBUILD.call(service, alice, {})
 
     assert result.sessions == 2
     assert await stored(service) == grown
@@ -128,7 +128,7 @@ async def test_decisions_by_hand_are_logged_and_hold(service: Service, caller_of
     admin = await caller_of("carol", role="admin")
     await open_project(service, admin, "apollo", "alice")
     alice = await put(service, await caller_of("alice"), "one", FIRST)
-    work = await asking.show(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, alice, {"project": "apollo"})
     retry, document = work.open
 
     kept = await deciding.mark(service, alice, {"id": retry.id, "action": "keep", "project": "apollo"})
@@ -137,16 +137,16 @@ async def test_decisions_by_hand_are_logged_and_hold(service: Service, caller_of
     await deciding.mark(service, alice, {"id": retry.id, "action": "drop"})
     await deciding.mark(service, alice, {"id": document.id, "action": "done", "project": "apollo"})
     alice = await put(service, alice, "two", ["hi", "Next steps:\n- Document the queue\n- Publish"], day=9)
-    work = await asking.show(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, alice, {"project": "apollo"})
 
     assert kept.path is not None
     assert kept.path.startswith("projects/apollo/tasks.md@")
-    evidence = await read_evidence(service, alice, "projects/apollo/tasks.md")
+    evidence = await READ_EVIDENCE.call(service, alice, {"of": "projects/apollo/tasks.md"})
     [cited] = [one for statement in evidence.statements for one in statement.evidence]
     assert (cited.message, cited.status, cited.quote) == (retry.reference, "verified", "Retry with backoff")
     assert [one.text for one in work.open if one.origin == "conversation"] == ["Publish"]
     assert [one.text for one in work.dropped] == ["Retry with backoff"]
-    rules = await read_evidence(service, alice, "projects/apollo/decisions.md")
+    rules = await READ_EVIDENCE.call(service, alice, {"of": "projects/apollo/decisions.md"})
     assert [one.status for statement in rules.statements for one in statement.evidence] == ["verified"]
     logged = await service.operations(alice, limit=20)
     assert sum(one.tool == "work_mark" for one in logged.operations) == 4
@@ -161,17 +161,17 @@ async def test_work_is_private_and_goes_with_its_conversation(service: Service, 
     admin = await caller_of("carol", role="admin")
     await open_project(service, admin, "apollo", "alice", "bob")
     alice = await put(service, await caller_of("alice"), "one", FIRST)
-    work = await asking.show(service, alice, {"project": "apollo"})
+    work = await asking.SHOW.call(service, alice, {"project": "apollo"})
     await deciding.mark(service, alice, {"id": work.open[0].id, "action": "drop"})
     bob = await put(service, await caller_of("bob"), "other", ["hello", "Hello."], project="zeus")
 
-    seen = await asking.show(service, bob, {"project": "apollo"})
+    seen = await asking.SHOW.call(service, bob, {"project": "apollo"})
 
     assert (seen.objective, seen.open, seen.sessions) == (None, [], [])
     with pytest.raises(WorkItemNotFound):
         await deciding.mark(service, bob, {"id": work.open[1].id, "action": "done"})
     with pytest.raises(ProjectNotFound):
-        await asking.show(service, bob, {"project": "nowhere"})
+        await asking.SHOW.call(service, bob, {"project": "nowhere"})
 
     await removing.delete(service, alice, {"conversations": [work.sessions[0].id]})
     async with service.database.maintenance() as connection:
@@ -206,7 +206,7 @@ async def test_work_is_done_when_a_test_run_proves_it(service: Service, caller_o
         ("edit again", 4, {"paths": ["src/flags.py"]}),
     ):
         await report(name, minute, **tool)
-        checked = await asking.check_completion(service, alice, {"project": "apollo"})
+        checked = await asking.CHECK.call(service, alice, {"project": "apollo"})
         reasons.append((checked.done, [one.kind for one in checked.evidence]))
         if checked.done:
             assert checked.evidence[0].reference.startswith("events/")
@@ -226,8 +226,8 @@ async def test_what_is_left_ends_the_plan_of_an_agent(service: Service, caller_o
     alice = await put(service, await caller_of("alice"), "one", turns)
     bob = await put(service, await caller_of("bob"), "one", [plan, "ok", "go", turns[3]])
 
-    hers = await asking.show(service, alice, {"project": "apollo"})
-    his = await asking.show(service, bob, {"project": "apollo"})
+    hers = await asking.SHOW.call(service, alice, {"project": "apollo"})
+    his = await asking.SHOW.call(service, bob, {"project": "apollo"})
 
     assert {one.text for one in hers.open} == {"Write the restore command", "Export metrics"}
     assert len(his.open) == 3

@@ -238,15 +238,15 @@ async def _columns(connection: Connection, table: str) -> str:
 async def test_filters_and_ids_show_nothing_of_others(service: Service, world: Caller) -> None:
     """Search and lists hold the caller's alone, and the id of another's conversation is as unknown as any."""
     alice = await refreshed(service, world)
-    found = await finding.find(service, alice, {"query": "visible secret", "all_branches": True})
-    listed = await reading.list_all(service, alice, {})
-    sources = await reading.sources(service, alice)
+    found = await finding.FIND.call(service, alice, {"query": "visible secret", "all_branches": True})
+    listed = await reading.LIST.call(service, alice, {})
+    sources = await reading.SOURCES.call(service, alice, {})
 
     assert [hit.message.text for hit in found.hits] == ["TODO: visible kept"]
     assert [one.title for one in listed.conversations] == ["visible"]
     assert [one.account for one in sources.sources] == ["visible"]
     for named in (make_conversation_id("chatgpt", "secret", "secret-kept"), "000000000000"):
         with pytest.raises(ConversationNotFound):
-            await reading.read(service, alice, {"reference": named})
+            await reading.READ.call(service, alice, {"reference": named})
         with pytest.raises(ConversationNotFound):
             await removing.delete(service, alice, {"conversations": [named]})

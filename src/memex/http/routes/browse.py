@@ -6,14 +6,14 @@ from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from memex.http.answers import json_answer
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.service.journal.reading import JournalResult, read_journal
-from memex.service.search.changes import ChangesResult, show_changes
+from memex.service.journal.reading import READ_JOURNAL, JournalResult
+from memex.service.search.changes import CHANGES, ChangesResult
 from memex.service.search.explanation import ExplainFindResult, explain_search
-from memex.service.search.topics import TopicsResult, show_topics
+from memex.service.search.topics import TOPICS, TopicsResult
 from memex.service.snapshots import AsOf
-from memex.service.vaults.browsing import BrowseResult, FileKind, browse
+from memex.service.vaults.browsing import BROWSE, BrowseResult, FileKind
 from memex.settings import SearchMode
 
 PAIR = RouterPair("", "files")
@@ -37,17 +37,14 @@ Until = Annotated[AwareDatetime | None, Query(description="Only files that chang
 Pinned = Annotated[bool, Query(description="Only pinned files.")]
 
 
-@PAIR.route(
-    "GET",
-    "/folders",
+@PAIR.operation(
+    "memory_browse",
     summary="Look through folders and files",
     admin_summary="Look through folders and files, as an admin",
     admin_description="Return what the user in Memex-User sees; without a user, shared/ and all projects.",
 )
 async def show_folders(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     prefix: Prefix = "",
     kind: Kind = None,
     tag: Tag = None,
@@ -59,18 +56,18 @@ async def show_folders(
     cursor: str | None = None,
 ) -> BrowseResult:
     """Return mounts, the folders above and right below a prefix with their counts, and files by filters."""
-    given = {
-        "prefix": prefix,
-        "kind": kind,
-        "tag": tag,
-        "actor": actor,
-        "since": since,
-        "until": until,
-        "pinned": pinned,
-        "limit": limit,
-        "cursor": cursor,
-    }
-    return await browse(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(
+        BROWSE.call,
+        prefix=prefix,
+        kind=kind,
+        tag=tag,
+        actor=actor,
+        since=since,
+        until=until,
+        pinned=pinned,
+        limit=limit,
+        cursor=cursor,
+    )
 
 
 class ExplainBody(BaseModel):
@@ -92,69 +89,56 @@ class ExplainBody(BaseModel):
     as_of: AsOf | None = None
 
 
-@PAIR.route(
-    "POST",
-    "/files:explain-find",
+@PAIR.operation(
+    "memory_find_explain",
     summary="Say why a search shows a file, or does not",
     admin_summary="Say why a search shows a file, or does not, as an admin",
     admin_description="Explain a search for the user in Memex-User, or of shared/ and all projects.",
     response_model=ExplainFindResult,
 )
-async def explain_find(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: ExplainBody
-) -> Response:
+async def explain_find(call: Call, body: ExplainBody) -> Response:
     """Return rank and score of a file in a search, which words it has and lacks, and which filters leave it out."""
-    return json_answer(await explain_search(service, caller, body.model_dump(), tool_call_id=tool_call_id))
+    return json_answer(await call.run(explain_search, **body.model_dump()))
 
 
-@PAIR.route(
-    "GET",
-    "/changes",
+@PAIR.operation(
+    "memory_changes",
     summary="List the newest changes",
     admin_summary="List the newest changes, as an admin",
     admin_description="Return what changed last for the user in Memex-User, or in shared/ and all projects.",
 )
 async def list_changes(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     until: Annotated[AwareDatetime | None, Query(description="Only changes made before this time.")] = None,
 ) -> ChangesResult:
     """Return the newest commits to all that the caller reads, the newest first; as_of goes back to one."""
-    return await show_changes(service, caller, limit=limit, until=until, tool_call_id=tool_call_id)
+    return await call.run(CHANGES.call, limit=limit, until=until)
 
 
-@PAIR.route(
-    "GET",
-    "/topics",
+@PAIR.operation(
+    "memory_topics",
     summary="List topics",
     admin_summary="List topics, as an admin",
     admin_description="Return the tags that the user in Memex-User sees, or those of shared/ and projects.",
 )
 async def list_topics(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     project: Annotated[str | None, Query(description="Only the tags of this project.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> TopicsResult:
     """Return the tags of files with how many files bear each, those of most files first."""
-    given = {"project": project, "limit": limit}
-    return await show_topics(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(TOPICS.call, project=project, limit=limit)
 
 
-@PAIR.route(
-    "GET",
-    "/journal",
+@PAIR.operation(
+    "memory_journal",
     summary="Look through the journal",
     admin_summary="Look through the journal, as an admin",
     admin_description="Return what the journal of the user in Memex-User holds.",
 )
 async def show_journal(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     month: Annotated[str | None, Query(description="List the days of this month, such as 2026-11.")] = None,
     day: Annotated[str | None, Query(description="List the entries of this day, such as 2026-11-27.")] = None,
     path: Annotated[
@@ -167,5 +151,4 @@ async def show_journal(
 
     An entry is a text as it was told: `told_again` says when the same text was told again.
     """
-    given = {"month": month, "day": day, "path": path, "limit": limit, "cursor": cursor}
-    return await read_journal(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(READ_JOURNAL.call, month=month, day=day, path=path, limit=limit, cursor=cursor)

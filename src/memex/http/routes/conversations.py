@@ -6,6 +6,7 @@ from fastapi import Path, Query, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.parsing import check_lines
 from memex.http.routers import RouterPair
 from memex.service.conversations import finding, putting, reading, removing
@@ -58,17 +59,14 @@ Of = Annotated[
 ]
 
 
-@PAIR.route(
-    "GET",
-    "/conversations",
+@PAIR.operation(
+    "conversation_list",
     summary="List conversations",
     admin_summary="List conversations of a user, as an admin",
     admin_description="Return the conversations of the user in Memex-User.",
 )
 async def list_conversations(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     source: Source = None,
     project: Project = None,
     since: Since = None,
@@ -77,15 +75,19 @@ async def list_conversations(
     cursor: str | None = None,
 ) -> ListConversationsResult:
     """Return the user's imported conversations, the newest first."""
-    given = {"source": source, "project": project, "since": since, "until": until}
-    return await reading.list_all(
-        service, caller, given | {"limit": limit, "cursor": cursor}, tool_call_id=tool_call_id
+    return await call.run(
+        reading.LIST.call,
+        source=source,
+        project=project,
+        since=since,
+        until=until,
+        limit=limit,
+        cursor=cursor,
     )
 
 
-@PAIR.route(
-    "POST",
-    "/conversations",
+@PAIR.operation(
+    "conversation_put",
     summary="Put conversations in",
     admin_summary="Put conversations in for a user, as an admin",
     admin_description="Store conversations for the user in Memex-User.",
@@ -110,9 +112,8 @@ async def put_conversations(
     return await putting.put(service, caller, source, conversations, again=again, tool_call_id=tool_call_id)
 
 
-@PAIR.route(
-    "POST",
-    "/conversations/wanted",
+@PAIR.operation(
+    "conversation_wanted",
     summary="Ask which conversations are wanted",
     admin_summary="Ask which conversations of a user are wanted, as an admin",
     admin_description="Compare with what is stored for the user in Memex-User.",
@@ -127,53 +128,36 @@ async def wanted_conversations(
     return await asking.wanted(service, caller, body, tool_call_id=tool_call_id)
 
 
-@PAIR.route(
-    "POST",
-    "/conversations/find",
+@PAIR.operation(
+    "conversation_find",
     summary="Find what was said",
     admin_summary="Find what a user and assistants said, as an admin",
     admin_description="Search the conversations of the user in Memex-User.",
 )
-async def find_messages(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    body: FindMessagesArguments,
-) -> FindMessagesResult:
+async def find_messages(call: Call, body: FindMessagesArguments) -> FindMessagesResult:
     """Return the messages that fit a query best, by words. Without a hit, `guidance` says why."""
-    return await finding.find(service, caller, body.model_dump(exclude_unset=True), tool_call_id=tool_call_id)
+    return await call.run(finding.FIND.call, **body.model_dump(exclude_unset=True))
 
 
-@PAIR.route(
-    "POST",
-    "/conversations/delete",
+@PAIR.operation(
+    "conversation_delete",
     summary="Delete conversations",
     admin_summary="Delete conversations of a user, as an admin",
     admin_description="Delete conversations of the user in Memex-User.",
 )
-async def delete_conversations(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    body: DeleteConversationsArguments,
-) -> DeleteResult:
+async def delete_conversations(call: Call, body: DeleteConversationsArguments) -> DeleteResult:
     """Delete the conversations that all of the conditions name, and return a receipt."""
-    return await removing.delete(
-        service, caller, body.model_dump(exclude_unset=True), tool_call_id=tool_call_id
-    )
+    return await call.run(removing.delete, **body.model_dump(exclude_unset=True))
 
 
-@PAIR.route(
-    "GET",
-    "/conversations/{conversation_id}",
+@PAIR.operation(
+    "conversation_read",
     summary="Read a conversation",
     admin_summary="Read a conversation of a user, as an admin",
     admin_description="Return a conversation of the user in Memex-User.",
 )
 async def read_conversation(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     conversation_id: Id,
     message: Annotated[int | None, Query(ge=1, description="Read around the message of this number.")] = None,
     around: Annotated[int, Query(ge=0, le=500, description="How many messages before and after it.")] = 5,
@@ -182,9 +166,15 @@ async def read_conversation(
     cursor: str | None = None,
 ) -> ThreadResult:
     """Return the messages of a conversation in their order, or those around one of them."""
-    given: dict[str, Any] = {"around": around, "all_branches": all_branches, "limit": limit, "cursor": cursor}
     reference = conversation_id if message is None else f"{conversation_id}#{message}"
-    return await reading.read(service, caller, given | {"reference": reference}, tool_call_id=tool_call_id)
+    return await call.run(
+        reading.READ.call,
+        around=around,
+        all_branches=all_branches,
+        limit=limit,
+        cursor=cursor,
+        reference=reference,
+    )
 
 
 @PAIR.route(
@@ -195,33 +185,26 @@ async def read_conversation(
     admin_description="Delete a conversation of the user in Memex-User.",
 )
 async def delete_conversation(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    conversation_id: Id,
-    dry_run: DryRun = False,
-    with_memory: WithMemory = False,
+    call: Call, conversation_id: Id, dry_run: DryRun = False, with_memory: WithMemory = False
 ) -> DeleteResult:
     """Delete a conversation with all that is derived of it, and return a receipt.
 
     The receipt lists the statements of memory that were taken from it; they stay, unless `with_memory` is true.
     """
-    given = {"conversations": [conversation_id], "dry_run": dry_run, "with_memory": with_memory}
-    return await removing.delete(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(
+        removing.delete, conversations=[conversation_id], dry_run=dry_run, with_memory=with_memory
+    )
 
 
-@PAIR.route(
-    "GET",
-    "/sources",
+@PAIR.operation(
+    "conversation_sources",
     summary="List the sources of conversations",
     admin_summary="List the sources of a user's conversations, as an admin",
     admin_description="Return where the conversations of the user in Memex-User came from.",
 )
-async def list_sources(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId
-) -> SourcesResult:
+async def list_sources(call: Call) -> SourcesResult:
     """Return where the user's conversations came from, and what the newest import of each left out."""
-    return await reading.sources(service, caller, tool_call_id=tool_call_id)
+    return await call.run(reading.SOURCES.call)
 
 
 @PAIR.route(
@@ -232,20 +215,14 @@ async def list_sources(
     admin_description="Delete the conversations of a source of the user in Memex-User.",
 )
 async def delete_source(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    label: Label,
-    dry_run: DryRun = False,
-    with_memory: WithMemory = False,
+    call: Call, label: Label, dry_run: DryRun = False, with_memory: WithMemory = False
 ) -> DeleteResult:
     """Delete all conversations from a source, and return a receipt.
 
     In the address, `/` stands as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as `%25`. No address can name a label of
     dots alone: send it as `source` to `/conversations/delete`.
     """
-    given = {"source": label, "dry_run": dry_run, "with_memory": with_memory}
-    return await removing.delete(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(removing.delete, source=label, dry_run=dry_run, with_memory=with_memory)
 
 
 class DistilBody(BaseModel):
@@ -283,53 +260,40 @@ class DistilSinceBody(DistilBody):
     admin_summary="Distil conversations of a user since a time, as an admin",
     admin_description="Distil conversations of the user in Memex-User.",
 )
-async def distil_since(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: DistilSinceBody
-) -> DistilResult:
+async def distil_since(call: Call, body: DistilSinceBody) -> DistilResult:
     """Take what the person said in conversations that went on since a time into memory, or show what would be.
 
     One call reads at most 1,000 messages; `remaining` says how many are left for the next call.
     """
-    return await distilling.distil(service, caller, _given(body), tool_call_id=tool_call_id)
+    return await call.run(distilling.distil, **_given(body))
 
 
-@PAIR.route(
-    "POST",
-    "/conversations/{conversation_id}/distil",
+@PAIR.operation(
+    "conversation_distil",
     summary="Distil a conversation",
     admin_summary="Distil a conversation of a user, as an admin",
     admin_description="Distil a conversation of the user in Memex-User.",
 )
-async def distil_conversation(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    conversation_id: Id,
-    body: DistilBody,
-) -> DistilResult:
+async def distil_conversation(call: Call, conversation_id: Id, body: DistilBody) -> DistilResult:
     """Take what the person said in a conversation into memory, each statement with a citation of its message.
 
     Without `apply` nothing is written: the answer shows what would be, and `dry_run_id` writes exactly that.
     """
-    given = _given(body) | {"conversation": conversation_id}
-    return await distilling.distil(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(distilling.distil, **_given(body), conversation=conversation_id)
 
 
-@PAIR.route(
-    "GET",
-    "/evidence",
+@PAIR.operation(
+    "evidence_read",
     summary="Read the evidence of statements",
     admin_summary="Read the evidence of statements of a user, as an admin",
     admin_description="Read the evidence of statements in files of the user in Memex-User.",
 )
-async def read_evidence(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, of: Of
-) -> ReadEvidenceResult:
+async def read_evidence(call: Call, of: Of) -> ReadEvidenceResult:
     """Return the messages that the statements of a file or a line rest on, or those that rest on a message.
 
     Only what Memex itself took from a message is verified; a citation that somebody typed is not.
     """
-    return await evidence.read_evidence(service, caller, of, tool_call_id=tool_call_id)
+    return await call.run(evidence.READ_EVIDENCE.call, of=of)
 
 
 def _given(body: DistilBody) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query, Request
 
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.documents import pushing, reading, watching
 from memex.service.documents.pushing import (
@@ -53,9 +54,8 @@ Sync = Annotated[
 ]
 
 
-@PAIR.route(
-    "POST",
-    "/manifest",
+@PAIR.operation(
+    "document_manifest",
     summary="Compare a folder with its documents",
     admin_summary="Compare a folder with its documents, as an admin",
     admin_description="Compare for the user in Memex-User, or for a project.",
@@ -84,9 +84,8 @@ async def compare_documents(
     return await pushing.compare(service, caller, given, await request.body(), tool_call_id=tool_call_id)
 
 
-@PAIR.route(
-    "PUT",
-    "",
+@PAIR.operation(
+    "document_put",
     summary="Send documents",
     admin_summary="Send documents, as an admin",
     admin_description="Store documents for the user in Memex-User, or for a project.",
@@ -112,74 +111,56 @@ async def put_documents(
     return await pushing.put(service, caller, given, await request.body(), tool_call_id=tool_call_id)
 
 
-@PAIR.route(
-    "POST",
-    "/finish",
+@PAIR.operation(
+    "document_finish",
     summary="Finish a sync of documents",
     admin_summary="Finish a sync of documents, as an admin",
     admin_description="Finish a sync for the user in Memex-User, or for a project.",
 )
-async def finish_documents(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: FinishArguments
-) -> FinishResult:
+async def finish_documents(call: Call, body: FinishArguments) -> FinishResult:
     """Remove the documents that the manifest of a sync lacked, at most 1,000 in a call; then the root is complete.
 
     If more than half of the documents are gone, nothing is removed without `prune`.
     """
-    given = body.model_dump(exclude_unset=True)
-    return await pushing.finish(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(pushing.finish, **body.model_dump(exclude_unset=True))
 
 
-@PAIR.route(
-    "POST",
-    "/watch",
+@PAIR.operation(
+    "document_watch",
     summary="Say that a folder is watched",
     admin_summary="Say that a folder is watched, as an admin",
     admin_description="Say it of a root of the user in Memex-User, or of a project.",
 )
-async def watch_documents(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: WatchArguments
-) -> WatchResult:
+async def watch_documents(call: Call, body: WatchArguments) -> WatchResult:
     """Say that a client watches a root, and learn when somebody last asked for a sync.
 
     A client asks again after `next_in_s` seconds, and counts as gone 30 seconds after its last request.
     """
-    given = body.model_dump(exclude_unset=True)
-    return await watching.watch(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(watching.WATCH.call, **body.model_dump(exclude_unset=True))
 
 
-@PAIR.route(
-    "POST",
-    "/sync",
+@PAIR.operation(
+    "document_request_sync",
     summary="Ask for a sync of documents",
     admin_summary="Ask for a sync of documents, as an admin",
     admin_description="Ask for the user in Memex-User, or for a project.",
 )
-async def request_document_sync(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    body: RequestSyncArguments,
-) -> RequestSyncResult:
+async def request_document_sync(call: Call, body: RequestSyncArguments) -> RequestSyncResult:
     """Ask the clients that watch the roots of a project for a sync; without a project, those of the user's own.
 
     They begin within seconds; `completed_at` of a root says when a sync last ended.
     """
-    given = body.model_dump(exclude_unset=True)
-    return await watching.request_sync(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(watching.REQUEST_SYNC.call, **body.model_dump(exclude_unset=True))
 
 
-@PAIR.route(
-    "GET",
-    "",
+@PAIR.operation(
+    "document_list",
     summary="List documents",
     admin_summary="List documents, as an admin",
     admin_description="Return documents of the user in Memex-User, and of projects.",
 )
 async def list_documents(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     project: SomeProject = None,
     root: Annotated[str | None, Query(description="Only this root.")] = None,
     prefix: Annotated[str | None, Query(description="Only paths that begin so.")] = None,
@@ -188,79 +169,60 @@ async def list_documents(
     cursor: str | None = None,
 ) -> ListDocumentsResult:
     """Return documents by root and path, without their texts."""
-    given = {"project": project, "root": root, "prefix": prefix, "tag": tag, "limit": limit}
-    return await reading.list_all(service, caller, given | {"cursor": cursor}, tool_call_id=tool_call_id)
+    return await call.run(
+        reading.LIST.call, project=project, root=root, prefix=prefix, tag=tag, limit=limit, cursor=cursor
+    )
 
 
-@PAIR.route(
-    "GET",
-    "/roots",
+@PAIR.operation(
+    "document_roots",
     summary="List roots of documents",
     admin_summary="List roots of documents, as an admin",
     admin_description="Return the roots of the user in Memex-User, and of projects.",
 )
-async def list_document_roots(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    project: SomeProject = None,
-) -> RootsResult:
+async def list_document_roots(call: Call, project: SomeProject = None) -> RootsResult:
     """Return the folders that are mirrored: their state, what they hold, and what the client left out."""
-    return await reading.roots(service, caller, {"project": project}, tool_call_id=tool_call_id)
+    return await call.run(reading.ROOTS.call, project=project)
 
 
-@PAIR.route(
-    "DELETE",
-    "/roots/{root}",
+@PAIR.operation(
+    "document_remove",
     summary="Remove a root of documents",
     admin_summary="Remove a root of documents, as an admin",
     admin_description="Remove a root of the user in Memex-User, or of a project.",
 )
 async def remove_document_root(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     root: Annotated[str, Path(description="The name of the folder.")],
     project: Project = None,
     dry_run: Annotated[bool, Query(description="Count the documents, and remove nothing.")] = False,
 ) -> RemoveRootResult:
     """Remove a root with all its documents and all that is derived of them. The files on the client stay."""
-    given = {"root": root, "project": project, "dry_run": dry_run}
-    return await pushing.remove(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(pushing.remove, root=root, project=project, dry_run=dry_run)
 
 
-@PAIR.route(
-    "GET",
-    "/text",
+@PAIR.operation(
+    "document_read",
     summary="Read a document",
     admin_summary="Read a document, as an admin",
     admin_description="Return a document of the user in Memex-User, or of a project.",
 )
 async def read_document(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     root: Root,
     path: Annotated[str, Query(description="The path within the root.")],
     project: Project = None,
 ) -> DocumentTextResult:
     """Return a document with its text, as it was pushed last."""
-    given = {"root": root, "path": path, "project": project}
-    return await reading.read(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(reading.READ.call, root=root, path=path, project=project)
 
 
-@PAIR.route(
-    "POST",
-    "/find",
+@PAIR.operation(
+    "document_find",
     summary="Find documents",
     admin_summary="Find documents, as an admin",
     admin_description="Search the documents of the user in Memex-User, and of projects.",
 )
-async def find_documents(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    body: FindDocumentsArguments,
-) -> FindDocumentsResult:
+async def find_documents(call: Call, body: FindDocumentsArguments) -> FindDocumentsResult:
     """Return the best passage of each document that fits a query, by words."""
-    return await reading.find(service, caller, body.model_dump(exclude_unset=True), tool_call_id=tool_call_id)
+    return await call.run(reading.FIND.call, **body.model_dump(exclude_unset=True))

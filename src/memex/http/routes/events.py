@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from memex.errors import ValidationFailed
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.parsing import load_json
 from memex.http.routers import RouterPair
 from memex.service.conversations import events, hooks
@@ -30,9 +31,8 @@ class HookAnswer(BaseModel):
     hookSpecificOutput: AddedContext | None = None  # noqa: N815
 
 
-@PAIR.route(
-    "POST",
-    "/events",
+@PAIR.operation(
+    "event_put",
     summary="Take events of coding agents",
     admin_summary="Take events of a user's coding agents, as an admin",
     admin_description="Store events for the user in Memex-User.",
@@ -70,15 +70,12 @@ async def take_hook(
     return HookAnswer(hookSpecificOutput=added)
 
 
-@PAIR.route(
-    "GET",
-    "/events/heard",
+@PAIR.operation(
+    "event_heard",
     summary="Ask when coding agents were last heard",
     admin_summary="Ask when a user's coding agents were last heard, as an admin",
     admin_description="Return the programs of the user in Memex-User.",
 )
-async def heard_runtimes(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId
-) -> HeardRuntimesResult:
+async def heard_runtimes(call: Call) -> HeardRuntimesResult:
     """Return of which programs events came, how many, and when the last one."""
-    return await events.heard(service, caller, tool_call_id=tool_call_id)
+    return await call.run(events.HEARD.call)

@@ -298,9 +298,8 @@ class Catalogue(BaseModel):
 CatalogueChars = Annotated[int, Query(ge=MIN_CHARS, le=1_000_000)]
 
 
-@PAIR.route(
-    "GET",
-    "/catalogue",
+@PAIR.operation(
+    "memory_catalogue",
     summary="Show what there is",
     admin_summary="Show what there is, as an admin",
     admin_description="Return the files of shared/, of every project, and of the user in Memex-User.",

@@ -98,9 +98,8 @@ class Replayable(BaseModel):
     calls: list[str]
 
 
-@REPLAYABLE_PAIR.route(
-    "GET",
-    "",
+@REPLAYABLE_PAIR.operation(
+    "memory_replayable",
     summary="List the calls that can be replayed",
     admin_summary="List the calls that can be replayed, as an admin",
     admin_description="Return the ids of calls of the user in Memex-User; without a user, of calls of admins.",
@@ -118,9 +117,8 @@ async def list_replayable(
     return Replayable(calls=found)
 
 
-@PAIR.route(
-    "GET",
-    "",
+@PAIR.operation(
+    "memory_operations",
     summary="List the user's calls",
     admin_summary="List calls as an admin",
     admin_description=(
@@ -173,9 +171,8 @@ async def export_call(
     return await _bundle(service, caller, own_id, tool_call_id)
 
 
-@PAIR.route(
-    "POST",
-    "/{tool_call_id:path}/case/draft",
+@PAIR.operation(
+    "eval_case_draft",
     summary="Show what a case of a call would contain",
     admin_summary="Show what a case of a call would contain, as an admin",
     admin_description="Return what a case of a call made for the user in Memex-User would contain.",
@@ -205,9 +202,8 @@ async def make_case(
     return Response(content, media_type=ZIP, headers=headers)
 
 
-@PAIR.route(
-    "GET",
-    "/{tool_call_id:path}",
+@PAIR.operation(
+    "memory_operation",
     summary="Show a call",
     admin_summary="Show a call as an admin",
     admin_description="Return every attempt at a call made for the user in Memex-User, or by an admin for none.",
@@ -217,9 +213,8 @@ async def read_operation(service: ServiceDependency, caller: HeaderCaller, tool_
     return Attempts(attempts=list(await service.operation(caller, tool_call_id)))
 
 
-@PAIR.route(
-    "POST",
-    "/{tool_call_id:path}/revert",
+@PAIR.operation(
+    "memory_revert",
     summary="Undo a call",
     admin_summary="Undo a call as an admin",
     admin_description="Undo everything that a call made for the user in Memex-User wrote.",
@@ -237,9 +232,8 @@ async def revert(
     return json_answer(await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
 
 
-@PAIR.route(
-    "POST",
-    "/{tool_call_id:path}/replay",
+@PAIR.operation(
+    "memory_replay",
     summary="Run a call again",
     admin_summary="Run a call again as an admin",
     admin_description="Run a call made for the user in Memex-User again, or one by an admin for none.",

@@ -38,9 +38,8 @@ IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: 
 RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names the block as it is."}}
 
 
-@PAIR.route(
-    "GET",
-    "",
+@PAIR.operation(
+    "prompt_block",
     summary="Show the prompt block",
     admin_summary="Show the prompt block as an admin",
     admin_description="Return the block over shared/, every project, and user/ of the user in Memex-User.",

@@ -19,9 +19,8 @@ Version = Annotated[int, Query(ge=1, le=MAX_VERSION, description="A version of t
 ToolCallId = Annotated[str, Query(description="The call that saw them.")]
 
 
-@PAIR.route(
-    "GET",
-    "/blame",
+@PAIR.operation(
+    "memory_blame",
     summary="Show who wrote each line",
     admin_summary="Show who wrote each line, as an admin",
     admin_description="Return the lines of a file of the user in Memex-User, or of shared/ or a project.",
@@ -37,9 +36,8 @@ async def show_blame(
     return await blame(service, caller, path, version, tool_call_id=own_id)
 
 
-@PAIR.route(
-    "GET",
-    "/seen/calls",
+@PAIR.operation(
+    "seen_calls",
     summary="List the calls that saw a version",
     admin_summary="List the calls that saw a version, as an admin",
     admin_description="Return the calls of the user in Memex-User; without a user, those of all users.",
@@ -59,9 +57,8 @@ async def list_calls_that_saw(
     return await calls_that_saw(service, caller, path, version, limit=limit, cursor=cursor)
 
 
-@PAIR.route(
-    "GET",
-    "/seen/revisions",
+@PAIR.operation(
+    "seen_revisions",
     summary="List what a call saw",
     admin_summary="List what a call saw, as an admin",
     admin_description="Return what a call saw that was made for the user in Memex-User, or by an admin for none.",

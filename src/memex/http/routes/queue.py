@@ -15,9 +15,8 @@ router, admin_router = PAIR.agent, PAIR.admin
 Limit = Annotated[int, Query(ge=1, le=500)]
 
 
-@PAIR.route(
-    "GET",
-    "",
+@PAIR.operation(
+    "queue_list",
     summary="List the user's queued calls",
     admin_summary="List queued calls as an admin",
     admin_description="Return the queued calls of the user in Memex-User; without a user, of the whole tenant.",

@@ -40,9 +40,8 @@ class DecideBody(BaseModel):
     decisions: Annotated[list[ItemDecision], Field(min_length=1, max_length=MAX_DECISIONS)]
 
 
-@PAIR.route(
-    "GET",
-    "",
+@PAIR.operation(
+    "review_list",
     summary="List what waits for a person",
     admin_summary="List what waits for a person, as an admin",
     admin_description="Return what waits in the memory of the user in Memex-User; without a user, the queued calls "
@@ -66,9 +65,8 @@ async def review(
     )
 
 
-@PAIR.route(
-    "POST",
-    "",
+@PAIR.operation(
+    "review_decide",
     summary="Decide what waits for a person",
     admin_summary="Decide what waits for a person, as an admin",
     admin_description="Carry out decisions about items in the memory of the user in Memex-User.",

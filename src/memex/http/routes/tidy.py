@@ -28,9 +28,8 @@ class TidyBody(BaseModel):
     dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
 
 
-@PAIR.route(
-    "POST",
-    "",
+@PAIR.operation(
+    "memory_tidy",
     summary="Tidy files",
     admin_summary="Tidy files as an admin",
     admin_description="Group the statements of the files of the user in Memex-User, or of a project.",

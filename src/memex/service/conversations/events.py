@@ -13,6 +13,7 @@ from memex.service.call import Caller
 from memex.service.conversations import putting
 from memex.service.conversations.lines import MAX_TITLE_CHARS
 from memex.service.conversations.putting import ConversationInput, MessageInput, SourceInput, Time
+from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
 from memex.store.conversations.events import (
@@ -29,7 +30,7 @@ from memex.store.text_pool import offload
 from memex.subagent.remember.recalled import without_recalled
 from memex.subagent.secrets.finding import find_secrets, redact
 
-PUT, HEARD = "event_put", "event_heard"
+PUT = "event_put"
 MAX_EVENTS = 500  # of a request
 MAX_TEXT_CHARS = 1 << 20
 MAX_COMMAND_CHARS = 4_000
@@ -223,20 +224,16 @@ async def put(
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
-async def heard(service: Service, caller: Caller, *, tool_call_id: str | None = None) -> HeardRuntimesResult:
+async def _heard(call: OperationCall, _: NoArguments) -> LoggedAnswer[HeardRuntimesResult]:
     """Return of which programs events came, and when the last one."""
-    async with service.recorder.recorded(caller, HEARD, {}, tool_call_id=tool_call_id) as log:
-        found = await heard_runtimes(service.database, caller.access)
-        result = HeardRuntimesResult(
-            runtimes=[
-                HeardResult(
-                    runtime=one.runtime, events=one.events, sessions=one.sessions, last_at=one.last_at
-                )
-                for one in found
-            ]
-        )
-        await log.add("answered", CallAnswer(result.body(), {}, {"runtimes": len(found)}))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    found = await heard_runtimes(call.database, call.access)
+    result = HeardRuntimesResult(
+        runtimes=[
+            HeardResult(runtime=one.runtime, events=one.events, sessions=one.sessions, last_at=one.last_at)
+            for one in found
+        ]
+    )
+    return LoggedAnswer(result, {"runtimes": len(found)})
 
 
 def _conversations(events: Iterable[EventInput]) -> list[tuple[SourceInput, list[ConversationInput]]]:
@@ -294,3 +291,4 @@ def _clean(text: str) -> str:
 
 
 PUT_TOOL: Tool[EventsArguments] = Tool(PUT, EventsArguments, PutEventsResult)
+HEARD = LoggedOperation("event_heard", NoArguments, HeardRuntimesResult, _heard)

@@ -13,9 +13,9 @@ from memex.service.conversations.results import (
     conversation_result,
     message_result,
 )
-from memex.service.secrets.guard import guard
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.settings import SearchMode
 from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
@@ -23,11 +23,9 @@ from memex.store.conversations.find import Searched, describe_search, find_messa
 from memex.store.conversations.records import MessageHit, Role, parse_reference
 from memex.store.conversations.vectors import has_vectors, stored_vector
 from memex.store.database import Connection
-from memex.store.log.call import Call, CallAnswer
+from memex.store.log.call import Call
 from memex.store.records import QueryVector
 from memex.store.search.rank import VECTOR_WEIGHT
-
-NAME = "conversation_find"
 
 
 class FindMessagesArguments(Arguments):
@@ -115,46 +113,33 @@ class FindMessagesResult(ReadAnswer):
     by_vectors: bool
 
 
-async def find(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> FindMessagesResult:
+async def _find(call: OperationCall, arguments: FindMessagesArguments) -> LoggedAnswer[FindMessagesResult]:
     """Return the messages that fit a query best, and log which; `given` is as FindMessagesArguments has it.
 
     Raises:
         ValidationFailed: an argument is wrong.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    query = asked.get("query")
-    if isinstance(query, str):
-        guarded = await guard(service.policies_of(caller), "memory_find", {"query": query})
-        asked["query"] = guarded.used["query"]
-    plain = {
-        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
-    }
-    async with service.recorder.recorded(caller, NAME, plain, tool_call_id=tool_call_id) as log:
-        arguments = TOOL.parse(asked)
-        scope, hits, searched = caller.access.conversations, [], None
-        vector, degraded = await _vector(service, caller, arguments, log.call)
-        if scope is not None:
-            narrowed = caller.access.for_conversations()
-            async with service.database.transaction(narrowed, snapshot=True) as connection:
-                hits = await _find(connection, scope, arguments, vector)
-                if arguments.explain or not hits:
-                    searched = await describe_search(connection, scope, arguments.query, arguments.filters)
-        result = FindMessagesResult(
-            hits=[_hit(hit) for hit in hits],
-            searched=_searched(searched) if searched else None,
-            guidance=[] if hits else _guidance(searched, arguments),
-            by_vectors=vector is not None,
-            degraded=degraded,
-        )
-        logged: dict[str, Any] = {"messages": [f"{hit.reference}" for hit in hits]}
-        logged |= {} if degraded is None else {"degraded": degraded}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    scope, hits, searched = call.access.conversations, [], None
+    vector, degraded = await _vector(call.service, call.caller, arguments, call.log.call)
+    if scope is not None:
+        narrowed = call.access.for_conversations()
+        async with call.database.transaction(narrowed, snapshot=True) as connection:
+            hits = await _found(connection, scope, arguments, vector)
+            if arguments.explain or not hits:
+                searched = await describe_search(connection, scope, arguments.query, arguments.filters)
+    result = FindMessagesResult(
+        hits=[_hit(hit) for hit in hits],
+        searched=_searched(searched) if searched else None,
+        guidance=[] if hits else _guidance(searched, arguments),
+        by_vectors=vector is not None,
+        degraded=degraded,
+    )
+    logged: dict[str, Any] = {"messages": [f"{hit.reference}" for hit in hits]}
+    logged |= {} if degraded is None else {"degraded": degraded}
+    return LoggedAnswer(result, logged)
 
 
-async def _find(
+async def _found(
     connection: Connection, scope: Scope, arguments: FindMessagesArguments, vector: QueryVector | None
 ) -> list[MessageHit]:
     if vector is not None and arguments.mode == "vectors":
@@ -277,4 +262,6 @@ def _guidance(searched: Searched | None, arguments: FindMessagesArguments) -> li
     return said
 
 
-TOOL: Tool[FindMessagesArguments] = Tool(NAME, FindMessagesArguments, FindMessagesResult)
+FIND = LoggedOperation(
+    "conversation_find", FindMessagesArguments, FindMessagesResult, _find, guards_query=True
+)

@@ -2,12 +2,11 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
 from memex.errors import ConversationNotFound, ValidationFailed
-from memex.service.call import Caller
 from memex.service.conversations.results import (
     ListedConversation,
     MessageResult,
@@ -16,22 +15,18 @@ from memex.service.conversations.results import (
     message_result,
     shown_conversation,
 )
-from memex.service.service import Service
+from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.tools.tool import (
     Arguments,
     ReadAnswer,
     ResultPart,
     StorableText,
-    Tool,
     from_cursor,
     to_cursor,
 )
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
 from memex.store.conversations.records import parse_reference
 from memex.store.conversations.vectors import coverage
-from memex.store.log.call import CallAnswer
-
-READ, LIST, SOURCES = "conversation_read", "conversation_list", "conversation_sources"
 
 
 class ReadThreadArguments(Arguments):
@@ -108,113 +103,96 @@ class SourcesResult(ReadAnswer):
     vectors: CoverageResult | None
 
 
-async def read(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> ThreadResult:
+async def _read(call: OperationCall, arguments: ReadThreadArguments) -> LoggedAnswer[ThreadResult]:
     """Return a conversation, or the part around a message, and log which messages were shown.
 
     Raises:
         ValidationFailed: an argument is wrong.
         ConversationNotFound: the user has no such conversation, or it has no such message.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, READ, asked, tool_call_id=tool_call_id) as log:
-        arguments = READ_TOOL.parse(asked)
-        named = parse_reference(arguments.reference)
-        if named is None:
-            raise ConversationNotFound(
-                f"{arguments.reference[:50]!r} names no conversation.",
-                hint="A conversation is named by its 12 characters, and a message by a number behind them: ID#41.",
-            )
-        conversation_id, number = named
-        after = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
-        around = number if after is None else None
-        narrowed = caller.access.for_conversations()
-        async with service.database.transaction(narrowed, snapshot=True) as connection:
-            thread = await read_thread(
-                connection,
-                caller.access.conversations,
-                conversation_id,
-                limit=arguments.limit if around is None else 2 * arguments.around + 1,
-                around=around,
-                before=arguments.around,
-                all_branches=arguments.all_branches,
-                after=(after[0], after[1]) if after else None,
-            )
-        result = ThreadResult(
-            conversation=shown_conversation(thread.conversation),
-            messages=[message_result(conversation_id, one) for one in thread.messages],
-            next_cursor=to_cursor(*thread.after) if thread.after else None,
+    named = parse_reference(arguments.reference)
+    if named is None:
+        raise ConversationNotFound(
+            f"{arguments.reference[:50]!r} names no conversation.",
+            hint="A conversation is named by its 12 characters, and a message by a number behind them: ID#41.",
         )
-        logged = {"messages": [one.reference for one in result.messages]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    conversation_id, number = named
+    after = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
+    around = number if after is None else None
+    narrowed = call.access.for_conversations()
+    async with call.database.transaction(narrowed, snapshot=True) as connection:
+        thread = await read_thread(
+            connection,
+            call.access.conversations,
+            conversation_id,
+            limit=arguments.limit if around is None else 2 * arguments.around + 1,
+            around=around,
+            before=arguments.around,
+            all_branches=arguments.all_branches,
+            after=(after[0], after[1]) if after else None,
+        )
+    result = ThreadResult(
+        conversation=shown_conversation(thread.conversation),
+        messages=[message_result(conversation_id, one) for one in thread.messages],
+        next_cursor=to_cursor(*thread.after) if thread.after else None,
+    )
+    logged = {"messages": [one.reference for one in result.messages]}
+    return LoggedAnswer(result, logged)
 
 
-async def list_all(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> ListConversationsResult:
+async def _list(
+    call: OperationCall, arguments: ListConversationsArguments
+) -> LoggedAnswer[ListConversationsResult]:
     """Return conversations, the newest first, and log which; raises ValidationFailed for a wrong argument."""
-    asked = {name: value for name, value in given.items() if value is not None}
-    plain = {
-        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
-    }
-    async with service.recorder.recorded(caller, LIST, plain, tool_call_id=tool_call_id) as log:
-        arguments = LIST_TOOL.parse(asked)
-        async with service.database.transaction(caller.access.for_conversations()) as connection:
-            listed, after = await list_conversations(
-                connection,
-                caller.access.conversations,
-                limit=arguments.limit,
-                source=arguments.source,
-                project=arguments.project,
-                since=arguments.since,
-                until=arguments.until,
-                after=_place(arguments.cursor),
-            )
-        result = ListConversationsResult(
-            conversations=[listed_conversation(one) for one in listed],
-            next_cursor=to_cursor(after[0].isoformat() if after[0] else "", after[1]) if after else None,
+    async with call.database.transaction(call.access.for_conversations()) as connection:
+        listed, after = await list_conversations(
+            connection,
+            call.access.conversations,
+            limit=arguments.limit,
+            source=arguments.source,
+            project=arguments.project,
+            since=arguments.since,
+            until=arguments.until,
+            after=_place(arguments.cursor),
         )
-        logged = {"conversations": [one.id for one in result.conversations]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    result = ListConversationsResult(
+        conversations=[listed_conversation(one) for one in listed],
+        next_cursor=to_cursor(after[0].isoformat() if after[0] else "", after[1]) if after else None,
+    )
+    logged = {"conversations": [one.id for one in result.conversations]}
+    return LoggedAnswer(result, logged)
 
 
-async def sources(service: Service, caller: Caller, *, tool_call_id: str | None = None) -> SourcesResult:
+async def _sources(call: OperationCall, _: NoArguments) -> LoggedAnswer[SourcesResult]:
     """Return where the user's conversations came from, and log that it was asked."""
-    async with service.recorder.recorded(caller, SOURCES, {}, tool_call_id=tool_call_id) as log:
-        async with service.database.transaction(caller.access.for_conversations()) as connection:
-            found = await list_sources(connection, caller.access.conversations)
-            embedder, scope = service.embedder, caller.access.conversations
-            has_vectors = service.database.has_vectors
-            vectors = (
-                await coverage(connection, scope, embedder.name)
-                if embedder and scope and has_vectors
-                else None
-            )
-        result = SourcesResult(
-            sources=[
-                SourceResult(
-                    kind=one.name.kind,
-                    label=one.name.label,
-                    account=one.name.account,
-                    reader_version=one.reader_version,
-                    imported_at=one.imported_at.isoformat(),
-                    skipped=dict(one.skipped),
-                    conversations=one.conversations,
-                    messages=one.messages,
-                    human_messages=one.human_messages,
-                    text_bytes=one.text_bytes,
-                    started_at=one.started_at.isoformat() if one.started_at else None,
-                    last_at=one.last_at.isoformat() if one.last_at else None,
-                )
-                for one in found
-            ],
-            vectors=CoverageResult(**asdict(vectors)) if vectors else None,
+    async with call.database.transaction(call.access.for_conversations()) as connection:
+        found = await list_sources(connection, call.access.conversations)
+        embedder, scope = call.service.embedder, call.access.conversations
+        has_vectors = call.database.has_vectors
+        vectors = (
+            await coverage(connection, scope, embedder.name) if embedder and scope and has_vectors else None
         )
-        await log.add("answered", CallAnswer(result.body(), {}, {"sources": len(found)}))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    result = SourcesResult(
+        sources=[
+            SourceResult(
+                kind=one.name.kind,
+                label=one.name.label,
+                account=one.name.account,
+                reader_version=one.reader_version,
+                imported_at=one.imported_at.isoformat(),
+                skipped=dict(one.skipped),
+                conversations=one.conversations,
+                messages=one.messages,
+                human_messages=one.human_messages,
+                text_bytes=one.text_bytes,
+                started_at=one.started_at.isoformat() if one.started_at else None,
+                last_at=one.last_at.isoformat() if one.last_at else None,
+            )
+            for one in found
+        ],
+        vectors=CoverageResult(**asdict(vectors)) if vectors else None,
+    )
+    return LoggedAnswer(result, {"sources": len(found)})
 
 
 def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
@@ -227,5 +205,6 @@ def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
         raise ValidationFailed("The cursor is malformed.", hint="Send next_cursor as it came.") from None
 
 
-READ_TOOL: Tool[ReadThreadArguments] = Tool(READ, ReadThreadArguments, ThreadResult)
-LIST_TOOL: Tool[ListConversationsArguments] = Tool(LIST, ListConversationsArguments, ListConversationsResult)
+READ = LoggedOperation("conversation_read", ReadThreadArguments, ThreadResult, _read)
+LIST = LoggedOperation("conversation_list", ListConversationsArguments, ListConversationsResult, _list)
+SOURCES = LoggedOperation("conversation_sources", NoArguments, SourcesResult, _sources)

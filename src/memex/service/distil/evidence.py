@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from memex.errors import ConversationNotFound, ValidationFailed
-from memex.service.call import Caller
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.store.access import Access
 from memex.store.citations.records import Citation, citations_of_places
 from memex.store.citations.syntax import CitedPlace, message_reference
@@ -17,12 +16,10 @@ from memex.store.conversations.human_messages import CitedMessage, read_cited
 from memex.store.conversations.records import parse_reference
 from memex.store.conversations.remove import select_conversations
 from memex.store.database import Database, rows
-from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.text_pool import offload
 from memex.subagent.distil.cited import CitingStatement, citing_statements
 
-NAME = "evidence_read"
 MAX_FILES = 500  # that cite some conversations, in one answer
 MAX_LINE_DIGITS = 9
 MESSAGES = "conversations/"
@@ -93,9 +90,9 @@ class CitingFile:
     statements: tuple[CitingStatement, ...]
 
 
-async def read_evidence(
-    service: Service, caller: Caller, of: str, *, tool_call_id: str | None = None
-) -> ReadEvidenceResult:
+async def _read_evidence(
+    call: OperationCall, arguments: EvidenceArguments
+) -> LoggedAnswer[ReadEvidenceResult]:
     """Return the messages that the statements of a file or a line rest on, or those that rest on a message.
 
     Raises:
@@ -103,23 +100,19 @@ async def read_evidence(
         ConversationNotFound: the user has no such message.
         ValidationFailed: `of` names neither.
     """
-    given = {"of": of}
-    async with service.recorder.recorded(caller, NAME, given, tool_call_id=tool_call_id) as log:
-        arguments = TOOL.parse(given)
-        if arguments.of.startswith(MESSAGES):
-            found = await _of_message(service.database, caller.access, arguments.of)
-        else:
-            found = await _of_file(service.database, caller.access, arguments.of)
-        result = ReadEvidenceResult(of=arguments.of, statements=found)
-        logged = {
-            "statements": [
-                {"path": one.path, "version": one.version, "line": one.first_line}
-                | {"messages": [evidence.message for evidence in one.evidence]}
-                for one in found
-            ]
-        }
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    if arguments.of.startswith(MESSAGES):
+        found = await _of_message(call.database, call.access, arguments.of)
+    else:
+        found = await _of_file(call.database, call.access, arguments.of)
+    result = ReadEvidenceResult(of=arguments.of, statements=found)
+    logged = {
+        "statements": [
+            {"path": one.path, "version": one.version, "line": one.first_line}
+            | {"messages": [evidence.message for evidence in one.evidence]}
+            for one in found
+        ]
+    }
+    return LoggedAnswer(result, logged)
 
 
 async def _of_file(database: Database, access: Access, of: str) -> list[EvidenceStatement]:
@@ -282,4 +275,4 @@ def _path_and_line(of: str) -> tuple[str, int | None]:
     return path, int(line)
 
 
-TOOL: Tool[EvidenceArguments] = Tool(NAME, EvidenceArguments, ReadEvidenceResult)
+READ_EVIDENCE = LoggedOperation("evidence_read", EvidenceArguments, ReadEvidenceResult, _read_evidence)

@@ -1,10 +1,9 @@
 """Look at documents: roots, lists, one with its text, and passages that fit a query."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memex.service.call import Caller
 from memex.service.documents.lines import DocumentPath
 from memex.service.documents.pushing import RootArguments, RootName, Slug, mount_of
 from memex.service.documents.results import (
@@ -16,13 +15,11 @@ from memex.service.documents.results import (
     hit_result,
     root_result,
 )
-from memex.service.secrets.guard import guard
-from memex.service.service import Service
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import (
     Arguments,
     ReadAnswer,
     StorableText,
-    Tool,
     from_cursor,
     to_cursor,
 )
@@ -31,10 +28,8 @@ from memex.store.documents.find import find_documents
 from memex.store.documents.read import DocumentPlace, list_documents, read_document
 from memex.store.documents.records import DocumentFilters
 from memex.store.documents.roots import list_roots
-from memex.store.log.call import CallAnswer
 from memex.store.markdown import tag_key
 
-ROOTS, LIST, READ, FIND = "document_roots", "document_list", "document_read", "document_find"
 Tags = Annotated[list[Annotated[StorableText, Field(max_length=100)]], Field(max_length=20)]
 
 
@@ -107,103 +102,76 @@ class FindDocumentsResult(ReadAnswer):
     hits: list[DocumentHitResult]
 
 
-async def roots(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> RootsResult:
+async def _roots(call: OperationCall, arguments: RootsArguments) -> LoggedAnswer[RootsResult]:
     """Return roots with their state, which is not logged.
 
     Raises:
         ProjectNotFound: the user has no such project.
     """
-    asked = _given(given)
-    async with service.recorder.recorded(caller, ROOTS, asked, tool_call_id=tool_call_id) as log:
-        arguments = ROOTS_TOOL.parse(asked)
-        scopes = _scopes(caller.access, arguments.project)
-        async with service.database.transaction(caller.access.for_documents(scopes)) as connection:
-            found = await list_roots(connection, scopes)
-    return RootsResult(
-        tool_call_id=log.call.request.tool_call_id,
-        roots=[root_result(one, caller.access, log.call.request.now) for one in found],
+    scopes = _scopes(call.access, arguments.project)
+    async with call.database.transaction(call.access.for_documents(scopes)) as connection:
+        found = await list_roots(connection, scopes)
+    result = RootsResult(
+        roots=[root_result(one, call.access, call.now) for one in found],
     )
+    return LoggedAnswer(result, None)
 
 
-async def list_all(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> ListDocumentsResult:
+async def _list(call: OperationCall, arguments: ListDocumentsArguments) -> LoggedAnswer[ListDocumentsResult]:
     """Return documents by root and path, and log how many.
 
     Raises:
         ValidationFailed: an argument is wrong.
         ProjectNotFound: the user has no such project.
     """
-    asked = _given(given)
-    async with service.recorder.recorded(caller, LIST, asked, tool_call_id=tool_call_id) as log:
-        arguments = LIST_TOOL.parse(asked)
-        scopes = _scopes(caller.access, arguments.project)
-        after = None
-        if arguments.cursor is not None:
-            after = DocumentPlace(*from_cursor(arguments.cursor, int, str, str))
-        narrowed = caller.access.for_documents(scopes)
-        async with service.database.transaction(narrowed, snapshot=True) as connection:
-            found, ends_at = await list_documents(
-                connection, scopes, arguments.filters, limit=arguments.limit, after=after
-            )
-        result = ListDocumentsResult(
-            documents=[document_result(one) for one in found],
-            next_cursor=to_cursor(ends_at.scope, ends_at.root, ends_at.path) if ends_at else None,
+    scopes = _scopes(call.access, arguments.project)
+    after = None
+    if arguments.cursor is not None:
+        after = DocumentPlace(*from_cursor(arguments.cursor, int, str, str))
+    narrowed = call.access.for_documents(scopes)
+    async with call.database.transaction(narrowed, snapshot=True) as connection:
+        found, ends_at = await list_documents(
+            connection, scopes, arguments.filters, limit=arguments.limit, after=after
         )
-        answer = CallAnswer(result.body(), arguments.canonical(), {"documents": len(found)})
-        await log.add("answered", answer)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    result = ListDocumentsResult(
+        documents=[document_result(one) for one in found],
+        next_cursor=to_cursor(ends_at.scope, ends_at.root, ends_at.path) if ends_at else None,
+    )
+    return LoggedAnswer(result, {"documents": len(found)})
 
 
-async def read(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> DocumentTextResult:
+async def _read(call: OperationCall, arguments: ReadDocumentArguments) -> LoggedAnswer[DocumentTextResult]:
     """Return a document with its text, and log which.
 
     Raises:
         ValidationFailed: an argument is wrong.
         DocumentNotFound, ProjectNotFound: there is no such document, or project of the user.
     """
-    asked = _given(given)
-    async with service.recorder.recorded(caller, READ, asked, tool_call_id=tool_call_id) as log:
-        arguments = READ_TOOL.parse(asked)
-        scope = caller.access.documents_at(arguments.mount)
-        narrowed = caller.access.for_documents(() if scope is None else (scope,))
-        async with service.database.transaction(narrowed) as connection:
-            document, text = await read_document(connection, scope, arguments.root, arguments.path)
-        result = DocumentTextResult(document=document_result(document), text=text)
-        shown = {"document": f"{document.reference}@{document.version}"}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), shown))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    scope = call.access.documents_at(arguments.mount)
+    narrowed = call.access.for_documents(() if scope is None else (scope,))
+    async with call.database.transaction(narrowed) as connection:
+        document, text = await read_document(connection, scope, arguments.root, arguments.path)
+    result = DocumentTextResult(document=document_result(document), text=text)
+    shown = {"document": f"{document.reference}@{document.version}"}
+    return LoggedAnswer(result, shown)
 
 
-async def find(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> FindDocumentsResult:
+async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> LoggedAnswer[FindDocumentsResult]:
     """Return the passages of documents that fit a query best, and log which.
 
     Raises:
         ValidationFailed: an argument is wrong.
         ProjectNotFound: the user has no such project.
     """
-    asked = _given(given)
-    if isinstance(asked.get("query"), str):
-        guarded = await guard(service.policies_of(caller), "memory_find", {"query": asked["query"]})
-        asked["query"] = guarded.used["query"]
-    async with service.recorder.recorded(caller, FIND, asked, tool_call_id=tool_call_id) as log:
-        arguments = FIND_TOOL.parse(asked)
-        scopes = caller.access.documents_searched(arguments.project)
-        narrowed = caller.access.for_documents(scopes)
-        async with service.database.transaction(narrowed, snapshot=True) as connection:
-            _, found = await find_documents(
-                connection, scopes, arguments.query, arguments.filters, limit=arguments.limit
-            )
-        result = FindDocumentsResult(hits=[hit_result(one) for one in found])
-        shown = {"documents": [f"{one.document.reference}@{one.document.version}" for one in found]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), shown))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    scopes = call.access.documents_searched(arguments.project)
+    narrowed = call.access.for_documents(scopes)
+    async with call.database.transaction(narrowed, snapshot=True) as connection:
+        _, found = await find_documents(
+            connection, scopes, arguments.query, arguments.filters, limit=arguments.limit
+        )
+    result = FindDocumentsResult(hits=[hit_result(one) for one in found])
+    shown = {"documents": [f"{one.document.reference}@{one.document.version}" for one in found]}
+    return LoggedAnswer(result, shown)
 
 
 def _scopes(access: Access, project: str | None) -> tuple[Scope, ...]:
@@ -214,11 +182,7 @@ def _scopes(access: Access, project: str | None) -> tuple[Scope, ...]:
     return () if scope is None else (scope,)
 
 
-def _given(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
-
-
-ROOTS_TOOL: Tool[RootsArguments] = Tool(ROOTS, RootsArguments, RootsResult)
-LIST_TOOL: Tool[ListDocumentsArguments] = Tool(LIST, ListDocumentsArguments, ListDocumentsResult)
-READ_TOOL: Tool[ReadDocumentArguments] = Tool(READ, ReadDocumentArguments, DocumentTextResult)
-FIND_TOOL: Tool[FindDocumentsArguments] = Tool(FIND, FindDocumentsArguments, FindDocumentsResult)
+ROOTS = LoggedOperation("document_roots", RootsArguments, RootsResult, _roots)
+LIST = LoggedOperation("document_list", ListDocumentsArguments, ListDocumentsResult, _list)
+READ = LoggedOperation("document_read", ReadDocumentArguments, DocumentTextResult, _read)
+FIND = LoggedOperation("document_find", FindDocumentsArguments, FindDocumentsResult, _find, guards_query=True)

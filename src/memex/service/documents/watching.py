@@ -1,17 +1,13 @@
 """Watched folders: a client says that it watches a root, and anybody who reads its documents asks for a sync."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memex.service.call import Caller
 from memex.service.documents.pushing import RootArguments, Slug, mount_of
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, Tool, ToolResult
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.tool import Arguments, ReadAnswer, ToolResult
 from memex.store.documents import roots, watches
-from memex.store.log.call import CallAnswer
-
-WATCH, REQUEST_SYNC = "document_watch", "document_request_sync"
 
 
 class WatchArguments(RootArguments):
@@ -51,9 +47,7 @@ class RequestSyncResult(ToolResult):
     not_watched: list[str]
 
 
-async def watch(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WatchResult:
+async def _watch(call: OperationCall, arguments: WatchArguments) -> LoggedAnswer[WatchResult]:
     """Note that a client watches a root, and say whether a sync is wanted. Nothing is logged but a refusal.
 
     Raises:
@@ -61,51 +55,46 @@ async def watch(
         DocumentNotFound, ProjectNotFound: there is no such root, or project of the user.
         Forbidden: another user owns the root.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, WATCH, asked, tool_call_id=tool_call_id) as log:
-        arguments = WATCH_TOOL.parse(asked)
-        scope = caller.access.documents_at(arguments.mount)
-        if scope is None:
-            raise roots.not_found(arguments.root)
-        wanted_at = await watches.watch(
-            service.database,
-            caller.access,
-            scope,
-            arguments.root,
-            now=log.call.request.now,
-            is_over=arguments.is_over,
-        )
-    return WatchResult(
-        tool_call_id=log.call.request.tool_call_id,
+    scope = call.access.documents_at(arguments.mount)
+    if scope is None:
+        raise roots.not_found(arguments.root)
+    wanted_at = await watches.watch(
+        call.database,
+        call.access,
+        scope,
+        arguments.root,
+        now=call.now,
+        is_over=arguments.is_over,
+    )
+    result = WatchResult(
         root=arguments.root,
         project=arguments.project,
         wanted_at=wanted_at.isoformat() if wanted_at else None,
         next_in_s=watches.POLL_S,
     )
+    return LoggedAnswer(result, None)
 
 
-async def request_sync(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> RequestSyncResult:
+async def _request_sync(
+    call: OperationCall, arguments: RequestSyncArguments
+) -> LoggedAnswer[RequestSyncResult]:
     """Ask the clients that watch roots for a sync, and log which.
 
     Raises:
         ValidationFailed: an argument is malformed.
         ProjectNotFound: the user has no such project.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, REQUEST_SYNC, asked, tool_call_id=tool_call_id) as log:
-        arguments = REQUEST_SYNC_TOOL.parse(asked)
-        scope, now = caller.access.documents_at(mount_of(arguments.project)), log.call.request.now
-        found = await watches.request_sync(service.database, caller.access, scope, now=now) if scope else []
-        result = RequestSyncResult(
-            project=arguments.project,
-            asked=[one.name for one in found if one.is_watched(now)],
-            not_watched=[one.name for one in found if not one.is_watched(now)],
-        )
-        await log.add("answered", CallAnswer(result.body(), asked, result.body()))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    scope, now = call.access.documents_at(mount_of(arguments.project)), call.now
+    found = await watches.request_sync(call.database, call.access, scope, now=now) if scope else []
+    result = RequestSyncResult(
+        project=arguments.project,
+        asked=[one.name for one in found if one.is_watched(now)],
+        not_watched=[one.name for one in found if not one.is_watched(now)],
+    )
+    return LoggedAnswer(result, result.body())
 
 
-WATCH_TOOL: Tool[WatchArguments] = Tool(WATCH, WatchArguments, WatchResult)
-REQUEST_SYNC_TOOL: Tool[RequestSyncArguments] = Tool(REQUEST_SYNC, RequestSyncArguments, RequestSyncResult)
+WATCH = LoggedOperation("document_watch", WatchArguments, WatchResult, _watch)
+REQUEST_SYNC = LoggedOperation(
+    "document_request_sync", RequestSyncArguments, RequestSyncResult, _request_sync
+)

@@ -1,23 +1,20 @@
 """memory_journal: the months, the days and the entries of a journal, as a person reads them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from memex.errors import FileNotFound, ValidationFailed
-from memex.service.call import Caller
-from memex.service.service import Service
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.files import MonthResult
-from memex.service.tools.tool import Arguments, ResultPart, Tool, ToolResult, from_cursor, to_cursor
+from memex.service.tools.tool import Arguments, ResultPart, ToolResult, from_cursor, to_cursor
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.entry_path import FOLDER, is_entry_at
 from memex.store.journal.entries import JournalEntry, MadeLine, made_lines, read_entries
-from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.statement_lines import lines_of
 
-NAME = "memory_journal"
 IN_PAGE = ("in_force", "put_back")  # states of a line that its page holds
 
 
@@ -86,43 +83,35 @@ class JournalResult(ToolResult):
     next_cursor: str | None
 
 
-async def read_journal(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> JournalResult:
+async def _read_journal(call: OperationCall, arguments: JournalArguments) -> LoggedAnswer[JournalResult]:
     """Return a part of the caller's journal, and log what was shown; `given` is as JournalArguments has it.
 
     Raises:
         ValidationFailed: an argument is wrong.
         FileNotFound: there is no entry at the path.
     """
-    named = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(given)
-        month, prefix = _place(arguments)
-        after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
-        limit, access = arguments.limit, caller.access
-        async with service.database.transaction(access, snapshot=True) as connection:
-            memory = Memory(connection, access)
-            state = await memory.state(access.scopes)
-            months = await memory.journal_months()
-            days = await memory.journal_days(month) if month is not None else []
-            found = (
-                await read_entries(connection, access, prefix, limit=limit + 1, after=after) if prefix else []
-            )
-            entries = [_entry(access, one) for one in found[:limit]]
-            if arguments.path is not None:
-                if not entries:
-                    raise FileNotFound(f"{arguments.path}: there is no such entry.", path=arguments.path)
-                entries = [await _with_lines(connection, memory, access, entries[0])]
-        result = JournalResult(
-            months=[MonthResult(month=one.period, entries=one.entries) for one in months],
-            days=[DayResult(day=one.period, entries=one.entries) for one in days],
-            entries=entries,
-            next_cursor=to_cursor(entries[-1].path) if len(found) > limit else None,
-        )
-        logged = {"entries": [f"{one.path}@{one.version}" for one in entries]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged), state=state)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    month, prefix = _place(arguments)
+    after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
+    limit, access = arguments.limit, call.access
+    async with call.database.transaction(access, snapshot=True) as connection:
+        memory = Memory(connection, access)
+        state = await memory.state(access.scopes)
+        months = await memory.journal_months()
+        days = await memory.journal_days(month) if month is not None else []
+        found = await read_entries(connection, access, prefix, limit=limit + 1, after=after) if prefix else []
+        entries = [_entry(access, one) for one in found[:limit]]
+        if arguments.path is not None:
+            if not entries:
+                raise FileNotFound(f"{arguments.path}: there is no such entry.", path=arguments.path)
+            entries = [await _with_lines(connection, memory, access, entries[0])]
+    result = JournalResult(
+        months=[MonthResult(month=one.period, entries=one.entries) for one in months],
+        days=[DayResult(day=one.period, entries=one.entries) for one in days],
+        entries=entries,
+        next_cursor=to_cursor(entries[-1].path) if len(found) > limit else None,
+    )
+    logged = {"entries": [f"{one.path}@{one.version}" for one in entries]}
+    return LoggedAnswer(result, logged, state)
 
 
 def _place(arguments: JournalArguments) -> tuple[str | None, str | None]:
@@ -181,4 +170,4 @@ def _line(made: MadeLine, words: str, page: dict[bytes, str]) -> MadeLineResult:
     )
 
 
-_TOOL = Tool(NAME, JournalArguments, JournalResult)
+READ_JOURNAL = LoggedOperation("memory_journal", JournalArguments, JournalResult, _read_journal)

@@ -1,18 +1,17 @@
 """project_init: an agent makes a project, where the people who run Memex let agents do so."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from memex.errors import Forbidden, LimitExceeded
 from memex.service.call import Caller
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
+from memex.service.tools.tool import Arguments, StorableText, ToolResult
 from memex.store.identity import tenants
-from memex.store.log.call import CallAnswer
 from memex.store.paths import check_slug
 
-NAME = "project_init"
 MAX_PROJECTS = 200  # of a user who makes one more by an agent
 
 
@@ -31,9 +30,9 @@ class InitProjectResult(ToolResult):
     created: bool
 
 
-async def init_project(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> InitProjectResult:
+async def _init_project(
+    call: OperationCall, arguments: InitProjectArguments
+) -> LoggedAnswer[InitProjectResult]:
     """Make a project with the user as its member, and log the call.
 
     It may be made by whoever runs this process, and by the holder of a key if MEMEX_AGENT_PROJECTS says so. Nobody
@@ -44,17 +43,14 @@ async def init_project(
         Forbidden: agents make no projects here, or there is a project of this name, open or closed.
         LimitExceeded: the user has too many projects.
     """
-    async with service.recorder.recorded(caller, NAME, given, tool_call_id=tool_call_id) as log:
-        arguments = TOOL.parse(given)
-        slug, access = check_slug(arguments.slug), caller.access
-        access.scope_at("user")  # refuses a call for nobody
-        is_member = f"projects/{slug}" in access.by_mount
-        if not is_member:
-            _check(service, caller, slug)
-            await tenants.start_project(service.database, access.tenant_id, slug, str(access.user_id))
-        result = InitProjectResult(slug=slug, created=not is_member)
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), result.body()))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    slug, access = check_slug(arguments.slug), call.access
+    access.scope_at("user")  # refuses a call for nobody
+    is_member = f"projects/{slug}" in access.by_mount
+    if not is_member:
+        _check(call.service, call.caller, slug)
+        await tenants.start_project(call.database, access.tenant_id, slug, str(access.user_id))
+    result = InitProjectResult(slug=slug, created=not is_member)
+    return LoggedAnswer(result, result.body())
 
 
 def _check(service: Service, caller: Caller, slug: str) -> None:
@@ -71,4 +67,4 @@ def _check(service: Service, caller: Caller, slug: str) -> None:
         )
 
 
-TOOL: Tool[InitProjectArguments] = Tool(NAME, InitProjectArguments, InitProjectResult)
+INIT_PROJECT = LoggedOperation("project_init", InitProjectArguments, InitProjectResult, _init_project)

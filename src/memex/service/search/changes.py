@@ -1,18 +1,13 @@
 """memory_changes: the newest changes of memory, so that a person can go back to one."""
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from memex.service.call import Caller
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ResultPart, Tool, ToolResult
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.tool import Arguments, ResultPart, ToolResult
 from memex.store.browse.changes import list_changes
-from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
-
-CHANGES = "memory_changes"
 
 
 class ChangesArguments(Arguments):
@@ -42,47 +37,30 @@ class ChangesResult(ToolResult):
     changes: list[ChangeResult]
 
 
-async def show_changes(
-    service: Service,
-    caller: Caller,
-    *,
-    limit: int = 50,
-    until: datetime | str | None = None,
-    tool_call_id: str | None = None,
-) -> ChangesResult:
+async def _show_changes(call: OperationCall, arguments: ChangesArguments) -> LoggedAnswer[ChangesResult]:
     """Return the newest changes of what the caller reads, and log the call.
 
     Raises:
         ValidationFailed: an argument is wrong.
     """
-    given: dict[str, Any] = {
-        "limit": limit,
-        "until": until.isoformat() if isinstance(until, datetime) else until,
-    }
-    named = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, CHANGES, named, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(given)
-        async with service.database.transaction(caller.access, snapshot=True) as connection:
-            state = await Memory(connection, caller.access).state(caller.access.scopes)
-            found = await list_changes(
-                connection, caller.access, limit=arguments.limit, until=arguments.until
+    async with call.database.transaction(call.access, snapshot=True) as connection:
+        state = await Memory(connection, call.access).state(call.access.scopes)
+        found = await list_changes(connection, call.access, limit=arguments.limit, until=arguments.until)
+    result = ChangesResult(
+        changes=[
+            ChangeResult(
+                mount=one.mount,
+                rev=one.rev,
+                at=one.made_at.isoformat(),
+                actor=one.actor,
+                files=one.files,
+                path=one.path,
             )
-        result = ChangesResult(
-            changes=[
-                ChangeResult(
-                    mount=one.mount,
-                    rev=one.rev,
-                    at=one.made_at.isoformat(),
-                    actor=one.actor,
-                    files=one.files,
-                    path=one.path,
-                )
-                for one in found
-            ]
-        )
-        logged = {"changes": [f"{one.mount} {one.rev}" for one in found]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged), state=state)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+            for one in found
+        ]
+    )
+    logged = {"changes": [f"{one.mount} {one.rev}" for one in found]}
+    return LoggedAnswer(result, logged, state)
 
 
-_TOOL = Tool(CHANGES, ChangesArguments, ChangesResult)
+CHANGES = LoggedOperation("memory_changes", ChangesArguments, ChangesResult, _show_changes)

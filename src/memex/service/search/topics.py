@@ -1,18 +1,14 @@
 """memory_topics: the tags of what a caller reads, with how many files bear each."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from memex.service.call import Caller
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ResultPart, Tool, ToolResult
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.tool import Arguments, ResultPart, ToolResult
 from memex.store.browse.topics import TagCount, Topic, count_tags, merge_topics
-from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
-
-TOPICS = "memory_topics"
 
 
 class TopicsArguments(Arguments):
@@ -37,33 +33,27 @@ class TopicsResult(ToolResult):
     topics: list[TopicResult]
 
 
-async def show_topics(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> TopicsResult:
+async def _show_topics(call: OperationCall, arguments: TopicsArguments) -> LoggedAnswer[TopicsResult]:
     """Return the tags of a project, or of all that the caller reads, and log the call.
 
     Raises:
         ValidationFailed: an argument is wrong.
         ProjectNotFound: the user has no such project.
     """
-    named = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, TOPICS, named, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(given)
-        access, project = caller.access, arguments.project
-        scopes = access.scopes if project is None else (access.scope_at(f"projects/{project}"),)
-        async with service.database.transaction(access, snapshot=True) as connection:
-            state = await Memory(connection, access).state(scopes)
-            files = await count_tags(connection, "browse", scopes)
-        beside = [scope for scope in access.documents if scope.mount in {one.mount for one in scopes}]
-        documents: Sequence[TagCount] = ()
-        if beside:
-            async with service.database.transaction(access.for_documents(tuple(beside))) as connection:
-                documents = await count_tags(connection, "documents", beside)
-        found = merge_topics(files, documents)[: arguments.limit]
-        result = TopicsResult(topics=[_topic(one) for one in found])
-        logged = {"topics": [f"{one.tag} {one.files} {one.documents}" for one in found]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged), state=state)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    access, project = call.access, arguments.project
+    scopes = access.scopes if project is None else (access.scope_at(f"projects/{project}"),)
+    async with call.database.transaction(access, snapshot=True) as connection:
+        state = await Memory(connection, access).state(scopes)
+        files = await count_tags(connection, "browse", scopes)
+    beside = [scope for scope in access.documents if scope.mount in {one.mount for one in scopes}]
+    documents: Sequence[TagCount] = ()
+    if beside:
+        async with call.database.transaction(access.for_documents(tuple(beside))) as connection:
+            documents = await count_tags(connection, "documents", beside)
+    found = merge_topics(files, documents)[: arguments.limit]
+    result = TopicsResult(topics=[_topic(one) for one in found])
+    logged = {"topics": [f"{one.tag} {one.files} {one.documents}" for one in found]}
+    return LoggedAnswer(result, logged, state)
 
 
 def _topic(topic: Topic) -> TopicResult:
@@ -75,4 +65,4 @@ def _topic(topic: Topic) -> TopicResult:
     )
 
 
-_TOOL = Tool(TOPICS, TopicsArguments, TopicsResult)
+TOPICS = LoggedOperation("memory_topics", TopicsArguments, TopicsResult, _show_topics)

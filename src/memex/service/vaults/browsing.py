@@ -1,18 +1,15 @@
 """A memory as a person looks through it: mounts, folders, and the files that pass filters."""
 
 from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, Field
 
-from memex.service.call import Caller
-from memex.service.service import Service
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import (
     Arguments,
     ResultPart,
     StorableText,
-    Tool,
     ToolResult,
     from_cursor,
     to_cursor,
@@ -25,12 +22,10 @@ from memex.store.browse.folders import (
     list_mounts,
     list_tree,
 )
-from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
 from memex.subagent.statements.places import STATEMENT_FILE_NAMES
 
-NAME = "memory_browse"
 # What a file is: one of statements by its name, or any other.
 FileKind = Literal["profile", "preferences", "decisions", "goals", "tasks", "notes", "other"]
 KINDS: tuple[FileKind, ...] = get_args(FileKind)
@@ -81,37 +76,31 @@ class BrowseResult(ToolResult):
     next_cursor: str | None
 
 
-async def browse(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> BrowseResult:
+async def _browse(call: OperationCall, arguments: BrowseArguments) -> LoggedAnswer[BrowseResult]:
     """Return mounts, folders and files, and log what was shown; `given` is as BrowseArguments has it.
 
     Raises:
         ValidationFailed: an argument is wrong.
         ProjectNotFound: the prefix names a project that is none of the user's.
     """
-    named = {name: _plain(value) for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(given)
-        after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
-        async with service.database.transaction(caller.access, snapshot=True) as connection:
-            state = await Memory(connection, caller.access).state(caller.access.scopes)
-            mounts = await list_mounts(connection, caller.access)
-            tree = await list_tree(connection, caller.access, arguments.prefix)
-            listed = await list_filtered(
-                connection, caller.access, _filter_of(arguments), limit=arguments.limit + 1, after=after
-            )
-        page = listed[: arguments.limit]
-        result = BrowseResult(
-            mounts=[_folder(mount) for mount in mounts],
-            parents=[_folder(parent) for parent in tree.parents],
-            folders=[_folder(folder) for folder in tree.folders],
-            files=[_file(file) for file in page],
-            next_cursor=to_cursor(page[-1].path) if len(listed) > arguments.limit else None,
+    after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
+    async with call.database.transaction(call.access, snapshot=True) as connection:
+        state = await Memory(connection, call.access).state(call.access.scopes)
+        mounts = await list_mounts(connection, call.access)
+        tree = await list_tree(connection, call.access, arguments.prefix)
+        listed = await list_filtered(
+            connection, call.access, _filter_of(arguments), limit=arguments.limit + 1, after=after
         )
-        logged = {"files": [f"{file.path}@{file.version}" for file in page]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged), state=state)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    page = listed[: arguments.limit]
+    result = BrowseResult(
+        mounts=[_folder(mount) for mount in mounts],
+        parents=[_folder(parent) for parent in tree.parents],
+        folders=[_folder(folder) for folder in tree.folders],
+        files=[_file(file) for file in page],
+        next_cursor=to_cursor(page[-1].path) if len(listed) > arguments.limit else None,
+    )
+    logged = {"files": [f"{file.path}@{file.version}" for file in page]}
+    return LoggedAnswer(result, logged, state)
 
 
 def _filter_of(arguments: BrowseArguments) -> FileFilter:
@@ -144,8 +133,4 @@ def _file(file: BrowsedFile) -> BrowsedFileResult:
     )
 
 
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
-
-
-_TOOL = Tool(NAME, BrowseArguments, BrowseResult)
+BROWSE = LoggedOperation("memory_browse", BrowseArguments, BrowseResult, _browse)

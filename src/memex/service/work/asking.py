@@ -2,14 +2,14 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, StorableText, Tool
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.tool import Arguments, StorableText
 from memex.service.work.loading import load_work
 from memex.service.work.results import (
     WorkChangesResult,
@@ -19,11 +19,8 @@ from memex.service.work.results import (
     check_result,
     work_result,
 )
-from memex.store.log.call import CallAnswer
 from memex.subagent.work.changes import changes
 from memex.subagent.work.completion import check
-
-SHOW, CHECK, CHANGES = "work_show", "work_check", "work_changes"
 
 _STATE = re.compile(r"(\d{1,20})-[0-9a-f]{12}")
 _Project = Annotated[StorableText | None, Field(min_length=1, max_length=1_000)]
@@ -54,9 +51,7 @@ class WorkChangesArguments(Arguments):
     state: Annotated[str | None, Field(max_length=40)] = None
 
 
-async def show(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WorkResult:
+async def _show(call: OperationCall, arguments: WorkArguments) -> LoggedAnswer[WorkResult]:
     """Return where work stands, and log that it was asked.
 
     Raises:
@@ -64,57 +59,38 @@ async def show(
         ProjectNotFound: no project and no session of the user has this name.
         ConversationNotFound: the user has no such session.
     """
-    asked, plain = asked_of(given)
-    async with service.recorder.recorded(caller, SHOW, plain, tool_call_id=tool_call_id) as log:
-        arguments = _SHOW_TOOL.parse(asked)
-        project, session = _place(caller, arguments.project, arguments.session)
-        until = arguments.as_of
-        work = await load_work(service, caller, project=project, session=session, until=until, reads=True)
-        result = work_result(work)
-        logged = {"state": result.state, "open": len(result.open), "blockers": len(result.blockers)}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    project, session = _place(call.caller, arguments.project, arguments.session)
+    until = arguments.as_of
+    work = await load_work(
+        call.service, call.caller, project=project, session=session, until=until, reads=True
+    )
+    result = work_result(work)
+    logged = {"state": result.state, "open": len(result.open), "blockers": len(result.blockers)}
+    return LoggedAnswer(result, logged)
 
 
-async def check_completion(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WorkCheckResult:
+async def _check_completion(
+    call: OperationCall, arguments: WorkCheckArguments
+) -> LoggedAnswer[WorkCheckResult]:
     """Return whether work is done, with what proves it or the reasons why not; raises as `show`."""
-    asked, plain = asked_of(given)
-    async with service.recorder.recorded(caller, CHECK, plain, tool_call_id=tool_call_id) as log:
-        arguments = _CHECK_TOOL.parse(asked)
-        project, session = _place(caller, arguments.project, arguments.session)
-        work = await load_work(service, caller, project=project, session=session)
-        result = check_result(work, check(work.state, work.said, work.events))
-        logged = {"state": result.state, "done": result.done, "reasons": list(result.reasons)}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    project, session = _place(call.caller, arguments.project, arguments.session)
+    work = await load_work(call.service, call.caller, project=project, session=session)
+    result = check_result(work, check(work.state, work.said, work.events))
+    logged = {"state": result.state, "done": result.done, "reasons": list(result.reasons)}
+    return LoggedAnswer(result, logged)
 
 
-async def show_changes(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WorkChangesResult:
+async def _show_changes(
+    call: OperationCall, arguments: WorkChangesArguments
+) -> LoggedAnswer[WorkChangesResult]:
     """Return what changed in work since a moment or a state; raises as `show`."""
-    asked, plain = asked_of(given)
-    async with service.recorder.recorded(caller, CHANGES, plain, tool_call_id=tool_call_id) as log:
-        arguments = _CHANGES_TOOL.parse(asked)
-        project, session = _place(caller, arguments.project, arguments.session)
-        since = _moment(arguments.since, arguments.state)
-        work = await load_work(service, caller, project=project, session=session)
-        changed = changes(work.at(since), work.state)
-        result = changes_result(work, since.isoformat(), changed)
-        logged = {"state": result.state, "is_changed": result.is_changed}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
-
-
-def asked_of(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return arguments without those that are absent, and the same as JSON."""
-    asked = {name: value for name, value in given.items() if value is not None}
-    plain = {
-        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
-    }
-    return asked, plain
+    project, session = _place(call.caller, arguments.project, arguments.session)
+    since = _moment(arguments.since, arguments.state)
+    work = await load_work(call.service, call.caller, project=project, session=session)
+    changed = changes(work.at(since), work.state)
+    result = changes_result(work, since.isoformat(), changed)
+    logged = {"state": result.state, "is_changed": result.is_changed}
+    return LoggedAnswer(result, logged)
 
 
 def _place(caller: Caller, project: str | None, session: str | None) -> tuple[str | None, str | None]:
@@ -153,6 +129,6 @@ def _moment(since: datetime | None, state: str | None) -> datetime:
         ) from None
 
 
-_SHOW_TOOL: Tool[WorkArguments] = Tool(SHOW, WorkArguments, WorkResult)
-_CHECK_TOOL: Tool[WorkCheckArguments] = Tool(CHECK, WorkCheckArguments, WorkCheckResult)
-_CHANGES_TOOL: Tool[WorkChangesArguments] = Tool(CHANGES, WorkChangesArguments, WorkChangesResult)
+SHOW = LoggedOperation("work_show", WorkArguments, WorkResult, _show)
+CHECK = LoggedOperation("work_check", WorkCheckArguments, WorkCheckResult, _check_completion)
+CHANGES = LoggedOperation("work_changes", WorkChangesArguments, WorkChangesResult, _show_changes)

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller, check_role
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, StorableText, Tool
 from memex.service.work.caller import with_conversations
@@ -25,7 +26,7 @@ from memex.store.work.observations import clear_derived
 from memex.subagent.distil.cited import statement_digest
 from memex.subagent.work.records import MarkAction, WorkItem
 
-MARK, REBUILD = "work_mark", "work_rebuild"
+MARK = "work_mark"
 
 _LABELS = {
     "pending": "TODO",
@@ -53,6 +54,12 @@ class WorkMarkArguments(Arguments):
     ends_on: Annotated[date | None, Field(strict=False)] = None
     project: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
     session: Annotated[StorableText | None, Field(min_length=1, max_length=100)] = None
+
+
+class RebuildArguments(Arguments):
+    """With `ask`, the model first reads messages that it has not read, for as long as one call of it may take."""
+
+    ask: bool = False
 
 
 async def mark(
@@ -99,38 +106,26 @@ async def mark(
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
-async def rebuild(
-    service: Service, caller: Caller, *, ask: bool = False, tool_call_id: str | None = None
-) -> WorkRebuildResult:
-    """Make all observations of the user anew from the messages, and log it. The same messages give the same.
-
-    Args:
-        service: the service.
-        caller: an agent of the user.
-        ask: first ask the model about messages that it has not read, for as long as one call of it may take.
-        tool_call_id: the id under which this is logged.
+async def _rebuild(call: OperationCall, arguments: RebuildArguments) -> LoggedAnswer[WorkRebuildResult]:
+    """Make all observations of the user anew from the messages. The same messages give the same.
 
     Raises:
         ValidationFailed: the model shall be asked, and none reads sessions.
     """
-    request = {"ask": True} if ask else {}
-    async with service.recorder.recorded(caller, REBUILD, request, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        asked = await read_waiting(service, caller) if ask else None
-        scope = caller.access.conversations
-        if scope is not None:
-            async with service.database.transaction(caller.access.for_conversations()) as connection:
-                await clear_derived(connection, scope.scope_id)
-        work = await load_work(service, caller)
-        result = WorkRebuildResult(
-            sessions=len(work.sessions),
-            observations=len(work.said),
-            asked=asked.messages if asked else None,
-            left=asked.left if asked else None,
-            failure=asked.failure if asked else None,
-        )
-        await log.add("answered", CallAnswer(result.body(), request, result.body()))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    asked = await read_waiting(call.service, call.caller) if arguments.ask else None
+    scope = call.access.conversations
+    if scope is not None:
+        async with call.database.transaction(call.access.for_conversations()) as connection:
+            await clear_derived(connection, scope.scope_id)
+    work = await load_work(call.service, call.caller)
+    result = WorkRebuildResult(
+        sessions=len(work.sessions),
+        observations=len(work.said),
+        asked=asked.messages if asked else None,
+        left=asked.left if asked else None,
+        failure=asked.failure if asked else None,
+    )
+    return LoggedAnswer(result, result.body())
 
 
 def _check(arguments: WorkMarkArguments, work: LoadedWork, item: WorkItem) -> None:
@@ -209,3 +204,4 @@ async def _cite(
 
 
 _MARK_TOOL: Tool[WorkMarkArguments] = Tool(MARK, WorkMarkArguments, WorkMarkResult)
+REBUILD = LoggedOperation("work_rebuild", RebuildArguments, WorkRebuildResult, _rebuild, role="agent")

@@ -12,7 +12,7 @@ async def context_of(service: Service, caller: Caller, cwd: str) -> str:
     if not cwd:
         return ""
     try:
-        pack = await packing.pack(service, caller, {"cwd": cwd})
+        pack = await packing.PACK.call(service, caller, {"cwd": cwd})
     except MemexError:  # such as no project: the event is stored all the same
         return ""
     return introduced(pack.text)

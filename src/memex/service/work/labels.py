@@ -9,6 +9,7 @@ from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller, check_role
+from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
 from memex.service.work.caller import with_conversations
@@ -23,7 +24,7 @@ from memex.store.work.sessions import (
     remove_link,
 )
 
-LABELS, LINK = "work_labels", "work_link"
+LINK = "work_link"
 MAX_SESSIONS = 5_000  # the newest, of which the labels are listed
 _PREFIXES = ("remote:", "folder:", "name:", "cwd:", "import:")
 
@@ -67,14 +68,11 @@ class LabelLinkResult(ToolResult):
     changed: bool
 
 
-async def list_labels(service: Service, caller: Caller, *, tool_call_id: str | None = None) -> LabelsResult:
+async def _list_labels(call: OperationCall, _: NoArguments) -> LoggedAnswer[LabelsResult]:
     """Return the labels of the user's sessions, and log that it was asked."""
-    async with service.recorder.recorded(caller, LABELS, {}, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        sessions, links = await _read(service, caller)
-        result = LabelsResult(labels=_labels(caller, sessions, links))
-        await log.add("answered", CallAnswer(result.body(), {}, {"labels": len(result.labels)}))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    sessions, links = await _read(call.service, call.caller)
+    result = LabelsResult(labels=_labels(call.caller, sessions, links))
+    return LoggedAnswer(result, {"labels": len(result.labels)})
 
 
 async def link(
@@ -195,3 +193,4 @@ def _named(label: str, known: list[LabelResult]) -> str:
 
 
 _LINK_TOOL: Tool[LabelLinkArguments] = Tool(LINK, LabelLinkArguments, LabelLinkResult)
+LABELS = LoggedOperation("work_labels", NoArguments, LabelsResult, _list_labels, role="agent")

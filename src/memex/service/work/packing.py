@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import ReadAnswer, ResultPart, StorableText, Tool
-from memex.service.work.asking import asked_of
+from memex.service.tools.tool import ReadAnswer, ResultPart, StorableText
 from memex.service.work.labels import slug_of_label
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.sessions import (
@@ -21,7 +21,6 @@ from memex.service.work.sessions import (
     load_sessions,
     next_call,
 )
-from memex.store.log.call import CallAnswer
 from memex.store.work.sessions import PlacedSession
 from memex.subagent.work.resuming.lanes import (
     MAX_CANDIDATES,
@@ -43,7 +42,6 @@ from memex.subagent.work.resuming.pack import (
 )
 from memex.subagent.work.state import WorkState, fold
 
-PACK = "work_context"
 SEVERAL = (
     "Work goes on in several lanes: objective, requests and last session are left out. Name one of them."
 )
@@ -110,9 +108,7 @@ class _Place:
     lane: Lane | None
 
 
-async def pack(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> PackResult:
+async def _pack(call: OperationCall, arguments: PackArguments) -> LoggedAnswer[PackResult]:
     """Return the pack of a project, a label or a session, or of the lane that hints mean, and log it.
 
     Raises:
@@ -120,20 +116,15 @@ async def pack(
         ProjectNotFound: no project and no session of the user has this name.
         ConversationNotFound: the user has no such session.
     """
-    asked, plain = asked_of(given)
-    async with service.recorder.recorded(caller, PACK, plain, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        arguments = PACK_TOOL.parse(asked)
-        result = await _answer(service, caller, arguments)
-        if result.text and arguments.known_hash == result.hash:
-            result = result.model_copy(update={"text": "", "lines": [], "not_modified": True})
-        logged = {
-            name: getattr(result, name)
-            for name in ("status", "hash", "scope", "size", "left_out", "not_modified")
-        }
-        logged["sources"] = [line.source for line in result.lines]
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    result = await _answer(call.service, call.caller, arguments)
+    if result.text and arguments.known_hash == result.hash:
+        result = result.model_copy(update={"text": "", "lines": [], "not_modified": True})
+    logged = {
+        name: getattr(result, name)
+        for name in ("status", "hash", "scope", "size", "left_out", "not_modified")
+    }
+    logged["sources"] = [line.source for line in result.lines]
+    return LoggedAnswer(result, logged)
 
 
 async def _answer(service: Service, caller: Caller, arguments: PackArguments) -> PackResult:
@@ -305,4 +296,4 @@ def _result(made: WorkPack, work: LoadedWork | None, scope: str | None, *, label
     )
 
 
-PACK_TOOL: Tool[PackArguments] = Tool(PACK, PackArguments, PackResult)
+PACK = LoggedOperation("work_context", PackArguments, PackResult, _pack, role="agent")

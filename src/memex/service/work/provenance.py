@@ -3,22 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from memex.errors import WorkItemNotFound
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.results import WorkItemResult, item_result
-from memex.store.log.call import CallAnswer
 from memex.subagent.work.definition import points_of
 from memex.subagent.work.ledger import WorkMention
 from memex.subagent.work.records import MemoryItem, Observation, ReadingMethod, WorkItem
-
-PROVENANCE = "work_provenance"
 
 
 class WorkProvenanceArguments(Arguments):
@@ -66,23 +64,20 @@ class WorkProvenanceResult(ReadAnswer):
     decided: list[WorkDecisionResult]
 
 
-async def show_provenance(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WorkProvenanceResult:
+async def _show_provenance(
+    call: OperationCall, arguments: WorkProvenanceArguments
+) -> LoggedAnswer[WorkProvenanceResult]:
     """Return where an item of work comes from, and log that it was asked.
 
     Raises:
         WorkItemNotFound: the user has no such item.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, PROVENANCE, asked, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        arguments = _TOOL.parse(asked)
-        work, item = await find_item(service, caller, arguments.id, arguments.project, arguments.session)
-        result = _result(work, item)
-        logged = {"id": item.item_id, "mentions": [one.reference for one in result.mentions]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    work, item = await find_item(
+        call.service, call.caller, arguments.id, arguments.project, arguments.session
+    )
+    result = _result(work, item)
+    logged = {"id": item.item_id, "mentions": [one.reference for one in result.mentions]}
+    return LoggedAnswer(result, logged)
 
 
 async def find_item(
@@ -154,4 +149,6 @@ def _mention(one: Observation | MemoryItem) -> WorkMentionResult:
     )
 
 
-_TOOL: Tool[WorkProvenanceArguments] = Tool(PROVENANCE, WorkProvenanceArguments, WorkProvenanceResult)
+PROVENANCE = LoggedOperation(
+    "work_provenance", WorkProvenanceArguments, WorkProvenanceResult, _show_provenance, role="agent"
+)

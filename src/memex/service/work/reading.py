@@ -7,13 +7,14 @@ from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller, check_role
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
 from memex.store.access import Scope
 from memex.store.log.call import CallAnswer
 from memex.store.work.readings import MAX_READINGS, add_reading, list_readings, remove_reading
 
-READINGS, READ_FROM = "work_readings", "work_read_from"
+READ_FROM = "work_read_from"
 
 _Slug = Annotated[StorableText, Field(min_length=1, max_length=200)]
 
@@ -55,27 +56,21 @@ class ReadFromResult(ToolResult):
     changed: bool
 
 
-async def list_read_from(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> ReadingsResult:
+async def _list_read_from(call: OperationCall, arguments: ReadingsArguments) -> LoggedAnswer[ReadingsResult]:
     """Return the projects that one reads from, and log that it was asked.
 
     Raises:
         ProjectNotFound: the user is not a member of such a project.
     """
-    async with service.recorder.recorded(caller, READINGS, given, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        arguments = _READINGS_TOOL.parse(given)
-        scope = caller.access.scope_at(f"projects/{arguments.project}")
-        async with service.database.transaction(caller.access) as connection:
-            found = await list_readings(connection, caller.access, scope)
-        result = ReadingsResult(
-            project=arguments.project,
-            reads_from=[ReadingResult(project=_slug(one), since=at.isoformat()) for one, at in found],
-        )
-        logged = {"reads_from": [one.project for one in result.reads_from]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    scope = call.access.scope_at(f"projects/{arguments.project}")
+    async with call.database.transaction(call.access) as connection:
+        found = await list_readings(connection, call.access, scope)
+    result = ReadingsResult(
+        project=arguments.project,
+        reads_from=[ReadingResult(project=_slug(one), since=at.isoformat()) for one, at in found],
+    )
+    logged = {"reads_from": [one.project for one in result.reads_from]}
+    return LoggedAnswer(result, logged)
 
 
 async def read_from(
@@ -119,5 +114,5 @@ def _slug(scope: Scope) -> str:
     return scope.mount.removeprefix("projects/")
 
 
-_READINGS_TOOL: Tool[ReadingsArguments] = Tool(READINGS, ReadingsArguments, ReadingsResult)
 _READ_FROM_TOOL: Tool[ReadFromArguments] = Tool(READ_FROM, ReadFromArguments, ReadFromResult)
+READINGS = LoggedOperation("work_readings", ReadingsArguments, ReadingsResult, _list_read_from, role="agent")

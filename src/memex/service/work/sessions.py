@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.service.work.labels import own_slug
-from memex.store.log.call import CallAnswer
 from memex.store.work.sessions import PlacedSession, list_sessions
 from memex.subagent.work.resuming.lanes import (
     Lane,
@@ -21,7 +21,6 @@ from memex.subagent.work.resuming.lanes import (
     resolve,
 )
 
-SESSIONS, RESOLVE = "work_sessions", "work_resolve"
 MAX_SESSIONS = 1_000  # the newest, which are grouped to lanes
 MAX_HINT_CHARS = 10_000
 SESSIONS_OF_LANE = 5
@@ -112,42 +111,30 @@ class ResolveResult(ReadAnswer):
     next: str
 
 
-async def list_work_sessions(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WorkSessionsResult:
+async def _list_work_sessions(
+    call: OperationCall, arguments: SessionsArguments
+) -> LoggedAnswer[WorkSessionsResult]:
     """Return sessions with their places, and log that it was asked."""
-    asked = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, SESSIONS, asked, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        arguments = SESSIONS_TOOL.parse(asked)
-        found = await load_sessions(service, caller, project=arguments.project, limit=arguments.limit)
-        result = WorkSessionsResult(sessions=list(map(_session, found)))
-        logged = {"sessions": [one.id for one in result.sessions]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    found = await load_sessions(call.service, call.caller, project=arguments.project, limit=arguments.limit)
+    result = WorkSessionsResult(sessions=list(map(_session, found)))
+    logged = {"sessions": [one.id for one in result.sessions]}
+    return LoggedAnswer(result, logged)
 
 
-async def resolve_work(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> ResolveResult:
+async def _resolve_work(call: OperationCall, arguments: HintArguments) -> LoggedAnswer[ResolveResult]:
     """Return which lane of the user's work hints mean, and log it; nothing else is written."""
-    asked = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, RESOLVE, asked, tool_call_id=tool_call_id) as log:
-        check_role(caller.principal, "agent")
-        arguments = RESOLVE_TOOL.parse(asked)
-        lanes = group_lanes(await load_sessions(service, caller))
-        hints = arguments.hints()
-        active = active_lanes(lanes, log.call.request.now)
-        found = resolve(lanes if hints.are_given else active, hints)
-        result = ResolveResult(
-            status=found.status,
-            lane=_lane(found.lane, 1.0, ()) if found.lane else None,
-            candidates=candidates(found),
-            next=next_call(found),
-        )
-        logged = {"status": result.status, "candidates": [one.label for one in result.candidates]}
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    lanes = group_lanes(await load_sessions(call.service, call.caller))
+    hints = arguments.hints()
+    active = active_lanes(lanes, call.now)
+    found = resolve(lanes if hints.are_given else active, hints)
+    result = ResolveResult(
+        status=found.status,
+        lane=_lane(found.lane, 1.0, ()) if found.lane else None,
+        candidates=candidates(found),
+        next=next_call(found),
+    )
+    logged = {"status": result.status, "candidates": [one.label for one in result.candidates]}
+    return LoggedAnswer(result, logged)
 
 
 async def load_sessions(
@@ -220,5 +207,7 @@ def _session(one: PlacedSession) -> PlacedSessionResult:
     )
 
 
-SESSIONS_TOOL: Tool[SessionsArguments] = Tool(SESSIONS, SessionsArguments, WorkSessionsResult)
-RESOLVE_TOOL: Tool[HintArguments] = Tool(RESOLVE, HintArguments, ResolveResult)
+SESSIONS = LoggedOperation(
+    "work_sessions", SessionsArguments, WorkSessionsResult, _list_work_sessions, role="agent"
+)
+RESOLVE = LoggedOperation("work_resolve", HintArguments, ResolveResult, _resolve_work, role="agent")

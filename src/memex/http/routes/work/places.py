@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, Header, Query, Response
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.http.routes.files import matches_etag
 from memex.http.routes.work.standing import AS_ADMIN, AsOf
@@ -43,9 +43,8 @@ IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: 
 Limit = Annotated[int, Query(ge=1, le=MAX_SESSIONS)]
 
 
-@PAIR.route(
-    "GET",
-    "/work/pack",
+@PAIR.operation(
+    "work_context",
     summary="Show the pack of a session that begins",
     admin_summary="Show the pack of a session that begins, as a user's agent",
     admin_description=AS_ADMIN,
@@ -53,9 +52,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_SESSIONS)]
     responses=_MANY,
 )
 async def read_pack(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     project: Project = None,
     label: Label = None,
     session: Session = None,
@@ -71,137 +68,107 @@ async def read_pack(
     if_none_match: IfNoneMatch = None,
 ) -> Any:
     """Return where work stands in a few lines, each with its source; several lanes are named and none is chosen."""
-    given = {
-        "project": project,
-        "label": label,
-        "session": session,
-        "budget": budget,
-        "known_hash": known_hash,
-        "cwd": cwd,
-        "repository": repository,
-        "branch": branch,
-        "title": title,
-        "files": files,
-        "words": words,
-        "as_of": as_of,
-    }
-    made = await packing.pack(service, caller, given, tool_call_id=tool_call_id)
+    made = await call.run(
+        packing.PACK.call,
+        project=project,
+        label=label,
+        session=session,
+        budget=budget,
+        known_hash=known_hash,
+        cwd=cwd,
+        repository=repository,
+        branch=branch,
+        title=title,
+        files=files,
+        words=words,
+        as_of=as_of,
+    )
     headers = {"ETag": f'"{made.hash}"', "Vary": "Authorization, Memex-User, Memex-Project"}
     if if_none_match is not None and matches_etag(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return Response(made.model_dump_json(), media_type="application/json", headers=headers)
 
 
-@PAIR.route(
-    "GET",
-    "/work/sessions",
+@PAIR.operation(
+    "work_sessions",
     summary="List sessions of work",
     admin_summary="List sessions of work, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def list_work_sessions(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    project: Project = None,
-    limit: Limit = 50,
-) -> WorkSessionsResult:
+async def list_work_sessions(call: Call, project: Project = None, limit: Limit = 50) -> WorkSessionsResult:
     """Return sessions with label, folder, branch and last turn, the newest first."""
-    given = {"project": project, "limit": limit}
-    return await sessions.list_work_sessions(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(sessions.SESSIONS.call, project=project, limit=limit)
 
 
-@PAIR.route(
-    "POST",
-    "/work/resolve",
+@PAIR.operation(
+    "work_resolve",
     summary="Find the lane that hints mean",
     admin_summary="Find the lane that hints mean, as a user's agent",
     admin_description=AS_ADMIN,
 )
 async def resolve_work(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     body: Annotated[HintArguments, Body(examples=[{"words": "job queue", "files": ["src/queue.py"]}])],
 ) -> ResolveResult:
     """Return the one lane that hints mean, or all that they may mean; nothing is chosen and nothing is written."""
-    given = body.model_dump(exclude_none=True)
-    return await sessions.resolve_work(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(sessions.RESOLVE.call, **body.model_dump(exclude_none=True))
 
 
-@PAIR.route(
-    "GET",
-    "/work/labels",
+@PAIR.operation(
+    "work_labels",
     summary="List the labels of sessions",
     admin_summary="List the labels of sessions, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def list_labels(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId
-) -> LabelsResult:
+async def list_labels(call: Call) -> LabelsResult:
     """Return the labels of the user's sessions, and the project that each belongs to."""
-    return await labels.list_labels(service, caller, tool_call_id=tool_call_id)
+    return await call.run(labels.LABELS.call)
 
 
-@PAIR.route(
-    "POST",
-    "/work/labels",
+@PAIR.operation(
+    "work_link",
     summary="Link a label to a project",
     admin_summary="Link a label to a project, as a user's agent",
     admin_description=AS_ADMIN,
 )
 async def link_label(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     body: Annotated[
         LabelLinkArguments, Body(examples=[{"label": "remote:github.com/acme/apollo", "project": "apollo"}])
     ],
 ) -> LabelLinkResult:
     """Say which project the sessions of a label belong to; without a project the link is taken away."""
-    given = body.model_dump(exclude_none=True)
-    return await labels.link(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(labels.link, **body.model_dump(exclude_none=True))
 
 
-@PAIR.route(
-    "GET",
-    "/projects/{slug}/reads",
+@PAIR.operation(
+    "work_readings",
     summary="List the projects that one reads from",
     admin_summary="List the projects that one reads from, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def list_reads(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, slug: str
-) -> ReadingsResult:
+async def list_reads(call: Call, slug: str) -> ReadingsResult:
     """Return the projects whose decisions and constraints are told beside the work of this one."""
-    return await reading.list_read_from(service, caller, {"project": slug}, tool_call_id=tool_call_id)
+    return await call.run(reading.READINGS.call, project=slug)
 
 
-@PAIR.route(
-    "PUT",
-    "/projects/{slug}/reads/{other}",
+@PAIR.operation(
+    "work_read_from",
     summary="Let a project read from another one",
     admin_summary="Let a project read from another one, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def add_read(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, slug: str, other: str
-) -> ReadFromResult:
+async def add_read(call: Call, slug: str, other: str) -> ReadFromResult:
     """Tell decisions and constraints of the other project beside the work of this one, to members of both."""
-    given = {"project": slug, "other": other}
-    return await reading.read_from(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(reading.read_from, project=slug, other=other)
 
 
-@PAIR.route(
-    "DELETE",
-    "/projects/{slug}/reads/{other}",
+@PAIR.operation(
+    "work_stop_reading",
     summary="Let a project read from another one no more",
     admin_summary="Let a project read from another one no more, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def remove_read(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, slug: str, other: str
-) -> ReadFromResult:
+async def remove_read(call: Call, slug: str, other: str) -> ReadFromResult:
     """Tell nothing of the other project any more."""
-    given = {"project": slug, "other": other, "remove": True}
-    return await reading.read_from(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(reading.read_from, project=slug, other=other, remove=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.work import asking, deciding, provenance
 from memex.service.work.provenance import WorkProvenanceResult
@@ -57,120 +57,79 @@ class MarkBody(BaseModel):
     session: str | None = None
 
 
-@PAIR.route(
-    "GET",
-    "/work",
+@PAIR.operation(
+    "work_show",
     summary="Show where work stands",
     admin_summary="Show where work stands, as a user's agent",
     admin_description=AS_ADMIN,
 )
 async def show_work(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    project: Project = None,
-    session: Session = None,
-    as_of: AsOf = None,
+    call: Call, project: Project = None, session: Session = None, as_of: AsOf = None
 ) -> WorkResult:
     """Return what is wanted, open, in the way and done in a project or in one session, each with its source."""
-    given = {"project": project, "session": session, "as_of": as_of}
-    return await asking.show(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(asking.SHOW.call, project=project, session=session, as_of=as_of)
 
 
-@PAIR.route(
-    "GET",
-    "/work/check",
+@PAIR.operation(
+    "work_check",
     summary="Check whether work is done",
     admin_summary="Check whether work is done, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def check_work(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    project: Project = None,
-    session: Session = None,
-) -> WorkCheckResult:
+async def check_work(call: Call, project: Project = None, session: Session = None) -> WorkCheckResult:
     """Return whether the work is done and what proves it, or the reasons why not."""
-    given = {"project": project, "session": session}
-    return await asking.check_completion(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(asking.CHECK.call, project=project, session=session)
 
 
-@PAIR.route(
-    "GET",
-    "/work/changes",
+@PAIR.operation(
+    "work_changes",
     summary="Show what changed in work",
     admin_summary="Show what changed in work, as a user's agent",
     admin_description=AS_ADMIN,
 )
 async def show_work_changes(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    project: Project = None,
-    session: Session = None,
-    since: Since = None,
-    state: State = None,
+    call: Call, project: Project = None, session: Session = None, since: Since = None, state: State = None
 ) -> WorkChangesResult:
     """Return what was opened, ended and decided since a moment, or since the `state` of an earlier answer."""
-    given = {"project": project, "session": session, "since": since, "state": state}
-    return await asking.show_changes(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(asking.CHANGES.call, project=project, session=session, since=since, state=state)
 
 
-@PAIR.route(
-    "POST",
-    "/work/items/{item_id}",
+@PAIR.operation(
+    "work_mark",
     summary="Decide about an item of work",
     admin_summary="Decide about an item of work, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def mark_work(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    item_id: ItemId,
-    body: MarkBody,
-) -> WorkMarkResult:
+async def mark_work(call: Call, item_id: ItemId, body: MarkBody) -> WorkMarkResult:
     """Note what a person decided about an item: whether it is open, how packs name it, whether memory keeps it."""
-    given = {"id": item_id} | body.model_dump(exclude_none=True)
-    return await deciding.mark(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(deciding.mark, id=item_id, **body.model_dump(exclude_none=True))
 
 
-@PAIR.route(
-    "GET",
-    "/work/items/{item_id}",
+@PAIR.operation(
+    "work_provenance",
     summary="Show where an item of work comes from",
     admin_summary="Show where an item of work comes from, as a user's agent",
     admin_description=AS_ADMIN,
 )
 async def show_work_provenance(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    item_id: ItemId,
-    project: Project = None,
-    session: Session = None,
+    call: Call, item_id: ItemId, project: Project = None, session: Session = None
 ) -> WorkProvenanceResult:
     """Return each text that says the item, with its span, and each decision about it, with its call."""
-    given = {"id": item_id, "project": project, "session": session}
-    return await provenance.show_provenance(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(provenance.PROVENANCE.call, id=item_id, project=project, session=session)
 
 
-@PAIR.route(
-    "POST",
-    "/work/rebuild",
+@PAIR.operation(
+    "work_rebuild",
     summary="Read all sessions anew",
     admin_summary="Read all sessions anew, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def rebuild_work(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, ask: Ask = False
-) -> WorkRebuildResult:
+async def rebuild_work(call: Call, ask: Ask = False) -> WorkRebuildResult:
     """Make all that is derived of the user's sessions anew. The same messages give the same.
 
     `asked` and `left` count messages about which a model has answered in this call, and those that are left.
     """
-    return await deciding.rebuild(service, caller, ask=ask, tool_call_id=tool_call_id)
+    return await call.run(deciding.REBUILD.call, ask=ask)
 
 
 @PAIR.route(
@@ -180,15 +139,9 @@ async def rebuild_work(
     admin_summary="Show where the work of a project stands, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def show_project_work(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    slug: Slug,
-    as_of: AsOf = None,
-) -> WorkResult:
+async def show_project_work(call: Call, slug: Slug, as_of: AsOf = None) -> WorkResult:
     """Return what is wanted, open, in the way and done in a project."""
-    return await asking.show(service, caller, {"project": slug, "as_of": as_of}, tool_call_id=tool_call_id)
+    return await call.run(asking.SHOW.call, project=slug, as_of=as_of)
 
 
 @PAIR.route(
@@ -198,11 +151,9 @@ async def show_project_work(
     admin_summary="Check whether the work of a project is done, as a user's agent",
     admin_description=AS_ADMIN,
 )
-async def check_project_work(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, slug: Slug
-) -> WorkCheckResult:
+async def check_project_work(call: Call, slug: Slug) -> WorkCheckResult:
     """Return whether the work is done and what proves it, or the reasons why not."""
-    return await asking.check_completion(service, caller, {"project": slug}, tool_call_id=tool_call_id)
+    return await call.run(asking.CHECK.call, project=slug)
 
 
 @PAIR.route(
@@ -213,13 +164,7 @@ async def check_project_work(
     admin_description=AS_ADMIN,
 )
 async def show_project_work_changes(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    slug: Slug,
-    since: Since = None,
-    state: State = None,
+    call: Call, slug: Slug, since: Since = None, state: State = None
 ) -> WorkChangesResult:
     """Return what was opened, ended and decided since a moment, or since the `state` of an earlier answer."""
-    given = {"project": slug, "since": since, "state": state}
-    return await asking.show_changes(service, caller, given, tool_call_id=tool_call_id)
+    return await call.run(asking.CHANGES.call, project=slug, since=since, state=state)

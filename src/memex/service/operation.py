@@ -1,0 +1,95 @@
+"""Operations that answer from one function: the frame of each call, from the guard of its query to its log."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Generic, TypeVar
+
+from memex.service.call import Caller, check_role
+from memex.service.recording import CallLogger
+from memex.service.secrets.guard import guard
+from memex.service.service import Service
+from memex.service.tools.tool import A, Arguments, Tool, ToolResult
+from memex.store.access import Access, Role
+from memex.store.database import Database
+from memex.store.log.call import CallAnswer
+
+R = TypeVar("R", bound=ToolResult)
+
+
+class NoArguments(Arguments):
+    """No arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCall:
+    """One call of an operation: the service that is asked, who asks, and the log of the call."""
+
+    service: Service
+    caller: Caller
+    log: CallLogger
+
+    @property
+    def access(self) -> Access:
+        """What the caller may read and write."""
+        return self.caller.access
+
+    @property
+    def database(self) -> Database:
+        """The database of the service."""
+        return self.service.database
+
+    @property
+    def now(self) -> datetime:
+        """When the call was made."""
+        return self.log.call.request.now
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnswer(Generic[R]):
+    """The result of a call, what the log keeps of it (None: the call is not logged), and the state that it saw."""
+
+    result: R
+    logged: dict[str, Any] | None
+    state: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedOperation(Tool[A], Generic[A, R]):
+    """An operation whose answer is logged when its function has returned it.
+
+    Attributes:
+        run: answers a call; what it raises is logged as a failed or denied call.
+        role: the role that may call it; None for any.
+        guards_query: whether a secret in `query` is treated as in a query of `memory_find`.
+    """
+
+    run: Callable[[OperationCall, A], Awaitable[LoggedAnswer[R]]]
+    role: Role | None = None
+    guards_query: bool = False
+
+    async def call(
+        self, service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+    ) -> R:
+        """Return the result of a call with arguments as they came; None means absent.
+
+        Raises:
+            ValidationFailed: an argument is wrong.
+            MemexError: what `run` raises.
+        """
+        asked = {name: value for name, value in given.items() if value is not None}
+        if self.guards_query and isinstance(query := asked.get("query"), str):
+            guarded = await guard(service.policies_of(caller), "memory_find", {"query": query})
+            asked["query"] = guarded.used["query"]
+        plain = {
+            name: value.isoformat() if isinstance(value, date) else value for name, value in asked.items()
+        }
+        async with service.recorder.recorded(caller, self.name, plain, tool_call_id=tool_call_id) as log:
+            if self.role is not None:
+                check_role(caller.principal, self.role)
+            arguments = self.parse(asked)
+            made = await self.run(OperationCall(service, caller, log), arguments)
+            if made.logged is not None:
+                answer = CallAnswer(made.result.body(), arguments.canonical(), made.logged)
+                await log.add("answered", answer, state=made.state)
+        return made.result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
