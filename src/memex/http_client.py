@@ -85,48 +85,23 @@ class HttpClient:
         return BASES[self.role]
 
     async def json(
-        self,
-        method: str,
-        path: str,
-        *,
-        headers: Mapping[str, bytes] | None = None,
-        params: Mapping[str, Any] | None = None,
-        body: Any = None,
-        role: Role | None = None,
-        timeout_s: float | None = None,
-        is_repeatable: bool = True,
+        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, body: Any = None
     ) -> dict[str, Any]:
         """Return the JSON answer to a request below /v1, for an admin below /v1/admin.
 
         Args:
             method: of HTTP.
-            path: below one of them, such as `/operations`.
-            headers: besides the key.
+            path: below one of them, such as `/tools`.
             params: of the query; those that are None are left out.
             body: of JSON; None for none.
-            role: whose routes are asked, by default those that this is for.
-            timeout_s: seconds that the request may take, by default those of the client.
-            is_repeatable: whether it may arrive twice.
 
         Raises:
             ValidationFailed: the body is no JSON.
             MemexError: as `request`.
         """
-        base = self.base if role is None else BASES[role]
-        given = dict(headers or {})
-        content = None
-        if body is not None:
-            content = encode_json(body)
-            given["Content-Type"] = b"application/json"
-        answer = await self.request(
-            method,
-            base + path,
-            headers=given,
-            params=params,
-            content=content,
-            timeout_s=timeout_s,
-            is_repeatable=is_repeatable,
-        )
+        content = encode_json(body) if body is not None else None
+        headers = {} if content is None else {"Content-Type": b"application/json"}
+        answer = await self.request(method, self.base + path, headers=headers, params=params, content=content)
         return document_of(answer, self.url)
 
     async def request(
