@@ -31,6 +31,14 @@ def admin_router(path: str, route_class: type[APIRoute] = KeyedRoute) -> APIRout
     )
 
 
+def operation(router: APIRouter, name: str, **options: Any) -> Callable[[F], F]:
+    """Put a handler on a router, at the route of an operation; see `memex.routes`."""
+    route = ROUTES[name]
+    base = ADMIN_BASE if router.prefix.startswith(ADMIN_BASE) else AGENT_BASE
+    path = f"{base}{route.path}".removeprefix(router.prefix)
+    return router.api_route(path, methods=[route.method], **options)
+
+
 class RouterPair:
     """A router for agents and one for admins, of which some routes have the same handler.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import RouterPair
+from memex.http.routers import RouterPair, operation
 from memex.service.log import queue
 from memex.service.log.queue import QueueResult, RetryResult
 
@@ -28,7 +28,7 @@ async def list_queue(
     return await queue.list_queued_calls(service, caller, limit=limit, cursor=cursor)
 
 
-@admin_router.post("/retry", summary="Try all calls again")
+@operation(admin_router, "queue_retry_all", summary="Try all calls again")
 async def retry_all(service: ServiceDependency, caller: HeaderCaller) -> RetryResult:
     """Put all calls that were given up back into the queue, in the order in which they were accepted.
 
@@ -37,7 +37,7 @@ async def retry_all(service: ServiceDependency, caller: HeaderCaller) -> RetryRe
     return await queue.retry_all(service, caller)
 
 
-@admin_router.post("/{tool_call_id:path}/retry", summary="Try a call again")
+@operation(admin_router, "queue_retry", summary="Try a call again")
 async def retry(service: ServiceDependency, caller: HeaderCaller, tool_call_id: str) -> RetryResult:
     """Put a call that was given up back into the queue, for five more attempts.
 

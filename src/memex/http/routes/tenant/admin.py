@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Body, Query, Response
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router
+from memex.http.routers import admin_router, operation
 from memex.service.identity import quotas, users
 from memex.service.identity.quotas import Kind, QuotaLimits, QuotaResult, QuotasResult
 from memex.service.identity.users import UserDetails, UsersResult
@@ -21,14 +21,15 @@ from memex.service.spending import SpendingResult
 router = admin_router("")
 
 
-@router.get("/projects", summary="List projects")
+@operation(router, "project_list", summary="List projects")
 async def list_projects(service: ServiceDependency, caller: HeaderCaller) -> ProjectsResult:
     """Return the tenant's open projects with their members."""
     return await administration.list_projects(service, caller)
 
 
-@router.put(
-    "/projects/{slug}",
+@operation(
+    router,
+    "project_open",
     summary="Open a project",
     responses={201: {"model": OpenedResult, "description": "The project is new."}},
 )
@@ -41,19 +42,19 @@ async def open_project(
     return opened
 
 
-@router.delete("/projects/{slug}", summary="Close a project")
+@operation(router, "project_close", summary="Close a project")
 async def close_project(service: ServiceDependency, caller: HeaderCaller, slug: str) -> ClosedResult:
     """Close a project: its members go, its files stay."""
     return await administration.close_project(service, caller, slug)
 
 
-@router.put("/projects/{slug}/members/{user:path}", summary="Add a member")
+@operation(router, "project_member_add", summary="Add a member")
 async def add_member(service: ServiceDependency, caller: HeaderCaller, slug: str, user: str) -> MemberResult:
     """Make a user a member of a project."""
     return await administration.add_member(service, caller, slug, user)
 
 
-@router.delete("/projects/{slug}/members/{user:path}", summary="Remove a member")
+@operation(router, "project_member_remove", summary="Remove a member")
 async def remove_member(
     service: ServiceDependency, caller: HeaderCaller, slug: str, user: str
 ) -> MemberResult:
@@ -61,7 +62,7 @@ async def remove_member(
     return await administration.remove_member(service, caller, slug, user)
 
 
-@router.get("/users", summary="List users")
+@operation(router, "user_list", summary="List users")
 async def list_users(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -75,13 +76,13 @@ async def list_users(
     return await users.list_users(service, caller, limit=limit, cursor=cursor, query=query)
 
 
-@router.get("/users/{user:path}", summary="Show a user")
+@operation(router, "user_read", summary="Show a user")
 async def read_user(service: ServiceDependency, caller: HeaderCaller, user: str) -> UserDetails:
     """Return how much a user stores and may store, its projects, and when the last call was made."""
     return await users.read_user(service, caller, user)
 
 
-@router.get("/spend", summary="Show what models cost")
+@operation(router, "spending_show", summary="Show what models cost")
 async def spend(
     service: ServiceDependency, caller: HeaderCaller, days: Annotated[int, Query(ge=1, le=366)] = 7
 ) -> SpendingResult:
@@ -89,13 +90,13 @@ async def spend(
     return await service.spending(caller, days=days)
 
 
-@router.get("/quotas", summary="List quotas")
+@operation(router, "quota_list", summary="List quotas")
 async def list_quotas(service: ServiceDependency, caller: HeaderCaller) -> QuotasResult:
     """Return what the tenant stores and may store, and the quotas of its users and projects."""
     return await quotas.list_quotas(service, caller)
 
 
-@router.put("/quotas", summary="Set a quota")
+@operation(router, "quota_set", summary="Set a quota")
 async def set_quota(
     service: ServiceDependency,
     caller: HeaderCaller,

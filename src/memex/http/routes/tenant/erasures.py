@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import Query
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router
+from memex.http.routers import admin_router, operation
 from memex.service.identity import erasures
 from memex.service.identity.erasures import ErasureResult, ErasuresResult
 
 router = admin_router("")
 
 
-@router.delete("/users/{user:path}", summary="Erase a user")
+@operation(router, "user_erase", summary="Erase a user")
 async def erase_user(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -27,7 +27,7 @@ async def erase_user(
     return await erasures.erase_user(service, caller, user, dry_run=dry_run)
 
 
-@router.get("/erasures", summary="List receipts of erasures")
+@operation(router, "erasure_list", summary="List receipts of erasures")
 async def list_erasures(
     service: ServiceDependency,
     caller: HeaderCaller,

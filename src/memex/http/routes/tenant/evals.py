@@ -1,7 +1,7 @@
 """Cases made of calls, for administrators. Nothing is run here."""
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router
+from memex.http.routers import admin_router, operation
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.evals.case_requests import KeptCaseResult
@@ -9,7 +9,7 @@ from memex.service.evals.case_requests import KeptCaseResult
 router = admin_router("/evals")
 
 
-@router.post("/cases/{tool_call_id:path}", status_code=201, summary="Keep a case of a call")
+@operation(router, "eval_case_keep", status_code=201, summary="Keep a case of a call")
 async def keep_case(
     service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: CaseChoice
 ) -> KeptCaseResult:

@@ -1,13 +1,13 @@
 """The health of the service, for admins; what a load balancer asks is in `routes/state/health.py`."""
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router
+from memex.http.routers import admin_router, operation
 from memex.service.health.health import HealthResult, read_health
 
 router = admin_router("")
 
 
-@router.get("/health", summary="Show the health")
+@operation(router, "health_show", summary="Show the health")
 async def show_health(service: ServiceDependency, caller: HeaderCaller) -> HealthResult:
     """Return what `memex doctor` finds in a running service, with what to do, and the figures of the tenant.
 

@@ -6,7 +6,7 @@ from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router
+from memex.http.routers import admin_router, operation
 from memex.service.identity import keys
 from memex.service.identity.keys import KeysResult, MadeKeyResult, RevokedKeyResult
 from memex.store.access import Role
@@ -28,13 +28,13 @@ class NewKey(BaseModel):
     label: str | None = None
 
 
-@router.get("", summary="List keys")
+@operation(router, "key_list", summary="List keys")
 async def list_keys(service: ServiceDependency, caller: HeaderCaller) -> KeysResult:
     """Return the keys of the tenant, the revoked ones too, never their secrets."""
     return await keys.list_keys(service, caller)
 
 
-@router.post("", summary="Make a key", status_code=201)
+@operation(router, "key_create", summary="Make a key", status_code=201)
 async def create_key(
     service: ServiceDependency, caller: HeaderCaller, body: NewKey, response: Response
 ) -> MadeKeyResult:
@@ -47,7 +47,7 @@ async def create_key(
     return await keys.create_key(service, caller, body.role, user=body.user, label=body.label)
 
 
-@router.delete("/{key_id}", summary="Revoke a key")
+@operation(router, "key_revoke", summary="Revoke a key")
 async def revoke_key(
     service: ServiceDependency, caller: HeaderCaller, key_id: Annotated[int, Path(ge=1, le=2**63 - 1)]
 ) -> RevokedKeyResult:

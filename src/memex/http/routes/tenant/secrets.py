@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Body, Query
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router
+from memex.http.routers import admin_router, operation
 from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange, SecretPoliciesResult
 from memex.service.secrets.scan import ScanResult
@@ -13,13 +13,13 @@ from memex.service.secrets.scan import ScanResult
 router = admin_router("")
 
 
-@router.get("/secrets", summary="Show what is done about secrets")
+@operation(router, "secrets_show", summary="Show what is done about secrets")
 async def show_policies(service: ServiceDependency, caller: HeaderCaller) -> SecretPoliciesResult:
     """Return what the tenant does about secrets in texts to remember and in files."""
     return await policies.show_policies(service, caller)
 
 
-@router.put("/secrets", summary="Set what is done about secrets")
+@operation(router, "secrets_set", summary="Set what is done about secrets")
 async def set_policies(
     service: ServiceDependency, caller: HeaderCaller, change: Annotated[SecretPoliciesChange, Body()]
 ) -> SecretPoliciesResult:
@@ -31,7 +31,7 @@ async def set_policies(
     return await policies.set_policies(service, caller, change)
 
 
-@router.get("/secrets/scan", summary="Find stored secrets")
+@operation(router, "secrets_scan", summary="Find stored secrets")
 async def scan_secrets(
     service: ServiceDependency,
     caller: HeaderCaller,
