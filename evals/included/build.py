@@ -67,7 +67,7 @@ async def distil_collection(service: Service, caller: Caller, collection: Collec
             if not made.remaining:
                 break
     references = await message_references(service, caller)
-    await removing.delete(
+    await removing.DELETE.call(
         service,
         await _renewed(service, caller),
         {"conversations": [one.id for one in done], "dry_run": False},

@@ -246,7 +246,7 @@ async def test_vectors_go_with_their_conversation_and_stay_in_a_rebuild(
 
     caller = await again(both, alice)
     before = (NOW - timedelta(days=30)).isoformat()
-    receipt = await removing.delete(both, caller, {"before": before})
+    receipt = await removing.DELETE.call(both, caller, {"before": before})
 
     assert receipt.messages == 2
     assert await select(both.database, "select count(*) from embedding") == [(5,)]

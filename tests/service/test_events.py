@@ -108,7 +108,7 @@ async def test_events_go_with_their_conversation(service: Service, caller_of: Ca
     await put(service, alice, event(1, messages=[said]))
     alice = await caller_of("alice")
 
-    await removing.delete(service, alice, {"conversations": [SESSION]})
+    await removing.DELETE.call(service, alice, {"conversations": [SESSION]})
 
     assert await stored(service, alice) == []
     after = await put(service, alice, event(2, messages=[said]), event(3, session="s2"))

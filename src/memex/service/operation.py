@@ -13,6 +13,7 @@ from memex.service.tools.tool import A, Arguments, Tool, ToolResult
 from memex.store.access import Access, Role
 from memex.store.database import Database
 from memex.store.log.call import CallAnswer
+from memex.store.records import Status
 
 R = TypeVar("R", bound=ToolResult)
 
@@ -47,11 +48,19 @@ class OperationCall:
 
 @dataclass(frozen=True, slots=True)
 class LoggedAnswer(Generic[R]):
-    """The result of a call, what the log keeps of it (None: the call is not logged), and the state that it saw."""
+    """The result of a call, and how it is logged.
+
+    Attributes:
+        result: as the caller sees it.
+        logged: what the log keeps of it; None: the call is not logged.
+        state: the number of changes that the call saw of each mount.
+        status: of the row in the log.
+    """
 
     result: R
     logged: dict[str, Any] | None
     state: dict[str, int] | None = None
+    status: Status = "answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +100,5 @@ class LoggedOperation(Tool[A], Generic[A, R]):
             made = await self.run(OperationCall(service, caller, log), arguments)
             if made.logged is not None:
                 answer = CallAnswer(made.result.body(), arguments.canonical(), made.logged)
-                await log.add("answered", answer, state=made.state)
+                await log.add(made.status, answer, state=made.state)
         return made.result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})

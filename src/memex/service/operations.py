@@ -169,6 +169,7 @@ async def _put_conversations(
 
 
 LOGGED: tuple[LoggedOperation[Any, Any], ...] = (
+    removing.DELETE,
     finding.FIND,
     reading.LIST,
     reading.READ,
@@ -198,7 +199,6 @@ LOGGED: tuple[LoggedOperation[Any, Any], ...] = (
     asking.SHOW,
 )
 OPERATIONS: dict[str, RunsOperation] = {one.name: one.call for one in LOGGED} | {
-    "conversation_delete": removing.delete,
     "conversation_distil": distil,
     "conversation_wanted": _wanted,
     "document_finish": pushing.finish,

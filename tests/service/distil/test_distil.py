@@ -204,7 +204,7 @@ async def test_the_log_holds_no_text_of_a_conversation(service: Service, caller_
     logged = await select(service.database, "select * from operation where kind <> 'conversation_put'")
     held = json.dumps(logged, default=str)
     replayed = [await replay_call(service, anna, one.tool_call_id) for one in (shown, done)]
-    await removing.delete(service, anna, {"conversations": [name]})
+    await removing.DELETE.call(service, anna, {"conversations": [name]})
 
     words = ("oolong", "Piet", "Postgres for", "offer to Bob", "resign", "Tea")
     assert [word for word in words if word in held] == []

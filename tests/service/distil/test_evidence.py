@@ -99,7 +99,7 @@ async def test_numbers_may_differ_between_machines(service: Service, caller_of: 
     """If the conversation came again with other numbers, its digest finds the message; a deleted one is gone."""
     name, anna = await put(service, await caller_of("anna"), "tea", TEA)
     await distil(service, anna, conversation=name, apply=True)
-    await removing.delete(service, anna, {"conversations": [name]})
+    await removing.DELETE.call(service, anna, {"conversations": [name]})
     anna = await refreshed(service, anna)
     deleted = await statuses(service, anna, "user/preferences.md")
     await select(service.database, "delete from conversation_removed")
@@ -123,11 +123,11 @@ async def test_deleting_a_conversation_lists_what_rests_on_it(service: Service, 
         await distil(service, anna, conversation=one, apply=True)
     before = await files(service, anna)
 
-    counted = await removing.delete(
+    counted = await removing.DELETE.call(
         service, anna, {"conversations": [name], "dry_run": True, "with_memory": True}
     )
     unchanged = await files(service, anna)
-    gone = await removing.delete(service, anna, {"conversations": [name], "with_memory": True})
+    gone = await removing.DELETE.call(service, anna, {"conversations": [name], "with_memory": True})
     after = await files(service, anna)
     await service.revert(anna, gone.memory_call or "")
 
@@ -150,7 +150,7 @@ async def test_with_its_memory_goes_what_was_taken_and_nothing_in_the_same_words
     given = {"path": path, "content": text + own, "base_version": 1}
     await service.execute(anna, "memory_write", given)
 
-    await removing.delete(service, anna, {"conversations": [name], "with_memory": True})
+    await removing.DELETE.call(service, anna, {"conversations": [name], "with_memory": True})
 
     left = (await files(service, anna))[path]
     assert (left.endswith(own), "[[conversations/" in left) == (True, False)
@@ -167,7 +167,7 @@ async def test_a_conversation_that_is_gone_keeps_no_statement(service: Service, 
 
     stays = []
     for chat in left:
-        await removing.delete(service, anna, {"conversations": [chat], "with_memory": True})
+        await removing.DELETE.call(service, anna, {"conversations": [chat], "with_memory": True})
         stays.append("oolong" in "".join((await files(service, anna)).values()))
 
     assert stays == [True, False]
@@ -203,7 +203,7 @@ async def test_evidence_in_a_project_is_the_owners(service: Service, caller_of: 
         await READ_EVIDENCE.call(service, bob, {"of": f"conversations/{name}#3"})
     with pytest.raises(ConversationNotFound):
         await distil(service, bob, conversation=name)
-    kept = await removing.delete(service, anna, {"conversations": [name], "with_memory": True})
+    kept = await removing.DELETE.call(service, anna, {"conversations": [name], "with_memory": True})
     await select(service.database, "delete from project_member where user_id = 'anna'")
     anna = await refreshed(service, anna)
 

@@ -116,7 +116,7 @@ async def test_a_model_chooses_statements_and_code_cites_them(service: Service, 
         "My brother",
         "The flight",
     ]
-    await removing.delete(service, anna, {"conversations": [name]})
+    await removing.DELETE.call(service, anna, {"conversations": [name]})
     with pytest.raises(MessagesErased):
         await replay_call(model.service, anna, done.tool_call_id)
 

@@ -222,7 +222,7 @@ async def test_a_replay_takes_from_the_log_which_passages_were_found(service: Se
     bundle = await export_call(service, caller, "asked")
     elsewhere = await replay_bundle(service, bundle)
     smaller = await ask(service, caller, **INCLUDE, budget=300)
-    await removing.delete(service, caller, {"conversations": [conversation], "dry_run": False})
+    await removing.DELETE.call(service, caller, {"conversations": [conversation], "dry_run": False})
     erased = await replay_call(service, await again(service, alice), "asked")
     logged = await select(service.database, "select request, response, config, inside from operation")
 

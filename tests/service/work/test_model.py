@@ -350,7 +350,7 @@ async def test_answers_hold_no_words_and_go_with_their_messages(
     assert [table for table, text in held.items() if canary in text] == []
     assert answers == [(1, []), (2, [["done", 0, 22]]), (1, [["pending", 0, 20]])]
     listed = (await load_work(with_model, alice)).sessions
-    await removing.delete(with_model, alice, {"conversations": [listed[0].conversation_id]})
+    await removing.DELETE.call(with_model, alice, {"conversations": [listed[0].conversation_id]})
     assert len(await select(service.database, "select 1 from work_answer")) == 2
     admin = await caller_of("carol", role="admin")
     await erase_user(service, admin, "alice")

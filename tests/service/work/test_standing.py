@@ -173,7 +173,7 @@ async def test_work_is_private_and_goes_with_its_conversation(service: Service, 
     with pytest.raises(ProjectNotFound):
         await asking.SHOW.call(service, bob, {"project": "nowhere"})
 
-    await removing.delete(service, alice, {"conversations": [work.sessions[0].id]})
+    await removing.DELETE.call(service, alice, {"conversations": [work.sessions[0].id]})
     async with service.database.maintenance() as connection:
         for table in ("observation", "work_derived", "work_mark"):
             cursor = await connection.execute(

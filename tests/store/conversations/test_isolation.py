@@ -98,7 +98,7 @@ async def import_two(service: Service, caller: Caller, word: str) -> None:
     await put_answers(service.database, access, "1 model", answers, datetime.now(UTC))
     [kept] = [one.item_id for one in work.state.open if one.text.endswith("kept")]
     await deciding.mark(service, caller, {"id": kept, "action": "drop"})
-    await removing.delete(
+    await removing.DELETE.call(
         service, await refreshed(service, caller), {"conversations": [done.conversations[1].id]}
     )
 
@@ -249,4 +249,4 @@ async def test_filters_and_ids_show_nothing_of_others(service: Service, world: C
         with pytest.raises(ConversationNotFound):
             await reading.READ.call(service, alice, {"reference": named})
         with pytest.raises(ConversationNotFound):
-            await removing.delete(service, alice, {"conversations": [named]})
+            await removing.DELETE.call(service, alice, {"conversations": [named]})

@@ -147,7 +147,7 @@ async def find_messages(call: Call, body: FindMessagesArguments) -> FindMessages
 )
 async def delete_conversations(call: Call, body: DeleteConversationsArguments) -> DeleteResult:
     """Delete the conversations that all of the conditions name, and return a receipt."""
-    return await call.run(removing.delete, **body.model_dump(exclude_unset=True))
+    return await call.run(removing.DELETE.call, **body.model_dump(exclude_unset=True))
 
 
 @PAIR.operation(
@@ -192,7 +192,7 @@ async def delete_conversation(
     The receipt lists the statements of memory that were taken from it; they stay, unless `with_memory` is true.
     """
     return await call.run(
-        removing.delete, conversations=[conversation_id], dry_run=dry_run, with_memory=with_memory
+        removing.DELETE.call, conversations=[conversation_id], dry_run=dry_run, with_memory=with_memory
     )
 
 
@@ -222,7 +222,7 @@ async def delete_source(
     In the address, `/` stands as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as `%25`. No address can name a label of
     dots alone: send it as `source` to `/conversations/delete`.
     """
-    return await call.run(removing.delete, source=label, dry_run=dry_run, with_memory=with_memory)
+    return await call.run(removing.DELETE.call, source=label, dry_run=dry_run, with_memory=with_memory)
 
 
 class DistilBody(BaseModel):

@@ -10,8 +10,9 @@ from memex.call_context import CallContext
 from memex.errors import ConversationNotFound, MemexError, ValidationFailed
 from memex.service.call import Caller
 from memex.service.distil.removal import CitingResult, find_resting, forget_progress, withdraw
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool, ToolResult
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.store.conversations.remove import (
     ended_before,
     remove_conversation,
@@ -20,10 +21,8 @@ from memex.store.conversations.remove import (
     select_conversations,
 )
 from memex.store.identity.authentication import Principal
-from memex.store.log.call import CallAnswer
 from memex.store.records import Status
 
-NAME = "conversation_delete"
 MAX_NAMED = 100  # conversations of the receipt
 MAX_AT_ONCE = 1_000  # conversations of a call that names them
 ACTOR = "memex"  # of calls that nobody made
@@ -74,9 +73,7 @@ class DeleteResult(ToolResult):
     memory_call: str | None = None
 
 
-async def delete(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> DeleteResult:
+async def _delete(call: OperationCall, arguments: DeleteConversationsArguments) -> LoggedAnswer[DeleteResult]:
     """Delete conversations with all that is derived of them, a transaction each, and return a receipt.
 
     What was deleted does not come back with the next export, unless that is asked for. A run that was cut off is
@@ -86,57 +83,48 @@ async def delete(
         ValidationFailed: an argument is wrong, or nothing says which conversations go.
         ConversationNotFound: one of the named conversations is not the user's.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    plain = {
-        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
-    }
-    async with service.recorder.recorded(caller, NAME, plain, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(asked)
-        if arguments.conversations is None and arguments.source is None and arguments.before is None:
-            raise ValidationFailed(
-                "Nothing says which conversations to delete.", hint="Name conversations, a source, or a date."
-            )
-        selected = await select_conversations(
-            service.database,
-            caller.access,
-            conversation_ids=arguments.conversations,
-            source=arguments.source,
-            before=arguments.before,
+    if arguments.conversations is None and arguments.source is None and arguments.before is None:
+        raise ValidationFailed(
+            "Nothing says which conversations to delete.", hint="Name conversations, a source, or a date."
         )
-        missing = set(arguments.conversations or ()) - {one.conversation_id for one in selected}
-        if missing and arguments.source is None and arguments.before is None:
-            raise ConversationNotFound(f"There is no conversation {min(missing)!r} for this user.")
-        named = [one.conversation_id for one in selected]
-        resting = await find_resting(service.database, caller.access, named)
-        gone, memory_call = selected, None
-        if not arguments.dry_run:
-            if arguments.with_memory and resting:
-                memory_call = (await withdraw(service, caller, named)).tool_call_id
-            gone = []
-            for one in selected:
-                removed = await remove_conversation(
-                    service.database, caller.access, one, now=log.call.request.now
-                )
-                gone += [one] if removed else []
-            await forget_progress(service, caller, named)
-        result = DeleteResult(
-            conversations=len(gone),
-            messages=sum(one.messages for one in gone),
-            text_bytes=sum(one.text_bytes for one in gone),
-            deleted=[
-                DeletedConversation(id=one.conversation_id, title=one.title, messages=one.messages)
-                for one in gone[:MAX_NAMED]
-            ],
-            dry_run=arguments.dry_run,
-            statements=resting,
-            memory_call=memory_call,
-        )
-        logged: dict[str, Any] = {"conversations": [one.conversation_id for one in gone]}
-        logged |= {"statements": len(resting), "memory_call": memory_call}
-        logged |= {"messages": result.messages, "text_bytes": result.text_bytes}
-        status: Status = "dry_run" if arguments.dry_run else "answered"
-        await log.add(status, CallAnswer(result.body(), arguments.canonical(), logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    selected = await select_conversations(
+        call.database,
+        call.access,
+        conversation_ids=arguments.conversations,
+        source=arguments.source,
+        before=arguments.before,
+    )
+    missing = set(arguments.conversations or ()) - {one.conversation_id for one in selected}
+    if missing and arguments.source is None and arguments.before is None:
+        raise ConversationNotFound(f"There is no conversation {min(missing)!r} for this user.")
+    named = [one.conversation_id for one in selected]
+    resting = await find_resting(call.database, call.access, named)
+    gone, memory_call = selected, None
+    if not arguments.dry_run:
+        if arguments.with_memory and resting:
+            memory_call = (await withdraw(call.service, call.caller, named)).tool_call_id
+        gone = []
+        for one in selected:
+            removed = await remove_conversation(call.database, call.access, one, now=call.now)
+            gone += [one] if removed else []
+        await forget_progress(call.service, call.caller, named)
+    result = DeleteResult(
+        conversations=len(gone),
+        messages=sum(one.messages for one in gone),
+        text_bytes=sum(one.text_bytes for one in gone),
+        deleted=[
+            DeletedConversation(id=one.conversation_id, title=one.title, messages=one.messages)
+            for one in gone[:MAX_NAMED]
+        ],
+        dry_run=arguments.dry_run,
+        statements=resting,
+        memory_call=memory_call,
+    )
+    logged: dict[str, Any] = {"conversations": [one.conversation_id for one in gone]}
+    logged |= {"statements": len(resting), "memory_call": memory_call}
+    logged |= {"messages": result.messages, "text_bytes": result.text_bytes}
+    status: Status = "dry_run" if arguments.dry_run else "answered"
+    return LoggedAnswer(result, logged, status=status)
 
 
 async def delete_ended_before(service: Service, before: datetime) -> int:
@@ -153,7 +141,7 @@ async def delete_ended_before(service: Service, before: datetime) -> int:
             while named := await ended_before(service.database, scope, before, limit=MAX_AT_ONCE):
                 context = CallContext(scope.user_id, ACTOR)
                 caller = Caller(principal, await service.identities.resolve(principal, context))
-                receipt = await delete(service, caller, {"conversations": named, "before": before})
+                receipt = await DELETE.call(service, caller, {"conversations": named, "before": before})
                 if not receipt.conversations:  # another process is deleting them
                     break
                 deleted += receipt.conversations
@@ -164,4 +152,4 @@ async def delete_ended_before(service: Service, before: datetime) -> int:
     return deleted
 
 
-_TOOL: Tool[DeleteConversationsArguments] = Tool(NAME, DeleteConversationsArguments, DeleteResult)
+DELETE = LoggedOperation("conversation_delete", DeleteConversationsArguments, DeleteResult, _delete)

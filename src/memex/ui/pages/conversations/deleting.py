@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from memex.errors import OperationNotFound
-from memex.service.conversations.removing import NAME
+from memex.service.conversations.removing import DELETE
 from memex.ui.filters import day_in
 from memex.ui.page import Page, PageRequest, page_router
 
@@ -45,7 +45,7 @@ async def show_receipt(
 ) -> Response:
     """Return what a call deleted, as the log has it: without titles."""
     newest = (await page.call("memory_operation", {"tool_call_id": call_id}))["attempts"][0]
-    if newest["tool"] != NAME or newest["status"] != "answered":
+    if newest["tool"] != DELETE.name or newest["status"] != "answered":
         raise OperationNotFound("This call deleted no conversation.")
     return page.render(
         "conversations_deleted.html", receipt=newest["response"], deleted_at=newest["started_at"]
