@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from memex.service.call import Caller, check_role
 from memex.service.recording import CallLogger
@@ -16,6 +16,35 @@ from memex.store.log.call import CallAnswer
 from memex.store.records import Status
 
 R = TypeVar("R", bound=ToolResult)
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class RunsOperation(Protocol[T_co]):
+    """Runs an operation for a caller, with arguments as they came."""
+
+    def __call__(
+        self, service: Service, caller: Caller, given: dict[str, Any], /, *, tool_call_id: str | None
+    ) -> Awaitable[T_co]:
+        """Return the result."""
+        ...
+
+
+class RunsOnLines(Protocol[T_co]):
+    """Runs an operation that also takes JSON lines."""
+
+    def __call__(
+        self,
+        service: Service,
+        caller: Caller,
+        given: dict[str, Any],
+        lines: bytes,
+        /,
+        *,
+        tool_call_id: str | None,
+    ) -> Awaitable[T_co]:
+        """Return the result."""
+        ...
 
 
 class NoArguments(Arguments):

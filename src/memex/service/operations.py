@@ -1,7 +1,7 @@
 """What each operation of `memex.routes` runs in this process, by the same names."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -22,7 +22,7 @@ from memex.service.log.blame import blame
 from memex.service.log.call_list import CallQuery
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
-from memex.service.operation import LoggedOperation
+from memex.service.operation import LoggedOperation, RunsOnLines, RunsOperation
 from memex.service.projects import administration
 from memex.service.projects.init_project import INIT_PROJECT
 from memex.service.review.deciding import decide
@@ -43,34 +43,7 @@ from memex.service.work import reading as work_reading
 Answer = BaseModel | dict[str, Any]
 
 
-class RunsOperation(Protocol):
-    """Runs an operation for a caller, with arguments as they came and none that is absent."""
-
-    def __call__(
-        self, service: Service, caller: Caller, given: dict[str, Any], /, *, tool_call_id: str | None
-    ) -> Awaitable[Answer]:
-        """Return the answer."""
-        ...
-
-
-class RunsOnLines(Protocol):
-    """Runs an operation that also takes JSON lines."""
-
-    def __call__(
-        self,
-        service: Service,
-        caller: Caller,
-        given: dict[str, Any],
-        lines: bytes,
-        /,
-        *,
-        tool_call_id: str | None,
-    ) -> Awaitable[Answer]:
-        """Return the answer."""
-        ...
-
-
-def _named(run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False) -> RunsOperation:
+def _named(run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False) -> RunsOperation[Answer]:
     """Return what runs a function that takes the arguments by their names."""
 
     async def named(
@@ -198,7 +171,7 @@ LOGGED: tuple[LoggedOperation[Any, Any], ...] = (
     sessions.SESSIONS,
     asking.SHOW,
 )
-OPERATIONS: dict[str, RunsOperation] = {one.name: one.call for one in LOGGED} | {
+OPERATIONS: dict[str, RunsOperation[Answer]] = {one.name: one.call for one in LOGGED} | {
     "conversation_distil": distil,
     "conversation_wanted": _wanted,
     "document_finish": pushing.finish,
@@ -248,7 +221,7 @@ OPERATIONS: dict[str, RunsOperation] = {one.name: one.call for one in LOGGED} | 
     "work_stop_reading": _stop_reading,
 }
 # Those that take JSON lines besides.
-ON_LINES: dict[str, RunsOnLines] = {
+ON_LINES: dict[str, RunsOnLines[Answer]] = {
     "conversation_put": _put_conversations,
     "document_manifest": pushing.compare,
     "document_put": pushing.put,

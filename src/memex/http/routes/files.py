@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from memex.errors import ValidationFailed
 from memex.http.answers import json_answer
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller, ToolRoute
+from memex.http.callers import HeaderCaller, ServiceDependency, ToolRoute
+from memex.http.calls import ToolRouteCall
 from memex.http.routers import RouterPair
 from memex.service.search.links import LinksResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
@@ -38,17 +39,14 @@ MARKDOWN = "text/markdown; charset=utf-8"
 
 @router.get("/files", summary="List files", response_model=ListResult)
 async def list_files(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
+    call: ToolRouteCall,
     prefix: str = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
     as_of: AsOfQuery = None,
 ) -> Response:
     """Return files by path, a page at a time."""
-    arguments = {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
-    return json_answer(await service.execute(caller, "memory_list", arguments, tool_call_id=tool_call_id))
+    return await call.answer("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
 
 
 @router.get(
@@ -62,9 +60,7 @@ async def list_files(
 )
 async def read_file(
     request: Request,
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
+    call: ToolRouteCall,
     path: PathQuery,
     heading: str | None = None,
     version: int | None = None,
@@ -72,8 +68,7 @@ async def read_file(
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Return a file as JSON, or with `Accept: text/markdown` its bare text; ETag is its version."""
-    arguments = {"path": path, "heading": heading, "version": version, "as_of": as_of}
-    read = await service.execute(caller, "memory_read", arguments, tool_call_id=tool_call_id)
+    read = await call.execute("memory_read", path=path, heading=heading, version=version, as_of=as_of)
     headers = {"ETag": _etag(read), "Vary": "Accept, Authorization, Memex-User"}
     if if_none_match is not None and matches_etag(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -97,9 +92,7 @@ async def read_file(
 )
 async def write_file(
     request: Request,
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
+    call: ToolRouteCall,
     path: PathQuery,
     reason: ReasonQuery = None,
     if_match: IfMatch = None,
@@ -108,8 +101,9 @@ async def write_file(
     """Write the body as the file's text: a new file, or with If-Match the successor of that version."""
     if if_none_match is not None and (if_none_match != "*" or if_match is not None):
         raise ValidationFailed("A write takes If-Match, or If-None-Match: *.")
-    arguments = {"path": path, "content": await _text(request), "reason": reason, **_precondition(if_match)}
-    written = await service.execute(caller, "memory_write", arguments, tool_call_id=tool_call_id)
+    written = await call.execute(
+        "memory_write", path=path, content=await _text(request), reason=reason, **_precondition(if_match)
+    )
     return json_answer(written, {"ETag": _etag(written)})
 
 
@@ -133,31 +127,21 @@ class PatchBody(BaseModel):
 
 @router.patch("/file", summary="Change a part of a file", response_model=PatchResult)
 async def patch_file(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
-    path: PathQuery,
-    body: PatchBody,
-    if_match: IfMatch = None,
+    call: ToolRouteCall, path: PathQuery, body: PatchBody, if_match: IfMatch = None
 ) -> Response:
     """Append, insert or replace; with If-Match only in that version, else in whatever stands there."""
-    arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
-    patched = await service.execute(caller, "memory_patch", arguments, tool_call_id=tool_call_id)
+    patched = await call.execute(
+        "memory_patch", path=path, **body.model_dump(), base_version=_version(if_match)
+    )
     return json_answer(patched, {"ETag": _etag(patched)})
 
 
 @router.delete("/file", summary="Delete a file", response_model=PlacedResult)
 async def delete_file(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
-    path: PathQuery,
-    reason: ReasonQuery = None,
-    if_match: IfMatch = None,
+    call: ToolRouteCall, path: PathQuery, reason: ReasonQuery = None, if_match: IfMatch = None
 ) -> Response:
     """Delete a file; its versions stay and can be restored."""
-    arguments = {"path": path, "reason": reason, "base_version": _version(if_match)}
-    return json_answer(await service.execute(caller, "memory_delete", arguments, tool_call_id=tool_call_id))
+    return await call.answer("memory_delete", path=path, reason=reason, base_version=_version(if_match))
 
 
 class MoveBody(BaseModel):
@@ -175,16 +159,10 @@ class MoveBody(BaseModel):
 
 @router.post("/file/move", summary="Move a file", response_model=PlacedResult)
 async def move_file(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
-    path: PathQuery,
-    body: MoveBody,
-    if_match: IfMatch = None,
+    call: ToolRouteCall, path: PathQuery, body: MoveBody, if_match: IfMatch = None
 ) -> Response:
     """Put a file at another path, inside its mount with its history."""
-    arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
-    return json_answer(await service.execute(caller, "memory_move", arguments, tool_call_id=tool_call_id))
+    return await call.answer("memory_move", path=path, **body.model_dump(), base_version=_version(if_match))
 
 
 class BatchBody(BaseModel):
@@ -209,14 +187,9 @@ class BatchBody(BaseModel):
 
 
 @router.post("/files:batch", summary="Change many files at once", response_model=WriteManyResult)
-async def write_many(
-    service: ServiceDependency, caller: ToolCaller, tool_call_id: HeaderToolCallId, body: BatchBody
-) -> Response:
+async def write_many(call: ToolRouteCall, body: BatchBody) -> Response:
     """Write, patch, move and delete up to 500 files in one commit, or none if one edit does not fit."""
-    arguments = {"edits": body.edits}
-    return json_answer(
-        await service.execute(caller, "memory_write_many", arguments, tool_call_id=tool_call_id)
-    )
+    return await call.answer("memory_write_many", edits=body.edits)
 
 
 class RestoreBody(BaseModel):
@@ -234,59 +207,43 @@ class RestoreBody(BaseModel):
 
 @router.post("/file/restore", summary="Restore a version", response_model=PlacedResult)
 async def restore_file(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
-    path: PathQuery,
-    body: RestoreBody,
-    if_match: IfMatch = None,
+    call: ToolRouteCall, path: PathQuery, body: RestoreBody, if_match: IfMatch = None
 ) -> Response:
     """Put an earlier version back as the next one."""
-    arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
-    return json_answer(await service.execute(caller, "memory_restore", arguments, tool_call_id=tool_call_id))
+    return await call.answer(
+        "memory_restore", path=path, **body.model_dump(), base_version=_version(if_match)
+    )
 
 
 @router.get("/revisions", summary="List a file's versions", response_model=HistoryResult)
 async def list_revisions(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
+    call: ToolRouteCall,
     path: PathQuery,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
 ) -> Response:
     """Return what stood at a path and what its file was before, the newest first."""
-    arguments = {"path": path, "limit": limit, "cursor": cursor}
-    return json_answer(await service.execute(caller, "memory_history", arguments, tool_call_id=tool_call_id))
+    return await call.answer("memory_history", path=path, limit=limit, cursor=cursor)
 
 
 @router.get("/diff", summary="Compare two versions", response_model=DiffResult)
 async def diff(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
-    path: PathQuery,
-    from_version: int | None = None,
-    to_version: int | None = None,
+    call: ToolRouteCall, path: PathQuery, from_version: int | None = None, to_version: int | None = None
 ) -> Response:
     """Return the unified diff of two versions of a path; by default of the newest and the one before."""
-    arguments = {"path": path, "from_version": from_version, "to_version": to_version}
-    return json_answer(await service.execute(caller, "memory_diff", arguments, tool_call_id=tool_call_id))
+    return await call.answer("memory_diff", path=path, from_version=from_version, to_version=to_version)
 
 
 @router.get("/links", summary="Follow links", response_model=LinksResult)
 async def links(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
+    call: ToolRouteCall,
     path: PathQuery,
     direction: Literal["out", "in", "both"] = "both",
     depth: Annotated[int, Query(ge=1, le=5)] = 1,
     as_of: AsOfQuery = None,
 ) -> Response:
     """Return the links from and to a file."""
-    arguments = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
-    return json_answer(await service.execute(caller, "memory_links", arguments, tool_call_id=tool_call_id))
+    return await call.answer("memory_links", path=path, direction=direction, depth=depth, as_of=as_of)
 
 
 class Catalogue(BaseModel):

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.answers import json_answer
-from memex.http.callers import HeaderToolCallId, ServiceDependency, ToolCaller, ToolRoute
+from memex.http.callers import ToolRoute
+from memex.http.calls import ToolRouteCall
 from memex.http.routers import RouterPair
 from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
 from memex.store.removed_lines import RemovedState
@@ -39,9 +39,7 @@ class PutBackBody(BaseModel):
     response_model=RemovedResult,
 )
 async def removed(
-    service: ServiceDependency,
-    caller: ToolCaller,
-    tool_call_id: HeaderToolCallId,
+    call: ToolRouteCall,
     state: State = None,
     all: All = False,  # noqa: A002  # the query's name
     prefix: PathPrefix = "",
@@ -53,8 +51,7 @@ async def removed(
     By default these are lines that were replaced, closed or forgotten. What was forgotten stays in the history of
     its file until that is erased.
     """
-    arguments = {"state": state, "all": all, "prefix": prefix, "limit": limit, "cursor": cursor}
-    return json_answer(await service.execute(caller, REMOVED.name, arguments, tool_call_id=tool_call_id))
+    return await call.answer(REMOVED.name, state=state, all=all, prefix=prefix, limit=limit, cursor=cursor)
 
 
 @PAIR.route(
@@ -65,13 +62,9 @@ async def removed(
     admin_description="Put a line back into a file of the user in Memex-User, or of a project.",
     response_model=PutBackResult,
 )
-async def put_back(
-    service: ServiceDependency, caller: ToolCaller, tool_call_id: HeaderToolCallId, body: PutBackBody
-) -> Response:
+async def put_back(call: ToolRouteCall, body: PutBackBody) -> Response:
     """Put a line back under its heading, or under the general heading if that is gone.
 
     Of a line that was forgotten, the words in the caller's journal can be read again too. The call can be reverted.
     """
-    return json_answer(
-        await service.execute(caller, PUT_BACK.name, {"id": body.id}, tool_call_id=tool_call_id)
-    )
+    return await call.answer(PUT_BACK.name, id=body.id)
