@@ -91,21 +91,20 @@ class Remote(HttpClient):
 
     async def export_call(self, context: CallContext, tool_call_id: str) -> bytes:
         """Return a zip of a call with everything that its replay needs."""
-        answer = await self.request(
-            "GET",
-            f"{self.base}/operations/{quote_segment(tool_call_id)}/bundle",
-            headers=context_headers(context),
-            timeout_s=TRANSFER_TIMEOUT_S,
-        )
-        return answer.content
+        return await self._zip("GET", context, tool_call_id, "bundle")
 
     async def make_case(self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]) -> bytes:
         """Return a zip of a case of a call."""
+        return await self._zip("POST", context, tool_call_id, "case", json.dumps(dict(choice)).encode())
+
+    async def _zip(
+        self, method: str, context: CallContext, tool_call_id: str, kind: str, content: bytes | None = None
+    ) -> bytes:
         answer = await self.request(
-            "POST",
-            f"{self.base}/operations/{quote_segment(tool_call_id)}/case",
-            headers=context_headers(context) | _JSON,
-            content=json.dumps(dict(choice)).encode(),
+            method,
+            f"{self.base}/operations/{quote_segment(tool_call_id)}/{kind}",
+            headers=context_headers(context) | (_JSON if content is not None else {}),
+            content=content,
             timeout_s=TRANSFER_TIMEOUT_S,
         )
         return answer.content

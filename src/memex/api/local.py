@@ -20,7 +20,6 @@ from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.operations import ON_LINES, OPERATIONS
 from memex.service.service import Caller, Service
-from memex.service.vaults.transfer_report import Progress
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
 from memex.settings import Settings
@@ -46,6 +45,7 @@ class LocalMemex:
         self._principal = principal
         self._role = role
         self._nobody_hint = nobody_hint
+        self._own_operations: Mapping[str, Callable[..., Awaitable[Document]]] = {}
 
     async def caller(
         self, context: CallContext, action: str = "call", *, from_cache: bool = False
@@ -79,8 +79,10 @@ class LocalMemex:
         *,
         lines: bytes | None = None,
     ) -> Document:
-        service, caller = await self.caller(context, name)
         given = {one: value for one, value in (arguments or {}).items() if value is not None}
+        if name in self._own_operations:
+            return await self._own_operations[name](**given)
+        service, caller = await self.caller(context, name)
         own_id = context.tool_call_id
         if lines is None:
             done = await OPERATIONS[name](service, caller, given, tool_call_id=own_id)
@@ -116,50 +118,14 @@ class LocalMemex:
         service, caller = await self.caller(context)
         return await case_requests.pack_case(service, caller, tool_call_id, CaseChoice.of(**choice))
 
-    async def import_vault(
-        self,
-        context: CallContext,
-        source: Path | bytes,
-        *,
-        into: str | None,
-        dry_run: bool,
-        projects: bool,
-        replace: bool,
-        progress: Progress,
-    ) -> Document:
+    async def import_vault(self, context: CallContext, source: Path | bytes, **options: Any) -> Document:
         service, caller = await self.caller(context)
-        done = await import_vault(
-            service,
-            caller,
-            source,
-            into=into,
-            dry_run=dry_run,
-            projects=projects,
-            replace=replace,
-            tool_call_id=context.tool_call_id,
-            progress=progress,
-        )
+        done = await import_vault(service, caller, source, tool_call_id=context.tool_call_id, **options)
         return done.model_dump(mode="json")
 
-    async def export_files(
-        self,
-        context: CallContext,
-        writer: Writer,
-        *,
-        source: str | None,
-        all_projects: bool,
-        progress: Progress,
-    ) -> Document:
+    async def export_files(self, context: CallContext, writer: Writer, **options: Any) -> Document:
         service, caller = await self.caller(context)
-        done = await export_files(
-            service,
-            caller,
-            writer,
-            source=source,
-            all_projects=all_projects,
-            tool_call_id=context.tool_call_id,
-            progress=progress,
-        )
+        done = await export_files(service, caller, writer, tool_call_id=context.tool_call_id, **options)
         return done.model_dump(mode="json")
 
 
@@ -191,6 +157,11 @@ class OwnedMemex(LocalMemex):
         self._starting = asyncio.Lock()
         self._running: tuple[Service, asyncio.AbstractEventLoop] | None = None
         self._tenant_id: int | None = None
+        self._own_operations = {  # who has the database needs no key, and no user
+            "key_create": self._create_key,
+            "key_list": self._list_keys,
+            "key_revoke": self._revoke_key,
+        }
 
     async def __aenter__(self) -> Self:
         """Start the service."""
@@ -242,23 +213,6 @@ class OwnedMemex(LocalMemex):
             self._tenant_id = await tenants.find_tenant(service.database, self._tenant)
         principal = Principal(self._tenant_id, self._role)
         return service, await service.caller(principal, context, from_cache=from_cache)
-
-    async def call(
-        self,
-        context: CallContext,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        lines: bytes | None = None,
-    ) -> Document:
-        own: dict[str, Callable[..., Awaitable[Document]]] = {
-            "key_create": self._create_key,
-            "key_list": self._list_keys,
-            "key_revoke": self._revoke_key,
-        }
-        if name in own:  # who has the database needs no key, and no user
-            return await own[name](**arguments or {})
-        return await super().call(context, name, arguments, lines=lines)
 
     async def _create_key(self, role: Role, user: str | None = None, label: str | None = None) -> Document:
         """Make a key, and its tenant if it is missing; not logged, since no caller of the tenant made it."""

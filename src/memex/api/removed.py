@@ -1,17 +1,12 @@
 """Lines that were taken out, from Python: `memory.removed.list()` and `memory.removed.put_back(id)`."""
 
-from memex.api.protocol import MemexApi
-from memex.call_context import CallContext
+from memex.api.user_calls import UserCalls
 from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
 from memex.store.removed_lines import RemovedState
 
 
-class Removed:
+class Removed(UserCalls):
     """The lines that were taken out of the files of one user, and of the projects of that user."""
-
-    def __init__(self, api: MemexApi, context: CallContext) -> None:
-        self._api = api
-        self._context = context
 
     async def list(
         self,

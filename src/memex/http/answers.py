@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 from fastapi import Response
+from pydantic import BaseModel
 
 
 def json_answer(result: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
@@ -14,3 +15,17 @@ def json_answer(result: Mapping[str, Any], headers: Mapping[str, str] | None = N
     `response_model`, and FastAPI validates no Response.
     """
     return Response(orjson.dumps(result), media_type="application/json", headers=headers)
+
+
+def hashed_answer(result: BaseModel, digest: str, if_none_match: str | None) -> Response:
+    """Return a result whose ETag is its hash, or that the client has it."""
+    headers = {"ETag": f'"{digest}"', "Vary": "Authorization, Memex-User, Memex-Project"}
+    if if_none_match is not None and matches_etag(if_none_match, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(result.model_dump_json(), media_type="application/json", headers=headers)
+
+
+def matches_etag(if_none_match: str, etag: str) -> bool:
+    """Tell whether an If-None-Match header names an ETag."""
+    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return etag in tags or "*" in tags

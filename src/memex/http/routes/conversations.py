@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.calls import Call
 from memex.http.parsing import check_lines
 from memex.http.routers import RouterPair
@@ -95,9 +94,7 @@ async def list_conversations(
 )
 async def put_conversations(
     request: Request,
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     again: Annotated[bool, Query(description="Bring conversations back that were deleted.")] = False,
 ) -> PutConversationsResult:
     """Store conversations, all of a request or none. The same request again changes nothing.
@@ -109,7 +106,9 @@ async def put_conversations(
     body = await request.body()
     source, conversations = putting.parse_lines(body)
     check_lines(body)
-    return await putting.put(service, caller, source, conversations, again=again, tool_call_id=tool_call_id)
+    return await putting.put(
+        call.service, call.caller, source, conversations, again=again, tool_call_id=call.tool_call_id
+    )
 
 
 @PAIR.operation(
@@ -118,14 +117,9 @@ async def put_conversations(
     admin_summary="Ask which conversations of a user are wanted, as an admin",
     admin_description="Compare with what is stored for the user in Memex-User.",
 )
-async def wanted_conversations(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    body: WantedArguments,
-) -> WantedResult:
+async def wanted_conversations(call: Call, body: WantedArguments) -> WantedResult:
     """Return which conversations are not stored as they were read, so that the others need not be sent."""
-    return await asking.wanted(service, caller, body, tool_call_id=tool_call_id)
+    return await asking.wanted(call.service, call.caller, body, tool_call_id=call.tool_call_id)
 
 
 @PAIR.operation(

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.documents import pushing, reading, watching
@@ -63,9 +62,7 @@ Sync = Annotated[
 )
 async def compare_documents(
     request: Request,
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     root: Root,
     project: Project = None,
     client: Annotated[str | None, Query(description="Who syncs, such as a random id of the process.")] = None,
@@ -81,7 +78,9 @@ async def compare_documents(
     8 MiB. A longer manifest comes in pages; without `after` and `until` the page is the whole folder.
     """
     given = {"root": root, "project": project, "client": client, "sync": sync, "after": after, "until": until}
-    return await pushing.compare(service, caller, given, await request.body(), tool_call_id=tool_call_id)
+    return await pushing.compare(
+        call.service, call.caller, given, await request.body(), tool_call_id=call.tool_call_id
+    )
 
 
 @PAIR.operation(
@@ -93,9 +92,7 @@ async def compare_documents(
 )
 async def put_documents(
     request: Request,
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     root: Root,
     project: Project = None,
     sync: Sync = None,
@@ -108,7 +105,9 @@ async def put_documents(
     alone, and `files` of the answer says so.
     """
     given = {"root": root, "project": project, "sync": sync, "prune": prune}
-    return await pushing.put(service, caller, given, await request.body(), tool_call_id=tool_call_id)
+    return await pushing.put(
+        call.service, call.caller, given, await request.body(), tool_call_id=call.tool_call_id
+    )
 
 
 @PAIR.operation(

@@ -6,7 +6,6 @@ from fastapi import Path, Request
 from pydantic import BaseModel
 
 from memex.errors import ValidationFailed
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.calls import Call
 from memex.http.parsing import load_json
 from memex.http.routers import RouterPair
@@ -37,20 +36,14 @@ class HookAnswer(BaseModel):
     admin_summary="Take events of a user's coding agents, as an admin",
     admin_description="Store events for the user in Memex-User.",
 )
-async def put_events(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: EventsArguments
-) -> PutEventsResult:
+async def put_events(call: Call, body: EventsArguments) -> PutEventsResult:
     """Store events in their order, each once by runtime, session, turn and event."""
-    return await events.put(service, caller, body, tool_call_id=tool_call_id)
+    return await events.put(call.service, call.caller, body, tool_call_id=call.tool_call_id)
 
 
 @router.post("/hooks/{client}", summary="Take a hook of a coding agent", response_model_exclude_none=True)
 async def take_hook(
-    request: Request,
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    client: Annotated[str, Path(description="The client, such as claude-code.")],
+    request: Request, call: Call, client: Annotated[str, Path(description="The client, such as claude-code.")]
 ) -> HookAnswer:
     """Store an event that a client sends by itself, as its hook describes it, and answer with an object for it.
 
@@ -62,10 +55,10 @@ async def take_hook(
         given = load_json(await request.body())
     except (ValueError, RecursionError):
         raise ValidationFailed("The body is no JSON.", hint="Send the hook's input as it is.") from None
-    taken = await hooks.take(service, caller, client, given, tool_call_id=tool_call_id)
+    taken = await hooks.take(call.service, call.caller, client, given, tool_call_id=call.tool_call_id)
     if taken is None or not taken.is_first_prompt:
         return HookAnswer()
-    text = await hook_context.context_of(service, caller, taken.cwd)
+    text = await hook_context.context_of(call.service, call.caller, taken.cwd)
     added = AddedContext(hookEventName=given["hook_event_name"], additionalContext=text) if text else None
     return HookAnswer(hookSpecificOutput=added)
 

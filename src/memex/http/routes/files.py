@@ -6,7 +6,7 @@ from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from memex.errors import ValidationFailed
-from memex.http.answers import json_answer
+from memex.http.answers import json_answer, matches_etag
 from memex.http.callers import HeaderCaller, ServiceDependency, ToolRoute
 from memex.http.calls import ToolRouteCall
 from memex.http.routers import RouterPair
@@ -279,12 +279,6 @@ async def _text(request: Request) -> str:
 
 def _etag(result: dict[str, Any]) -> str:
     return f'"{result["version"]}"'
-
-
-def matches_etag(if_none_match: str, etag: str) -> bool:
-    """Tell whether an If-None-Match header names an ETag."""
-    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
-    return etag in tags or "*" in tags
 
 
 def _precondition(if_match: str | None) -> dict[str, Any]:

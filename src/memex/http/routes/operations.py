@@ -7,7 +7,8 @@ from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from memex.http.answers import json_answer
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.callers import HeaderCaller, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
@@ -19,7 +20,6 @@ from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.log.replay.counterfactual import MAX_PROMPT_CHARS, ChangedResult, ReplayChange
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
-from memex.service.service import Caller, Service
 from memex.service.snapshots import AsOf
 from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.revisions import RevertResult
@@ -161,14 +161,15 @@ async def list_operations(
     response_class=Response,
     responses=BUNDLE,
 )
-async def export_call(
-    service: ServiceDependency, caller: HeaderCaller, own_id: HeaderToolCallId, tool_call_id: str
-) -> Response:
+async def export_call(call: Call, tool_call_id: str) -> Response:
     """Return a zip of a call with all that it takes to replay it elsewhere: what it saw, and the log of it.
 
     It holds the files that the user read when the call was made, and is for who may read those.
     """
-    return await _bundle(service, caller, own_id, tool_call_id)
+    bundle = await export_call_of(call.service, call.caller, tool_call_id, own_id=call.tool_call_id)
+    content = await asyncio.to_thread(pack_bundle, bundle)
+    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
+    return Response(content, media_type=ZIP, headers=headers)
 
 
 @PAIR.operation(
@@ -220,16 +221,12 @@ async def read_operation(service: ServiceDependency, caller: HeaderCaller, tool_
     admin_description="Undo everything that a call made for the user in Memex-User wrote.",
     response_model=RevertResult,
 )
-async def revert(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    own_id: HeaderToolCallId,
-    tool_call_id: str,
-    body: RevertBody | None = None,
-) -> Response:
+async def revert(call: Call, tool_call_id: str, body: RevertBody | None = None) -> Response:
     """Undo everything that a call wrote, all or nothing, as new versions."""
     reason = body.reason if body else None
-    return json_answer(await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
+    return json_answer(
+        await call.service.revert(call.caller, tool_call_id, tool_call_id=call.tool_call_id, reason=reason)
+    )
 
 
 @PAIR.operation(
@@ -245,20 +242,7 @@ async def replay(
 
     With something changed, the answer says what that does to what is chosen, to cost and time.
     """
-    return await _replay(service, caller, tool_call_id, body)
-
-
-async def _replay(
-    service: Service, caller: Caller, tool_call_id: str, body: ReplayBody | None
-) -> ReplayResult | ChangedResult:
     change = ReplayChange.of(**body.model_dump()) if body else ReplayChange()
     if not change.named:
         return await replay_call(service, caller, tool_call_id, may_restore=False)
     return await replay_changed(service, caller, tool_call_id, change, may_restore=False)
-
-
-async def _bundle(service: Service, caller: Caller, own_id: str | None, tool_call_id: str) -> Response:
-    bundle = await export_call_of(service, caller, tool_call_id, own_id=own_id)
-    content = await asyncio.to_thread(pack_bundle, bundle)
-    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
-    return Response(content, media_type=ZIP, headers=headers)

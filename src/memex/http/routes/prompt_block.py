@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
-from fastapi import Header, Query, Response
+from fastapi import Header, Query
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.answers import hashed_answer
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.http.routes.files import matches_etag
 from memex.service.tools.prompt_block import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -47,9 +47,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Matc
     responses=RESPONSES,
 )
 async def read_prompt_block(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     budget: BudgetQuery = DEFAULT_BUDGET,
     project: ProjectQuery = None,
     profile: ProfileQuery = None,
@@ -57,14 +55,11 @@ async def read_prompt_block(
 ) -> Any:
     """Return a text for a system prompt: how to use the memory, what is pinned in shared/, what files there are."""
     block = await prompt_block(
-        service, caller, budget=budget, project=project, profile=profile, tool_call_id=tool_call_id
+        call.service,
+        call.caller,
+        budget=budget,
+        project=project,
+        profile=profile,
+        tool_call_id=call.tool_call_id,
     )
-    return _respond(block, if_none_match)
-
-
-def _respond(block: PromptBlockResult, if_none_match: str | None) -> Response:
-    etag = f'"{block.hash}"'
-    headers = {"ETag": etag, "Vary": "Authorization, Memex-User, Memex-Project"}
-    if if_none_match is not None and matches_etag(if_none_match, etag):
-        return Response(status_code=304, headers=headers)
-    return Response(block.model_dump_json(), media_type="application/json", headers=headers)
+    return hashed_answer(block, block.hash, if_none_match)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import Query
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.callers import HeaderCaller, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.http.routes.files import PathQuery
 from memex.service.log.blame import BlameResult, blame
@@ -25,15 +26,9 @@ ToolCallId = Annotated[str, Query(description="The call that saw them.")]
     admin_summary="Show who wrote each line, as an admin",
     admin_description="Return the lines of a file of the user in Memex-User, or of shared/ or a project.",
 )
-async def show_blame(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    own_id: HeaderToolCallId,
-    path: PathQuery,
-    version: Version | None = None,
-) -> BlameResult:
+async def show_blame(call: Call, path: PathQuery, version: Version | None = None) -> BlameResult:
     """Return the lines of a file, each with the revision that put it there, and the calls that made those."""
-    return await blame(service, caller, path, version, tool_call_id=own_id)
+    return await blame(call.service, call.caller, path, version, tool_call_id=call.tool_call_id)
 
 
 @PAIR.operation(

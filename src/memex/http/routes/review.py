@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.review.deciding import decide
 from memex.service.review.items import (
@@ -47,21 +47,14 @@ class DecideBody(BaseModel):
     admin_description="Return what waits in the memory of the user in Memex-User; without a user, the queued calls "
     "of the whole tenant that were given up, and what calls of admins left.",
 )
-async def review(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    kind: Kind = None,
-    limit: Limit = 50,
-    cursor: str | None = None,
-) -> ReviewResult:
+async def review(call: Call, kind: Kind = None, limit: Limit = 50, cursor: str | None = None) -> ReviewResult:
     """Return what waits for a person, the newest first.
 
     These are statements that probably contradict newer ones, statements that a request to forget may mean, secrets
     in files, and queued calls that were given up. An item is gone as soon as its reason is.
     """
     return await list_review(
-        service, caller, kind=kind, limit=limit, cursor=cursor, tool_call_id=tool_call_id
+        call.service, call.caller, kind=kind, limit=limit, cursor=cursor, tool_call_id=call.tool_call_id
     )
 
 
@@ -71,11 +64,9 @@ async def review(
     admin_summary="Decide what waits for a person, as an admin",
     admin_description="Carry out decisions about items in the memory of the user in Memex-User.",
 )
-async def decide_review(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: DecideBody
-) -> DecidedResult:
+async def decide_review(call: Call, body: DecideBody) -> DecidedResult:
     """Carry out decisions: `apply` what an item proposes, `keep` things as they are, or `reopen` what was kept.
 
     The answer says how each is undone. An item that is settled already is `gone`, and nothing happens.
     """
-    return await decide(service, caller, body.decisions, tool_call_id=tool_call_id)
+    return await decide(call.service, call.caller, body.decisions, tool_call_id=call.tool_call_id)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.tidy import TidyResult, tidy_files
 
@@ -34,17 +34,16 @@ class TidyBody(BaseModel):
     admin_summary="Tidy files as an admin",
     admin_description="Group the statements of the files of the user in Memex-User, or of a project.",
 )
-async def tidy(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    body: TidyBody | None = None,
-) -> TidyResult:
+async def tidy(call: Call, body: TidyBody | None = None) -> TidyResult:
     """Group the statements that memory_remember wrote by their topics, as it groups new ones.
 
     No word is changed. All files are written in one call, which can be reverted.
     """
     asked = body or TidyBody()
     return await tidy_files(
-        service, caller, project=asked.project, dry_run=asked.dry_run, tool_call_id=tool_call_id
+        call.service,
+        call.caller,
+        project=asked.project,
+        dry_run=asked.dry_run,
+        tool_call_id=call.tool_call_id,
     )

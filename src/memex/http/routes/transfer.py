@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.calls import Call
 from memex.http.refusals import look
 from memex.http.routers import RouterPair
 from memex.service.service import Caller, Service
@@ -77,9 +77,7 @@ From = Annotated[
 )
 async def import_vault(
     request: Request,
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
+    call: Call,
     into: Into = None,
     dry_run: DryRun = False,
     projects: Projects = False,
@@ -90,16 +88,16 @@ async def import_vault(
     Reverting the call `tool_call_id` undoes the import. Files are committed in batches of at most 100, named in
     `calls`, each of which can be reverted alone.
     """
-    look(request, service, caller.principal, writes=True)
+    look(request, call.service, call.caller.principal, writes=True)
     return await vault_import.import_vault(
-        service,
-        caller,
+        call.service,
+        call.caller,
         await request.body(),
         into=into,
         dry_run=dry_run,
         projects=projects,
         replace=replace,
-        tool_call_id=tool_call_id,
+        tool_call_id=call.tool_call_id,
     )
 
 
@@ -114,17 +112,13 @@ async def import_vault(
     responses=ZIPPED,
 )
 async def export_files(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool_call_id: HeaderToolCallId,
-    source: From = None,
-    all_projects: AllProjects = False,
+    call: Call, source: From = None, all_projects: AllProjects = False
 ) -> StreamingResponse:
     """Return a zip of every file that the user may read, by its virtual path, as all stood at one moment.
 
     The hidden file `.memex-export.jsonl` of the zip says which version each file is.
     """
-    return await _export(service, caller, tool_call_id, source, all_projects=all_projects)
+    return await _export(call.service, call.caller, call.tool_call_id, source, all_projects=all_projects)
 
 
 async def _export(

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
-from fastapi import Body, Header, Query, Response
+from fastapi import Body, Header, Query
 
+from memex.http.answers import hashed_answer
 from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.http.routes.files import matches_etag
 from memex.http.routes.work.standing import AS_ADMIN, AsOf
 from memex.service.work import labels, packing, reading, sessions
 from memex.service.work.labels import LabelLinkArguments, LabelLinkResult, LabelsResult
@@ -83,10 +83,7 @@ async def read_pack(
         words=words,
         as_of=as_of,
     )
-    headers = {"ETag": f'"{made.hash}"', "Vary": "Authorization, Memex-User, Memex-Project"}
-    if if_none_match is not None and matches_etag(if_none_match, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return Response(made.model_dump_json(), media_type="application/json", headers=headers)
+    return hashed_answer(made, made.hash, if_none_match)
 
 
 @PAIR.operation(
