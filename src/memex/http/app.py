@@ -64,6 +64,26 @@ NO_TELEMETRY: TelemetryConfig = {
 
 PROBLEM_STATUSES = (400, 401, 403, 404, 405, 409, 412, 413, 422, 429, 503)
 
+# Modules whose routes are there twice: for agents and for admins.
+PAIRED = (
+    tools,
+    browse,
+    conversations,
+    documents,
+    events,
+    files,
+    operations,
+    provenance,
+    queue,
+    removed,
+    review,
+    transfer,
+    prompt_block,
+    tidy,
+    standing,
+    places,
+)
+
 
 def create_app(open_service: OpenService, settings: Settings | None = None) -> FastAPI:
     """Return the app; it opens its service when it starts and closes it when it ends.
@@ -107,53 +127,14 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    for part in (
-        tools,
-        browse,
-        conversations,
-        documents,
-        events,
-        files,
-        operations,
-        provenance,
-        queue,
-        removed,
-        review,
-        transfer,
-        prompt_block,
-        tidy,
-        standing,
-        places,
-        greeting,
-        docs_page,
-        health,
-        metrics,
-        projects,
-    ):
+    for part in (*PAIRED, greeting, docs_page, health, metrics, projects):
         app.include_router(part.router)
     for router in (me.router, operations.replayable_router):
         app.include_router(router)
     for part in (admin, erasures, keys, secrets, evals, tenant_health):
         app.include_router(part.router)
     app.include_router(operations.admin_replayable_router)
-    for part in (
-        tools,
-        browse,
-        conversations,
-        documents,
-        events,
-        files,
-        operations,
-        provenance,
-        queue,
-        removed,
-        review,
-        transfer,
-        prompt_block,
-        tidy,
-        standing,
-        places,
-    ):
+    for part in PAIRED:
         app.include_router(part.admin_router)
     app.include_router(mcp.router)
     app.include_router(mcp.metadata_router)

@@ -34,15 +34,9 @@ async def run_tool(
 ) -> dict[str, Any]:
     """Run a tool of memory, of conversations, of work, of projects, or of the operations that only admins have."""
     api, given = connection.api, including(tool, arguments, connection.include)
-    if tool == OPERATIONS.name:
-        page = OPERATIONS.parse(given)
-        return await api.call(context, tool, {"limit": page.limit, "cursor": page.cursor})
-    if tool == OPERATION.name:
-        return await api.call(context, tool, {"tool_call_id": OPERATION.parse(given).tool_call_id})
-    if tool == REVERT.name:
-        undone = REVERT.parse(given)
-        asked = {"tool_call_id": undone.tool_call_id, "reason": undone.reason}
-        return await api.call(context, tool, asked)
+    for admin_tool in (OPERATIONS, OPERATION, REVERT):
+        if tool == admin_tool.name:
+            return await api.call(context, tool, admin_tool.parse(given).model_dump())
     if tool in (finding.FIND.name, reading.READ.name, reading.LIST.name):
         return await api.call(context, tool, given)
     answer = await run_work_tool(api, context, tool, given)
