@@ -423,7 +423,9 @@ async def test_an_import_tells_how_many_conversations_stay_out(
     path = write_export(tmp_path, chats=3, messages=2)
     await ingest(service, caller, path)
     reader = await service.caller(caller.principal, CallContext(user_id="alice"))
-    await removing.DELETE.call(service, reader, {"conversations": [make_conversation_id("chatgpt", "", "c1")]})
+    await removing.DELETE.call(
+        service, reader, {"conversations": [make_conversation_id("chatgpt", "", "c1")]}
+    )
 
     reports = [
         (await ingest(service, caller, path, **options)).document()
