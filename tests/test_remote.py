@@ -176,6 +176,21 @@ async def test_every_code_becomes_its_class() -> None:
     assert MemexError.code == "INTERNAL"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nothing_of_the_kind", "no operation"),
+        ("conversation_read", "reference"),
+        ("memory_revert", "tool_call_id"),
+    ],
+)
+async def test_what_cannot_be_asked_is_said_before_a_request(name: str, said: str) -> None:
+    """There is no such operation, or an argument of its path is missing."""
+    async with Remote("http://127.0.0.1:1", "mx_k") as asked:
+        with pytest.raises(ValidationFailed, match=said):
+            await asked.call(ALICE, name)
+
+
 async def test_what_may_pass_is_tried_again() -> None:
     """A limit, a proxy without its service, a closed connection: the same call, under one id."""
     with scripted(

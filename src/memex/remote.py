@@ -47,8 +47,13 @@ class Remote(HttpClient):
             name: of the operation, such as `document_find`.
             arguments: by name; those that are None are left out.
             lines: the JSON lines that `document_manifest`, `document_put` and `conversation_put` take.
+
+        Raises:
+            ValidationFailed: there is no such operation, or an argument is missing that stands in its path.
         """
-        route = ROUTES[name]
+        route = ROUTES.get(name)
+        if route is None:
+            raise ValidationFailed(f"There is no operation {name!r}.", hint="memex.routes lists them.")
         given = {one: value for one, value in (arguments or {}).items() if value is not None}
         path, rest = _place(route, _with_message(given) if name == "conversation_read" else given)
         has_body = lines is None and route.method not in ("GET", "DELETE")
@@ -164,15 +169,21 @@ def _place(route: Route, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
     for segment in route.path.split("/")[1:]:
         if (place := _PLACE.fullmatch(segment)) is None:
             path += f"/{segment}"
-        elif (name := route.names.get(place[1], place[1])) in rest or not route.omits_absent:
+        elif (name := route.names.get(place[1], place[1])) in rest:
             path += f"/{quote_segment(str(rest.pop(name)))}"
+        elif not route.omits_absent:
+            raise ValidationFailed(f"The argument {name} is missing.")
     return path, rest
 
 
 def _with_message(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `conversation_read` as its route has them: the number of a message by itself."""
-    reference, _, number = str(given["reference"]).removeprefix("conversations/").partition("#")
-    return {**given, "reference": reference} | ({"message": number} if number else {})
+    reference, _, number = str(given.get("reference", "")).removeprefix("conversations/").partition("#")
+    return {
+        **given,
+        **({"reference": reference} if reference else {}),
+        **({"message": number} if number else {}),
+    }
 
 
 def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
