@@ -46,7 +46,8 @@ class Column:
     """A column of a table. On a narrow terminal, columns with `cut` are shortened first; others fold their lines.
 
     A `whole` column is neither cut nor folded: a number without its last digits would be another number. Its name
-    may break between words.
+    may break between words. `cell` names the field of a record that stands there, or returns the cell of a record;
+    by default the field is called as the column.
     """
 
     name: str
@@ -54,6 +55,23 @@ class Column:
     align: Literal["left", "right"] = "left"
     cut: bool = False
     whole: bool = False
+    cell: "str | Callable[[Any], Any]" = ""
+
+    def cell_of(self, record: Any) -> Any:
+        """Return what stands there for a record; nothing for None."""
+        value = self.cell(record) if callable(self.cell) else record[self.cell or self.name]
+        return "" if value is None else value
+
+
+def numbers(name: str, cell: str | Callable[[Any], Any] = "", style: str = "") -> Column:
+    """Return a column of whole numbers, such as `1,234`."""
+    shown = Column(name, cell=cell).cell_of
+    return Column(name, style, "right", whole=True, cell=lambda one: f"{shown(one):,}")
+
+
+def times(name: str, cell: str, style: str = "", *, whole: bool = False) -> Column:
+    """Return a column of times of the API in a readable form; nothing for None."""
+    return Column(name, style, whole=whole, cell=lambda one: format_time(one[cell]) if one[cell] else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +191,16 @@ class Screen:
         for row in cells:
             table.add_row(*map(_table_cell, columns, row))
         self._show(table)
+
+    def records(
+        self, records: Sequence[Any], columns: Sequence[Column], nothing: str = "", cursor: str | None = None
+    ) -> None:
+        """Print a row for each record, and how to see the next ones; without records what `nothing` says."""
+        if records:
+            self.table(columns, [[column.cell_of(one) for column in columns] for one in records])
+            self.more(cursor)
+        else:
+            self.line((nothing, "dim"))
 
     def tree(self, root: Branch) -> None:
         """Print a tree; on a terminal long lines break, in a pipe they stay whole."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memex.cli.options import Json, UserOptions
-from memex.cli.output import Column, CommandOutput, Screen, format_count, print_output, report_errors
-from memex.cli.session.commands import user_command
+from memex.cli.options import UserOptions
+from memex.cli.output import Column, CommandOutput, Screen, format_count
+from memex.cli.session.commands import plain_command, user_command
 from memex.cli.session.session import CommandSession
 
 if TYPE_CHECKING:
@@ -33,24 +33,24 @@ NotHere = Annotated[
 
 
 @app.command()
-def pause(not_here: NotHere = None, as_json: Json = False) -> None:
+@plain_command
+def pause(not_here: NotHere = None) -> CommandOutput:
     """Note nothing from now on, or with --not-here nothing in a folder.
 
     Sessions that go on meanwhile are not captured afterwards either: a transcript is read as a whole.
     """
-    with report_errors(as_json=as_json):
-        from memex.capture import switch
+    from memex.capture import switch
 
-        with switch.usable_state() as state:
-            if not_here is None:
-                switch.pause(state)
-            else:
-                switch.exclude(state, not_here)
-        shown = _local(state)
-    print_output(shown, as_json=as_json)
+    with switch.usable_state() as state:
+        if not_here is None:
+            switch.pause(state)
+        else:
+            switch.exclude(state, not_here)
+    return _shown(switch.local_status(state))
 
 
 @app.command()
+@plain_command
 def resume(
     not_here: NotHere = None,
     everywhere: Annotated[
@@ -63,25 +63,22 @@ def resume(
         bool | None,
         typer.Option("--prompts/--no-prompts", help="Also give a pack that changed with a prompt."),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Note events again. The first time, this turns capture on for clients with the plugin of Memex."""
-    with report_errors(as_json=as_json):
-        from memex.capture import switch
+    from memex.capture import switch
 
-        with switch.usable_state() as state:
-            known = switch.read_settings(state)
-            settings = known or new_settings(url=os.environ.get("MEMEX_URL"), key=None, user=None)
-            changes = {"everywhere": everywhere, "prompts": prompts}
-            settings = replace(settings, **{name: one for name, one in changes.items() if one is not None})
-            if settings != known:
-                switch.turn_on(state, settings)
-            if not_here is None:
-                switch.resume(state)
-            else:
-                switch.include(state, not_here)
-        shown = _local(state)
-    print_output(shown, as_json=as_json)
+    with switch.usable_state() as state:
+        known = switch.read_settings(state)
+        settings = known or new_settings(url=os.environ.get("MEMEX_URL"), key=None, user=None)
+        changes = {"everywhere": everywhere, "prompts": prompts}
+        settings = replace(settings, **{name: one for name, one in changes.items() if one is not None})
+        if settings != known:
+            switch.turn_on(state, settings)
+        if not_here is None:
+            switch.resume(state)
+        else:
+            switch.include(state, not_here)
+    return _shown(switch.local_status(state))
 
 
 @app.command()
@@ -91,35 +88,29 @@ async def status(session: CommandSession) -> CommandOutput:
     from memex.capture import switch
 
     heard = await session.call("event_heard")
-    document = switch.local_status(switch.open_state()) | {"heard": heard["runtimes"]}
-    return CommandOutput(document, lambda screen: _show(screen, document))
+    return _shown(switch.local_status(switch.open_state()) | {"heard": heard["runtimes"]})
 
 
 @app.command(hidden=True)
+@plain_command
 def deliver(
     lock_handle: Annotated[int | None, typer.Option(help="The lock that the starter holds.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Deliver what waits on this machine; `memex-hook` starts this."""
-    with report_errors(as_json=as_json):
-        import asyncio
-        import signal
+    import asyncio
+    import signal
 
-        from memex.capture import switch
+    from memex.capture import switch
 
-        if hasattr(signal, "alarm"):
-            signal.alarm(MAX_DELIVERY_S)  # no delivery stays
-        state = switch.open_state()
-        os.chdir(state.path)  # not the folder of the agent, which may be removed
-        report = asyncio.run(_deliver(state, lock_handle))
-        document = report.document()
-    print_output(
-        CommandOutput(
-            document,
-            lambda screen: screen.line(f"{format_count(report.added, 'event')} delivered."),
-            exit_code=1 if report.error else 0,
-        ),
-        as_json=as_json,
+    if hasattr(signal, "alarm"):
+        signal.alarm(MAX_DELIVERY_S)  # no delivery stays
+    state = switch.open_state()
+    os.chdir(state.path)  # not the folder of the agent, which may be removed
+    report = asyncio.run(_deliver(state, lock_handle))
+    return CommandOutput(
+        report.document(),
+        lambda screen: screen.line(f"{format_count(report.added, 'event')} delivered."),
+        exit_code=1 if report.error else 0,
     )
 
 
@@ -168,10 +159,7 @@ def new_settings(*, url: str | None, key: str | None, user: str | None) -> Any:
     )
 
 
-def _local(state: "CaptureState") -> CommandOutput:
-    from memex.capture import switch
-
-    document = switch.local_status(state)
+def _shown(document: dict[str, Any]) -> CommandOutput:
     return CommandOutput(document, lambda screen: _show(screen, document))
 
 
@@ -196,16 +184,10 @@ def _show(screen: Screen, document: dict[str, Any]) -> None:
     if document.get("heard") == []:
         screen.line("No agent has sent an event yet.")
     elif "heard" in document:
-        columns = [Column("agent", "bold"), Column("sessions"), Column("events"), Column("last event")]
-        screen.table(
-            columns,
-            [
-                (
-                    one["runtime"],
-                    f"{one['sessions']:,}",
-                    f"{one['events']:,}",
-                    one["last_at"][:16].replace("T", " "),
-                )
-                for one in document["heard"]
-            ],
-        )
+        columns = [
+            Column("agent", "bold", cell="runtime"),
+            Column("sessions", cell=lambda one: f"{one['sessions']:,}"),
+            Column("events", cell=lambda one: f"{one['events']:,}"),
+            Column("last event", cell=lambda one: one["last_at"][:16].replace("T", " ")),
+        ]
+        screen.records(document["heard"], columns)

@@ -1,5 +1,6 @@
 """`memex distil` and `evidence`: from conversations to memory, and back."""
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 import typer
@@ -150,31 +151,23 @@ def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None
         screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
         screen.diff(write["diff"])
     tasks = [one for one in done["statements"] if one.get("age_days") is not None]
-    if tasks:
-        screen.line()
-        columns = [Column("open task", cut=True), Column("age", align="right", whole=True), Column("said in")]
-        screen.table(
-            columns,
-            [(_quoted(one), format_count(one["age_days"], "day"), one["message"]) for one in tasks],
-        )
-    if done["outdated"]:
-        screen.line()
-        columns = [Column("outdated", cut=True), Column("said in"), Column("memory says", "dim", cut=True)]
-        rows = [(_quoted(one), one["message"], _newer(one)) for one in done["outdated"][:MAX_SHOWN]]
-        screen.table(columns, rows)
-    if done["rivals"]:
-        screen.line()
-        columns = [Column("may be out of date", cut=True), Column("handle", "dim", whole=True)]
-        screen.table(columns, [(one["older"], one["handle"]) for one in done["rivals"][:MAX_SHOWN]])
+    age = Column("age", align="right", whole=True, cell=lambda one: format_count(one["age_days"], "day"))
+    said_in, newer = Column("said in", cell="message"), Column("memory says", "dim", cut=True, cell=_newer)
+    handle = Column("handle", "dim", whole=True)
+    for shown, columns in (
+        (tasks, [Column("open task", cut=True, cell=_quoted), age, said_in]),
+        (done["outdated"][:MAX_SHOWN], [Column("outdated", cut=True, cell=_quoted), said_in, newer]),
+        (done["rivals"][:MAX_SHOWN], [Column("may be out of date", cut=True, cell="older"), handle]),
+    ):
+        if shown:
+            screen.line()
+            screen.records(shown, columns)
     screen.line()
     _show_calls(screen, session, done)
 
 
 def _show_calls(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
-    reasons: dict[str, int] = {}
-    for one in done["skipped"]:
-        reasons[one["reason"]] = reasons.get(one["reason"], 0) + 1
-    if reasons:
+    if reasons := Counter(one["reason"] for one in done["skipped"]):
         named = sorted((SKIPPED.get(name, name.replace("_", " ")), count) for name, count in reasons.items())
         counted = ", ".join(f"{name} ({count:,})" for name, count in named)
         _fact(screen, "skipped", counted)

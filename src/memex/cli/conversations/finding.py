@@ -1,9 +1,6 @@
 """`memex dig`, `keyword`, `semantic` and `similar`: find what was said."""
 
-import inspect
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -58,7 +55,7 @@ class MessageSearchOptions:
     all_branches: BranchesOption = False
     limit: LimitOption = 10
     explain: ExplainOption = False
-    output_format: FormatOption = Format.PANEL
+    output_format: FormatOption = "panel"
 
     def asked(self) -> dict[str, Any]:
         """Return the arguments of the search."""
@@ -77,25 +74,7 @@ class MessageSearchOptions:
         }
 
 
-def _search_command(
-    command: Callable[..., Awaitable[CommandOutput]],
-) -> Callable[..., None]:
-    """Make a command from a coroutine that searches: its parameters after those of `MessageSearchOptions`."""
-    shared = list(inspect.signature(MessageSearchOptions).parameters.values())
-    own = list(inspect.signature(command).parameters.values())[2:]
-
-    @wraps(command)
-    async def run(session: CommandSession, /, **given: Any) -> CommandOutput:
-        options = MessageSearchOptions(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-        return await command(session, options, **given)
-
-    session = inspect.Parameter("session", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
-    run.__signature__ = inspect.Signature([session, *shared, *own])  # type: ignore[attr-defined]
-    return user_command(run)
-
-
-@_search_command
+@user_command
 async def dig(
     session: CommandSession,
     options: MessageSearchOptions,
@@ -113,13 +92,13 @@ async def dig(
     return await _find(session, options, {"semantic_weight": semantic_weight})
 
 
-@_search_command
+@user_command
 async def keyword(session: CommandSession, options: MessageSearchOptions) -> CommandOutput:
     """Find what was said in imported conversations by the words of the query alone."""
     return await _find(session, options, {"mode": "words"})
 
 
-@_search_command
+@user_command
 async def semantic(
     session: CommandSession,
     options: MessageSearchOptions,
@@ -140,7 +119,7 @@ async def similar(
         typer.Argument(metavar="ID#N|@N", help="A message by its number, or a result of the last search."),
     ],
     limit: LimitOption = 10,
-    output_format: FormatOption = Format.PANEL,
+    output_format: FormatOption = "panel",
 ) -> CommandOutput:
     """Find the messages whose meaning is nearest to that of a message; needs the vectors of `memex backfill`."""
     named = last_list.resolve(session, reference).removeprefix("conversations/")

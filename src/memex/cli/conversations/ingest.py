@@ -1,7 +1,6 @@
 """`memex ingest`: import exports of chats and transcripts of coding agents."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from memex.cli.session.session import CommandSession
 from memex.errors import MemexError, ValidationFailed
 
 MAX_SHOWN = 10
+KINDS = ("tools", "reasoning", "attachments", "sidechains")  # what --include takes
 LOCAL_PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.codex/archived_sessions")
 
 # Why members of an export are left out that stand beside the chats in every export; they are only counted.
@@ -30,15 +30,6 @@ LEFT_OUT = {
     "unknown_format": "no format of conversations that is known",
     "unreadable": "cannot be read",
 }
-
-
-class Kept(StrEnum):
-    """What is imported beside what people and assistants said."""
-
-    TOOLS = "tools"
-    REASONING = "reasoning"
-    ATTACHMENTS = "attachments"
-    SIDECHAINS = "sidechains"
 
 
 @user_command
@@ -86,14 +77,13 @@ async def ingest(
         )
     if local and not yes and not dry_run:
         _confirm(given)
-    wanted = [_kept(word) for word in include.replace(" ", "").split(",") if word]
-    options = IngestOptions(
-        label=source,
-        include=Include(**{kind.value: True for kind in wanted}),
-        again=again,
-        reparse=reparse,
-        dry_run=dry_run,
-    )
+    wanted = [word for word in include.replace(" ", "").split(",") if word]
+    if unknown := next((word for word in wanted if word not in KINDS), None):
+        raise ValidationFailed(
+            f"--include: there is no kind {unknown!r}.", hint=f"The kinds are: {', '.join(KINDS)}."
+        )
+    included = Include(**dict.fromkeys(wanted, True))
+    options = IngestOptions(label=source, include=included, again=again, reparse=reparse, dry_run=dry_run)
     with rising_count("Importing: {:,} messages") as progress:
         work = Ingest(session.api, session.context, options, progress)
         try:
@@ -114,15 +104,6 @@ def _kept_so_far(messages: int) -> str:
 def _exit_code(report: dict[str, Any]) -> int:
     """Return 1 if a file that was recognised gave nothing, or if nothing at all was recognised."""
     return 1 if report["failed"] or not report["files"] else 0
-
-
-def _kept(word: str) -> Kept:
-    try:
-        return Kept(word)
-    except ValueError:
-        raise ValidationFailed(
-            f"--include: there is no kind {word!r}.", hint=f"The kinds are: {', '.join(Kept)}."
-        ) from None
 
 
 def _local_places() -> list[Path]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,14 +12,7 @@ from memex.errors import ValidationFailed
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-class Format(StrEnum):
-    """How results are printed."""
-
-    PANEL = "panel"
-    JSON = "json"
-    IDS = "ids"
-
-
+Format = Literal["panel", "json", "ids"]
 FormatOption = Annotated[
     Format,
     typer.Option(
@@ -70,8 +62,8 @@ def in_format(
     wanted: Format, document: dict[str, Any], ids: Sequence[str], show: Callable[[Screen], None], **more: Any
 ) -> CommandOutput:
     """Return the output of a command in the wanted format."""
-    if wanted is Format.JSON:
+    if wanted == "json":
         return CommandOutput(document, lambda screen: screen.json(document), **more)
-    if wanted is Format.IDS:
+    if wanted == "ids":
         return CommandOutput(document, lambda screen: screen.raw("".join(f"{one}\n" for one in ids)), **more)
     return CommandOutput(document, show, **more)

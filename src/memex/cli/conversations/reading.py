@@ -6,7 +6,6 @@ import typer
 
 from memex.cli.conversations import last_list
 from memex.cli.conversations.options import (
-    Format,
     FormatOption,
     ProviderProjectOption,
     SinceOption,
@@ -16,7 +15,16 @@ from memex.cli.conversations.options import (
     parse_moment,
 )
 from memex.cli.options import Cursor
-from memex.cli.output import Column, CommandOutput, Screen, format_count, format_size, format_time, shorten
+from memex.cli.output import (
+    Column,
+    CommandOutput,
+    Screen,
+    format_count,
+    format_size,
+    format_time,
+    numbers,
+    shorten,
+)
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
@@ -25,6 +33,19 @@ PAGE = 1_000  # messages of one request of `thread --all`
 NOTHING_IMPORTED = (
     "No conversation has been imported. Import an export or a transcript with `memex ingest PATH`."
 )
+SOURCES = [
+    Column("label", "bold"),
+    Column("format", cell="kind"),
+    Column("account", "dim", cut=True),
+    numbers("conversations"),
+    numbers("messages"),
+    Column("imported", "dim", whole=True, cell=lambda one: format_time(one["imported_at"])[:16]),
+    Column(
+        "left out",
+        "dim",
+        cell=lambda one: ", ".join(f"{count:,} {reason}" for reason, count in one["skipped"].items()),
+    ),
+]
 
 
 @user_command
@@ -45,7 +66,7 @@ async def thread(
         bool, typer.Option("--all-branches", help="Also messages on branches that were given up.")
     ] = False,
     cursor: Cursor = None,
-    output_format: FormatOption = Format.PANEL,
+    output_format: FormatOption = "panel",
 ) -> CommandOutput:
     """Read a conversation, or a message with those around it."""
     reference = last_list.resolve(session, reference)
@@ -70,7 +91,7 @@ async def timeline(
     until: UntilOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="The largest number of results.")] = 30,
     cursor: Cursor = None,
-    output_format: FormatOption = Format.PANEL,
+    output_format: FormatOption = "panel",
 ) -> CommandOutput:
     """List the imported conversations, the newest first."""
     asked = {
@@ -89,7 +110,7 @@ async def timeline(
 
 
 @user_command
-async def sources(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
+async def sources(session: CommandSession, output_format: FormatOption = "panel") -> CommandOutput:
     """List where the conversations came from, and what the newest import of each source left out."""
     found = await session.call("conversation_sources")
     ids = [source["label"] for source in found["sources"]]
@@ -97,7 +118,7 @@ async def sources(session: CommandSession, output_format: FormatOption = Format.
 
 
 @user_command
-async def corpus(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
+async def corpus(session: CommandSession, output_format: FormatOption = "panel") -> CommandOutput:
     """Show how much was imported, from when to when, and its size."""
     answer = await session.call("conversation_sources")
     found = answer["sources"]
@@ -147,51 +168,28 @@ def _show_timeline(screen: Screen, found: dict[str, Any]) -> None:
         return
     columns = [
         Column("id", "cyan", whole=True),
-        Column("last", "dim", whole=True),
-        Column("source", cut=True),
-        Column("title", "bold", cut=True),
-        Column("messages", align="right", whole=True),
+        Column(
+            "last",
+            "dim",
+            whole=True,
+            cell=lambda one: format_time(one["last_at"])[:10] if one["last_at"] else "",
+        ),
+        Column("source", cut=True, cell=lambda one: one["source"]["label"]),
+        Column("title", "bold", cut=True, cell=_title),
+        numbers("messages"),
     ]
-    rows = [
-        (
-            one["id"],
-            format_time(one["last_at"])[:10] if one["last_at"] else "",
-            one["source"]["label"],
-            shorten(one["title"] or one["first_words"], MAX_TITLE) or "(without a title)",
-            f"{one['messages']:,}",
-        )
-        for one in found["conversations"]
-    ]
-    screen.table(columns, rows)
-    screen.more(found["next_cursor"])
+    screen.records(found["conversations"], columns, cursor=found["next_cursor"])
+
+
+def _title(one: dict[str, Any]) -> str:
+    return shorten(one["title"] or one["first_words"], MAX_TITLE) or "(without a title)"
 
 
 def _show_sources(screen: Screen, found: dict[str, Any]) -> None:
     if not found["sources"]:
         screen.line(NOTHING_IMPORTED)
         return
-    columns = [
-        Column("label", "bold"),
-        Column("format"),
-        Column("account", "dim", cut=True),
-        Column("conversations", align="right", whole=True),
-        Column("messages", align="right", whole=True),
-        Column("imported", "dim", whole=True),
-        Column("left out", "dim"),
-    ]
-    rows = [
-        (
-            one["label"],
-            one["kind"],
-            one["account"],
-            f"{one['conversations']:,}",
-            f"{one['messages']:,}",
-            format_time(one["imported_at"])[:16],
-            ", ".join(f"{count:,} {reason}" for reason, count in one["skipped"].items()),
-        )
-        for one in found["sources"]
-    ]
-    screen.table(columns, rows)
+    screen.records(found["sources"], SOURCES)
 
 
 def _show_corpus(screen: Screen, document: dict[str, Any]) -> None:

@@ -108,9 +108,11 @@ def _show_statements(
     screen: Screen, session: CommandSession, receipt: dict[str, Any], *, with_memory: bool
 ) -> None:
     """Print the statements of memory that rest on the conversations, and what becomes of them."""
-    columns = [Column("statement in memory", cut=True), Column("stands in", "dim")]
-    rows = [(one["text"], f"{one['path']}#{one['line']}") for one in receipt["statements"][:MAX_SHOWN]]
-    screen.table(columns, rows)
+    columns = [
+        Column("statement in memory", cut=True, cell="text"),
+        Column("stands in", "dim", cell=lambda one: f"{one['path']}#{one['line']}"),
+    ]
+    screen.records(receipt["statements"][:MAX_SHOWN], columns)
     if receipt["memory_call"]:
         undo = session.command("revert", receipt["memory_call"])
         screen.line(("They were taken out of memory. To undo that: ", "dim"), undo)
@@ -134,8 +136,7 @@ def _show_receipt(
             Column("title", cut=True),
             Column("messages", align="right"),
         ]
-        rows = [(one["id"], one["title"], one["messages"]) for one in receipt["deleted"][:MAX_SHOWN]]
-        screen.table(columns, rows)
+        screen.records(receipt["deleted"][:MAX_SHOWN], columns)
     if receipt.get("statements"):
         _show_statements(screen, session, receipt, with_memory=with_memory)
     if receipt["dry_run"] and receipt["conversations"]:

@@ -5,8 +5,7 @@ import csv
 import io
 import json
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,14 +22,7 @@ PROMPT = "memex> "
 END = ("exit", "quit", r"\q")
 
 
-class TableFormat(StrEnum):
-    """How rows are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-
-
+TableFormat = Literal["table", "json", "csv"]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the rows.")]
 
 
@@ -59,7 +51,7 @@ async def query(
     statement: Annotated[
         str, typer.Argument(metavar="SQL", help="One SELECT over the views of `memex schema`.")
     ],
-    output_format: FormatOption = TableFormat.TABLE,
+    output_format: FormatOption = "table",
 ) -> CommandOutput:
     """Ask in SQL what is stored for the user: it only reads, for at most 30 seconds and 10,000 rows.
 
@@ -86,7 +78,7 @@ async def sql(session: CommandSession) -> CommandOutput:
             continue
         asked += 1
         try:
-            _show(screen, await _run(session, statement), TableFormat.TABLE)
+            _show(screen, await _run(session, statement), "table")
         except MemexError as error:
             screen.line(("error ", "red"), error.message)
     return CommandOutput({"asked": asked}, lambda _: None)
@@ -116,10 +108,10 @@ def _cell(value: Any) -> Any:
 
 
 def _show(screen: Screen, found: "RawResult", wanted: TableFormat) -> None:
-    if wanted is TableFormat.JSON:
+    if wanted == "json":
         screen.json([dict(zip(found.columns, record, strict=True)) for record in _plain(found)])
         return
-    if wanted is TableFormat.CSV:
+    if wanted == "csv":
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(found.columns)

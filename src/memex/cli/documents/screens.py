@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memex.cli.output import Column, Screen, format_count, format_size, format_time, program_name
+from memex.cli.output import Column, Screen, format_count, format_size, numbers, program_name, times
 from memex.mirror.reasons import REASONS
 
 MAX_SHOWN = 10
@@ -43,14 +43,14 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
     """Show the roots of a service, and where their folders are."""
     if document["roots"]:
         columns = [
-            Column("root", "bold", whole=True),
-            Column("state"),
-            Column("documents", align="right", whole=True),
-            Column("last sync"),
+            Column("root", "bold", whole=True, cell=_shown),
+            Column("state", cell=_state),
+            numbers("documents"),
+            times("last sync", "completed_at"),
             Column("owner"),
             Column("folder", cut=True),
         ]
-        screen.table(columns, [_row(one) for one in document["roots"]])
+        screen.records(document["roots"], columns)
     for one in document["roots"]:
         if one["state"] == "syncing" and not one["watched"]:
             screen.line(
@@ -67,7 +67,7 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
     for one in document["not_pushed"]:
         screen.line(f"{_shown(one)}: noted here, but not in this Memex ({one['folder']}).")
     if not document["roots"] and not document["not_pushed"]:
-        screen.line(f"No documents were pushed. Push a folder: {program_name()} docs push ROOT --project P")
+        screen.line(_nothing_pushed())
 
 
 def show_asked(screen: Screen, asked: dict[str, Any]) -> None:
@@ -79,28 +79,27 @@ def show_asked(screen: Screen, asked: dict[str, Any]) -> None:
         options = f"--name {name}" + (f" --project {asked['project']}" if asked["project"] else "")
         screen.line((f"Run this where the files are: {program_name()} docs push FOLDER {options}", "dim"))
     if not asked["asked"] and not asked["not_watched"]:
-        screen.line(f"No documents were pushed. Push a folder: {program_name()} docs push ROOT --project P")
+        screen.line(_nothing_pushed())
+
+
+def _nothing_pushed() -> str:
+    return f"No documents were pushed. Push a folder: {program_name()} docs push ROOT --project P"
 
 
 def show_removed(screen: Screen, removed: dict[str, Any]) -> None:
     """Show what was removed, or would be."""
     documents = format_count(removed["documents"], "document")
     counted = f"{documents} with {format_count(removed['passages'], 'passage')}"
+    did = "Would remove" if removed["dry_run"] else "Removed"
+    screen.line((f"{did} {_shown(removed)}", "bold"), f": {counted}. The files of the folder stay.")
     if removed["dry_run"]:
-        screen.line(
-            (f"Would remove {_shown(removed)}", "bold"), f": {counted}. The files of the folder stay."
-        )
         screen.line(("Do it with --yes.", "dim"))
-    else:
-        screen.line((f"Removed {_shown(removed)}", "bold"), f": {counted}. The files of the folder stay.")
 
 
-def _row(one: dict[str, Any]) -> tuple[Any, ...]:
-    state = "complete" if one["state"] == "complete" else (one["state"], "yellow")
+def _state(one: dict[str, Any]) -> tuple[str, str]:
     if one["watched"]:
-        state = ("watched", "green")
-    last = format_time(one["completed_at"]) if one["completed_at"] else ""
-    return (_shown(one), state, f"{one['documents']:,}", last, one["owner"] or "", one["folder"] or "")
+        return "watched", "green"
+    return one["state"], "" if one["state"] == "complete" else "yellow"
 
 
 def _show_left_out(screen: Screen, document: dict[str, Any]) -> None:

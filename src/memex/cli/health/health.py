@@ -3,7 +3,7 @@
 from typing import Any
 
 from memex.cli.health.findings import show
-from memex.cli.output import Column, CommandOutput, Screen, format_size, format_time
+from memex.cli.output import Column, CommandOutput, Screen, format_size, format_time, numbers
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 from memex.service.health.findings import Finding
@@ -26,28 +26,22 @@ def _show(screen: Screen, found: dict[str, Any]) -> None:
     show(screen, [Finding(**check) for check in found["checks"]])
     if found["calls"]["tools"]:
         columns = [
-            Column("tool in the last day", "bold"),
-            *(Column(name, align="right", whole=True) for name in ("calls", "failed", "p50 ms", "p95 ms")),
-        ]
-        rows = [
-            (one["tool"], one["calls"], one["failed"], one["p50_ms"], one["p95_ms"])
-            for one in found["calls"]["tools"]
+            Column("tool in the last day", "bold", cell="tool"),
+            numbers("calls"),
+            numbers("failed"),
+            *(Column(f"{name} ms", align="right", whole=True, cell=f"{name}_ms") for name in ("p50", "p95")),
         ]
         screen.line()
-        screen.table(columns, rows)
+        screen.records(found["calls"]["tools"], columns)
     screen.line()
-    screen.table(
-        [
-            Column("who answers", "bold"),
-            Column("set up"),
-            Column("in use"),
-            *(Column(name, align="right", whole=True) for name in ("answers", "degraded")),
-        ],
-        [
-            (one["tool"], one["model"] or WORDS, one["in_use"] or WORDS, one["answers"], one["degraded"])
-            for one in found["answers"]
-        ],
-    )
+    columns = [
+        Column("who answers", "bold", cell="tool"),
+        Column("set up", cell=lambda one: one["model"] or WORDS),
+        Column("in use", cell=lambda one: one["in_use"] or WORDS),
+        numbers("answers"),
+        numbers("degraded"),
+    ]
+    screen.records(found["answers"], columns)
     screen.line()
     sizes = [(one["name"], format_size(one["size_bytes"])) for one in found["disk"]["tables"]]
     screen.table([Column("on disk", "bold"), Column("size", align="right", whole=True)], sizes)

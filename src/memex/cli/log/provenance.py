@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.options import Cursor, PathArgument
-from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time
+from memex.cli.output import Column, CommandOutput, Screen, format_count, times
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -82,30 +82,22 @@ def _show_blame(screen: Screen, document: dict[str, Any]) -> None:
     by_name = {f"{one['path']}@{one['version']}": one for one in document["revisions"]}
     columns = [
         Column("line", "dim", align="right", whole=True),
-        Column("version", "bold", cut=True),
-        Column("tool call", "dim", cut=True),
-        Column("by", cut=True),
-        Column("when", "dim", whole=True),
-        Column("text", cut=True),
+        Column(
+            "version",
+            "bold",
+            cut=True,
+            cell=lambda one: f"@{one['version']}" if one["path"] == document["path"] else one["wrote"],
+        ),
+        Column("tool call", "dim", cut=True, cell="tool_call_id"),
+        Column("by", cut=True, cell=lambda one: one["actor"] or one["channel"]),
+        times("when", "created_at", "dim", whole=True),
+        Column("text", cut=True, cell=lambda one: one["text"].rstrip("\r\n")),
     ]
-    rows = []
-    for number, line in enumerate(document["lines"], start=1):
-        one = by_name[line["wrote"]]
-        is_here = one["path"] == document["path"]
-        rows.append(
-            (
-                number,
-                f"@{one['version']}" if is_here else line["wrote"],
-                one["tool_call_id"],
-                one["actor"] or one["channel"],
-                format_time(one["created_at"]),
-                line["text"].rstrip("\r\n"),
-            )
-        )
-    if rows:
-        screen.table(columns, rows)
-    else:
-        screen.line(("The file is empty.", "dim"))
+    lines = [
+        by_name[line["wrote"]] | line | {"line": number}
+        for number, line in enumerate(document["lines"], start=1)
+    ]
+    screen.records(lines, columns, "The file is empty.")
     if not document["is_complete"]:
         screen.line(
             ("Lines of the oldest version may be older: the search for their origin ended there.", "yellow")
@@ -113,38 +105,24 @@ def _show_blame(screen: Screen, document: dict[str, Any]) -> None:
 
 
 def _show_calls(screen: Screen, listed: dict[str, Any], *, with_user: bool) -> None:
-    if not listed["calls"]:
-        screen.line((f"No call saw {listed['path']}@{listed['version']}.", "dim"))
-        return
     columns = [
-        Column("when", "dim", whole=True),
-        Column("tool call", "bold"),
+        times("when", "started_at", "dim", whole=True),
+        Column("tool call", "bold", cell="tool_call_id"),
         *([Column("user")] if with_user else []),
-        Column("tool"),
-        Column("saw it", cut=True),
-        Column("wrote", cut=True),
+        Column("tool", cell=lambda one: one["tool"].removeprefix("memory_")),
+        Column("saw it", cut=True, cell=lambda one: ", ".join(one["how"])),
+        Column("wrote", cut=True, cell=lambda one: _few(one["writes"])),
     ]
-    rows = [
-        (
-            format_time(one["started_at"]),
-            one["tool_call_id"],
-            *([one["user"] or ""] if with_user else []),
-            one["tool"].removeprefix("memory_"),
-            ", ".join(one["how"]),
-            _few(one["writes"]),
-        )
-        for one in listed["calls"]
-    ]
-    screen.table(columns, rows)
-    screen.more(listed["next_cursor"])
+    nothing = f"No call saw {listed['path']}@{listed['version']}."
+    screen.records(listed["calls"], columns, nothing, listed["next_cursor"])
 
 
 def _show_revisions(screen: Screen, document: dict[str, Any]) -> None:
-    if document["revisions"]:
-        rows = [(f"{one['path']}@{one['version']}", ", ".join(one["how"])) for one in document["revisions"]]
-        screen.table([Column("version", "bold"), Column("saw it")], rows)
-    else:
-        screen.line(("The call saw no version of a file.", "dim"))
+    columns = [
+        Column("version", "bold", cell=lambda one: f"{one['path']}@{one['version']}"),
+        Column("saw it", cell=lambda one: ", ".join(one["how"])),
+    ]
+    screen.records(document["revisions"], columns, "The call saw no version of a file.")
     if document["writes"]:
         screen.line(("wrote ", "dim"), ", ".join(document["writes"]))
 

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memex.cli.options import Cursor, Json
-from memex.cli.output import (
-    Column,
-    CommandOutput,
-    Screen,
-    format_count,
-    format_time,
-    print_output,
-    program_name,
-    report_errors,
-)
-from memex.cli.session.commands import tenant_command
+from memex.cli.options import Cursor
+from memex.cli.output import Column, CommandOutput, Screen, format_count, program_name, times
+from memex.cli.session.commands import plain_command, tenant_command
 from memex.cli.session.session import CommandSession, check_local
 from memex.errors import ValidationFailed
 
@@ -74,22 +65,19 @@ async def retry(
 
 
 @app.command()
-def work(as_json: Json = False) -> None:
+@plain_command
+def work() -> CommandOutput:
     """Process all queued calls of every tenant, then exit. A running `memex serve` does this by itself."""
     import asyncio
     import os
 
     for number in ENDING:  # exit at once, until work has begun that must be returned to the queue
         signal.signal(number, lambda *_: os._exit(INTERRUPTED))
-    with report_errors(as_json=as_json):
-        shown = asyncio.run(_work())
-    if shown is None:
-        raise typer.Exit(INTERRUPTED)
-    print_output(shown, as_json=as_json)
+    return asyncio.run(_work())
 
 
-async def _work() -> CommandOutput | None:
-    """Return what was done. Return None if a signal ended it; unfinished calls are in the queue again."""
+async def _work() -> CommandOutput:
+    """Return what was done. Exit with 130 if a signal ended it; unfinished calls are in the queue again."""
     import asyncio
     import gc
 
@@ -118,7 +106,7 @@ async def _work() -> CommandOutput | None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(ending.wait(), POLL_S)
     if count["queued"]:
-        return None
+        raise typer.Exit(INTERRUPTED)
     document = {"done": found, "quarantined": count["quarantined"]}
     return CommandOutput(document, lambda screen: _show_worked(screen, document))
 
@@ -143,39 +131,24 @@ def _left() -> Iterator[Any]:
 
 
 def _show_calls(screen: Screen, session: CommandSession, listed: dict[str, Any]) -> None:
-    if not listed["calls"]:
-        screen.line(("The queue is empty.", "dim"))
-        return
     columns = [
-        Column("since", "dim"),
-        Column("tool call", "bold"),
+        times("since", "accepted_at", "dim"),
+        Column("tool call", "bold", cell="tool_call_id"),
         Column("user"),
-        Column("status", whole=True),
-        Column("tries", align="right", whole=True),
-        Column("error"),
+        Column("status", whole=True, cell=_status),
+        Column("tries", align="right", whole=True, cell="attempts"),
+        Column("error", cell="error_code"),
     ]
-    rows = [
-        (
-            format_time(one["accepted_at"]),
-            one["tool_call_id"],
-            one["user"],
-            (_status(one), STATUS_STYLES[one["status"]]),
-            one["attempts"],
-            one["error_code"] or "",
-        )
-        for one in listed["calls"]
-    ]
-    screen.table(columns, rows)
-    screen.more(listed["next_cursor"])
+    screen.records(listed["calls"], columns, "The queue is empty.", listed["next_cursor"])
     if any(one["status"] == "quarantined" for one in listed["calls"]):
         screen.line()
         screen.line(("Try one again: ", "dim"), session.command("queue", "retry", "TOOL_CALL_ID"))
         screen.line(("Try all again: ", "dim"), session.command("queue", "retry", "--all"))
 
 
-def _status(call: dict[str, Any]) -> str:
-    """Return the status of a call: `running` while a worker processes it."""
-    return "running" if call["lease_until"] else str(call["status"])
+def _status(call: dict[str, Any]) -> tuple[str, str]:
+    """Return the status of a call with its style: `running` while a worker processes it."""
+    return "running" if call["lease_until"] else call["status"], STATUS_STYLES[call["status"]]
 
 
 def _show_retried(screen: Screen, calls: list[dict[str, Any]]) -> None:

@@ -1,8 +1,5 @@
 """`memex log prune`, `keep` and `release`: decide how long calls stay in the log."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
@@ -11,6 +8,7 @@ import typer
 
 from memex.cli.ages import parse_age
 from memex.cli.output import CommandOutput, Screen, format_count, format_size, format_time
+from memex.cli.progress import rising_count
 from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -44,7 +42,7 @@ async def prune(
     before = _before(older_than)
     database = (await session.local.service()).database
     tenant_id = None if all_tenants else await tenants.find_tenant(database, session.tenant)
-    with _counting() as on_calls:
+    with rising_count("{:,} calls") as on_calls:
         pruned = await retention.prune(
             database, before, tenant_id=tenant_id, is_dry_run=dry_run, on_calls=on_calls
         )
@@ -86,25 +84,6 @@ def _before(age: str) -> datetime:
             f"{age!r} is not an age.", hint="Give a number of hours, days or weeks: 36h, 90d, 12w."
         )
     return before
-
-
-@contextmanager
-def _counting() -> Iterator[Callable[[int], None]]:
-    """Return a function that shows on stderr how many calls were removed, if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    total = 0
-    with Console(file=sys.stderr).status("") as status:
-
-        def count(calls: int) -> None:
-            nonlocal total
-            total += calls
-            status.update(f"{format_count(total, 'call')}")
-
-        yield count
 
 
 def _show_pruned(screen: Screen, document: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.output import Column, CommandOutput, Screen, numbers
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
@@ -20,28 +20,14 @@ async def spend(
 
 
 def _show(screen: Screen, spent: dict[str, Any]) -> None:
-    if spent["spent"]:
-        columns = [
-            Column("day", "dim", whole=True),
-            Column("model", "bold", cut=True),
-            *(
-                Column(name, align="right", whole=True)
-                for name in ("requests", "read", "written", "US dollars")
-            ),
-        ]
-        rows = [
-            (
-                one["day"],
-                one["model"],
-                f"{one['requests']:,}",
-                f"{one['input_tokens']:,}",
-                f"{one['output_tokens']:,}",
-                f"{one['usd']:.4f}",
-            )
-            for one in spent["spent"]
-        ]
-        screen.table(columns, rows)
-    else:
-        screen.line(("No model was asked.", "dim"))
+    columns = [
+        Column("day", "dim", whole=True),
+        Column("model", "bold", cut=True),
+        numbers("requests"),
+        numbers("read", "input_tokens"),
+        numbers("written", "output_tokens"),
+        Column("US dollars", align="right", whole=True, cell=lambda one: f"{one['usd']:.4f}"),
+    ]
+    screen.records(spent["spent"], columns, "No model was asked.")
     if spent["daily_usd"] is not None:
         screen.line((f"A day may cost {spent['daily_usd']:g} US dollars (MEMEX_DAILY_USD).", "dim"))

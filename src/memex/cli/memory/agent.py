@@ -14,6 +14,7 @@ from memex.cli.output import (
     Screen,
     StyledText,
     format_count,
+    numbers,
     program_name,
     shorten,
     why_chosen,
@@ -191,13 +192,13 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
     """Print the sources of a context, and how much of the budget it uses."""
     if found["sources"]:
         columns = [
-            Column("source", "bold"),
-            Column("why"),
-            Column("spans", "dim", cut=True),
-            Column("chars", align="right", whole=True),
-            Column("", "yellow", whole=True),
+            Column("source", "bold", cell=lambda source: f"{source['path']}@{source['version']}"),
+            Column("why", cell=why_chosen),
+            Column("spans", "dim", cut=True, cell=lambda source: ", ".join(map(_span, source["spans"]))),
+            numbers("chars", lambda source: sum(span["end"] - span["start"] for span in source["spans"])),
+            Column("", "yellow", whole=True, cell=lambda source: "cut" if source["truncated"] else ""),
         ]
-        screen.table(columns, [_source(source) for source in found["sources"]])
+        screen.records(found["sources"], columns)
         screen.line()
     budget, omitted = found["budget"], found["omitted"]
     filled = round(BAR_CHARS * budget["used"] / budget["limit"])
@@ -255,8 +256,13 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
         return
     if done.get("statements"):
         screen.line()
-        columns = [Column("statement", cut=True), Column("kind", "dim"), Column("goes to"), Column("", "dim")]
-        screen.table(columns, [_filed(statement) for statement in done["statements"]])
+        columns = [
+            Column("statement", cut=True, cell=lambda one: f"“{shorten(one['text'], QUOTED_CHARS)}”"),
+            Column("kind", "dim", cell=lambda one: one["kind"].replace("_", " ")),
+            Column("goes to", cell=lambda one: " › ".join(filter(None, (one["path"], one["heading"])))),
+            Column("", "dim", cell=lambda one: one["outcome"].replace("duplicate", "known")),
+        ]
+        screen.records(done["statements"], columns)
     for write in done["writes"]:
         screen.line()
         screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
@@ -264,18 +270,30 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
     skipped = [skip for skip in done["skipped"] if skip["reason"] != "forget"]  # the first line is about it
     if skipped:
         screen.line()
-        columns = [Column("skipped", cut=True), Column("why", "dim")]
-        screen.table(columns, [_skipped(skip, said) for skip in skipped])
+        columns = [
+            Column(
+                "skipped",
+                cut=True,
+                cell=lambda skip: f"“{shorten(said[skip['start'] : skip['end']], QUOTED_CHARS)}”",
+            ),
+            Column(
+                "why",
+                "dim",
+                cell=lambda skip: (
+                    f"known in {skip['known_in']}" if skip["known_in"] else skip["reason"].replace("_", " ")
+                ),
+            ),
+        ]
+        screen.records(skipped, columns)
     if replaced := done.get("replaced"):
         screen.line()
-        columns = [Column("taken out"), Column("for", "dim")]
-        screen.table(columns, [(one["older"], one["newer"]) for one in replaced])
+        screen.records(replaced, [Column("taken out", cell="older"), Column("for", "dim", cell="newer")])
     _show_statements(screen, session, "may be out of date", done["rivals"], "older")
     _show_statements(screen, session, "may be meant", done["candidates"], "text")
     if done["unresolved"]:
         screen.line()
-        columns = [Column("nothing taken out for"), Column("why", "dim")]
-        screen.table(columns, [(one["handle"], one["reason"]) for one in done["unresolved"]])
+        columns = [Column("nothing taken out for", cell="handle"), Column("why", "dim", cell="reason")]
+        screen.records(done["unresolved"], columns)
     screen.line()
     _fact(screen, "planner", _planner(done))
     _fact(screen, "call", done["tool_call_id"])
@@ -292,8 +310,7 @@ def _show_statements(
     if not statements:
         return
     screen.line()
-    columns = [Column(title), Column("handle", "dim", whole=True)]
-    screen.table(columns, [(one[said], one["handle"]) for one in statements])
+    screen.records(statements, [Column(title, cell=said), Column("handle", "dim", whole=True)])
     taking_out = session.command("remember", "--outdated", statements[0]["handle"])
     screen.line(("To take the first one out: ", "dim"), taking_out)
 
@@ -325,18 +342,6 @@ def _forgetting_outcome(done: dict[str, Any], files: str) -> str:
     return f"Forgotten in {files}. Earlier versions still hold it."
 
 
-def _filed(statement: dict[str, Any]) -> tuple[str, str, str, str]:
-    heading = f" › {statement['heading']}" if statement["heading"] else ""
-    outcome = "known" if statement["outcome"] == "duplicate" else statement["outcome"]
-    text = f"“{shorten(statement['text'], QUOTED_CHARS)}”"
-    return text, statement["kind"].replace("_", " "), f"{statement['path']}{heading}", outcome
-
-
-def _skipped(skip: dict[str, Any], said: str) -> tuple[str, str]:
-    piece = f"“{shorten(said[skip['start'] : skip['end']], QUOTED_CHARS)}”"
-    return piece, f"known in {skip['known_in']}" if skip["known_in"] else skip["reason"].replace("_", " ")
-
-
 def _show_found(
     screen: Screen, session: CommandSession, found: dict[str, Any], *, only_sources: bool
 ) -> None:
@@ -359,15 +364,8 @@ def _absence(found: dict[str, Any]) -> str:
     return "Not modified: the context has the known hash." if found["not_modified"] else "Nothing found."
 
 
-def _source(source: dict[str, Any]) -> tuple[str, str, str, str, str]:
-    spans = [(span["start"], span["end"]) for span in source["spans"]]
-    return (
-        f"{source['path']}@{source['version']}",
-        why_chosen(source),
-        ", ".join(f"{start}-{end}" for start, end in spans),
-        f"{sum(end - start for start, end in spans):,}",
-        "cut" if source["truncated"] else "",
-    )
+def _span(span: dict[str, Any]) -> str:
+    return f"{span['start']}-{span['end']}"
 
 
 def _fact(screen: Screen, name: str, *parts: StyledText) -> None:

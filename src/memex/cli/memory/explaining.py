@@ -74,16 +74,17 @@ def show_explanation(screen: Screen, found: dict[str, Any]) -> None:
         screen.paragraph((below, "dim"))
     if found["words"]:
         screen.line()
-        columns = [Column("word"), Column("score", align="right", whole=True), Column("where", "dim")]
-        rows = [
-            (
-                word["word"],
-                f"{word['score'] / SCALE:.3f}" if word["score"] else "–",
-                _WORD_PLACES[word["place"]],
-            )
-            for word in found["words"]
+        columns = [
+            Column("word"),
+            Column(
+                "score",
+                align="right",
+                whole=True,
+                cell=lambda word: f"{word['score'] / SCALE:.3f}" if word["score"] else "–",
+            ),
+            Column("where", "dim", cell=lambda word: _WORD_PLACES[word["place"]]),
         ]
-        screen.table(columns, rows)
+        screen.records(found["words"], columns)
     show_meaning(screen, found["meaning"])
 
 
@@ -93,7 +94,7 @@ def show_meaning(screen: Screen, meaning: list[dict[str, Any]] | None) -> None:
         screen.line()
         columns = [
             Column("word"),
-            Column("similarity", align="right", whole=True),
-            Column("answered by", "dim"),
+            Column("similarity", align="right", whole=True, cell=lambda one: f"{one['similarity']:.3f}"),
+            Column("answered by", "dim", cell="answer"),
         ]
-        screen.table(columns, [(one["word"], f"{one['similarity']:.3f}", one["answer"]) for one in meaning])
+        screen.records(meaning, columns)

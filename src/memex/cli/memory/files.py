@@ -16,7 +16,16 @@ from memex.cli.memory.explaining import (
 )
 from memex.cli.memory.journal import DAY_PATH, read_day
 from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Reason
-from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_count, format_time
+from memex.cli.output import (
+    Column,
+    CommandOutput,
+    Screen,
+    StyledText,
+    format_count,
+    format_time,
+    numbers,
+    times,
+)
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -313,25 +322,13 @@ def _show_list(screen: Screen, found: dict[str, Any]) -> None:
     columns = [
         Column("path", "bold"),
         Column("version", align="right", whole=True),
-        Column("chars", align="right", whole=True),
-        Column("updated", "dim"),
+        numbers("chars", "size_chars"),
+        times("updated", "updated_at", "dim"),
         Column("title", cut=True),
-        Column("tags", "cyan", cut=True),
+        Column("tags", "cyan", cut=True, cell=lambda file: " ".join(f"#{tag}" for tag in file["tags"])),
     ]
-    rows = [
-        (
-            file["path"],
-            file["version"],
-            f"{file['size_chars']:,}",
-            format_time(file["updated_at"]),
-            file["title"],
-            " ".join(f"#{tag}" for tag in file["tags"]),
-        )
-        for file in found["files"]
-    ]
-    if rows:
-        screen.table(columns, rows)
-        screen.more(found["next_cursor"])
+    if found["files"]:
+        screen.records(found["files"], columns, cursor=found["next_cursor"])
     for one in journal:
         count = format_count(one["entries"], "entry", "entries")
         screen.line((f"user/journal/{one['month']}", "bold"), (f"  {count}", "dim"))

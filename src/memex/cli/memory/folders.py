@@ -9,6 +9,23 @@ from memex.cli.output import Column, CommandOutput, Screen, format_time
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
+LINKS = [
+    Column("from", "bold", cell="source"),
+    Column("to", cell=lambda link: f"{link['target']}{'' if link['exists'] else ' (no such file)'}"),
+    Column("heading", cut=True),
+    Column("hop", align="right"),
+]
+CHANGES = [
+    Column("at", whole=True),
+    Column("mount", "bold"),
+    Column("change", align="right", cell="rev"),
+    Column("by", cut=True, cell="actor"),
+    Column(
+        "files",
+        cell=lambda one: f"{one['path']} and {one['files'] - 1:,} more" if one["files"] != 1 else one["path"],
+    ),
+]
+
 
 @user_command
 async def folders(
@@ -59,7 +76,9 @@ async def links(
     """Show the links from a file and to a file, the nearest first."""
     asked = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
     found = await session.api.execute(session.context, "memory_links", asked)
-    return CommandOutput(found, lambda screen: _show_links(screen, found), is_empty=not found["links"])
+    return CommandOutput(
+        found, lambda screen: screen.records(found["links"], LINKS, "No links."), is_empty=not found["links"]
+    )
 
 
 @user_command
@@ -75,31 +94,11 @@ async def changes(
 ) -> CommandOutput:
     """Show the newest changes of all mounts. --as-of with the time of one shows memory as it was then."""
     found = await session.call("memory_changes", {"limit": limit, "until": until})
-    return CommandOutput(found, lambda screen: _show_changes(screen, found), is_empty=not found["changes"])
-
-
-def _show_changes(screen: Screen, found: dict[str, Any]) -> None:
-    if not found["changes"]:
-        screen.line(("No changes.", "dim"))
-        return
-    columns = [
-        Column("at", whole=True),
-        Column("mount", "bold"),
-        Column("change", align="right"),
-        Column("by", cut=True),
-        Column("files"),
-    ]
-    rows = [
-        (
-            one["at"],
-            one["mount"],
-            one["rev"],
-            one["actor"],
-            one["path"] if one["files"] == 1 else f"{one['path']} and {one['files'] - 1:,} more",
-        )
-        for one in found["changes"]
-    ]
-    screen.table(columns, rows)
+    return CommandOutput(
+        found,
+        lambda screen: screen.records(found["changes"], CHANGES, "No changes."),
+        is_empty=not found["changes"],
+    )
 
 
 def _show_folders(screen: Screen, found: dict[str, Any], prefix: str) -> None:
@@ -123,25 +122,3 @@ def _show_folders(screen: Screen, found: dict[str, Any], prefix: str) -> None:
         return
     screen.table(columns, rows)
     screen.more(found["next_cursor"])
-
-
-def _show_links(screen: Screen, found: dict[str, Any]) -> None:
-    if not found["links"]:
-        screen.line(("No links.", "dim"))
-        return
-    columns = [
-        Column("from", "bold"),
-        Column("to"),
-        Column("heading", cut=True),
-        Column("hop", align="right"),
-    ]
-    rows = [
-        (
-            link["source"],
-            link["target"] if link["exists"] else f"{link['target']} (no such file)",
-            link["heading"] or "",
-            link["hop"],
-        )
-        for link in found["links"]
-    ]
-    screen.table(columns, rows)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.default_command import ShowByDefaultGroup
-from memex.cli.output import Column, CommandOutput, Screen, format_count
+from memex.cli.output import Column, CommandOutput, Screen, format_count, numbers
 from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -44,7 +44,12 @@ async def show(
     found = await session.call("memory_journal", {"month": period or None})
     periods = found["days"] if period else found["months"]
     name = "day" if period else "month"
-    return CommandOutput(found, lambda screen: _show_periods(screen, name, periods), is_empty=not periods)
+    columns = [Column(name, "bold", whole=True), numbers("entries")]
+    return CommandOutput(
+        found,
+        lambda screen: screen.records(periods, columns, "The journal has no entries here."),
+        is_empty=not periods,
+    )
 
 
 @app.command()
@@ -83,14 +88,6 @@ async def read_day(session: CommandSession, day: str) -> CommandOutput:
     return CommandOutput(
         document, lambda screen: _show_day(screen, document), is_empty=not document["entries"]
     )
-
-
-def _show_periods(screen: Screen, name: str, periods: list[dict[str, Any]]) -> None:
-    if not periods:
-        screen.line(("The journal has no entries here.", "dim"))
-        return
-    columns = [Column(name, "bold", whole=True), Column("entries", align="right", whole=True)]
-    screen.table(columns, [(one[name], f"{one['entries']:,}") for one in periods])
 
 
 def _show_day(screen: Screen, document: dict[str, Any]) -> None:

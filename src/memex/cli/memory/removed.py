@@ -1,7 +1,6 @@
 """`memex removed`: the lines that were taken out of memory, and putting one back."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,15 +17,6 @@ TITLES = {
 }
 
 
-class RemovalReason(StrEnum):
-    """Why a line was taken out."""
-
-    REPLACED = "replaced"
-    CLOSED = "closed"
-    FORGOTTEN = "forgotten"
-    REMOVED = "removed"
-
-
 @user_command
 async def removed(
     session: CommandSession,
@@ -34,7 +24,10 @@ async def removed(
         str | None,
         typer.Option("--put-back", metavar="ID", help="Put the line with this id back into its file."),
     ] = None,
-    state: Annotated[RemovalReason | None, typer.Option(help="Only lines that were taken out so.")] = None,
+    state: Annotated[
+        Literal["replaced", "closed", "forgotten", "removed"] | None,
+        typer.Option(help="Only lines that were taken out so."),
+    ] = None,
     is_all: Annotated[
         bool, typer.Option("--all", help="Also list lines that somebody took out by editing a file.")
     ] = False,
@@ -50,13 +43,7 @@ async def removed(
     if put_back is not None:
         done = await session.api.execute(session.context, "memory_put_back", {"id": put_back})
         return CommandOutput(done, lambda screen: _show_put_back(screen, session, done))
-    asked = {
-        "state": state and state.value,
-        "all": is_all,
-        "prefix": prefix,
-        "limit": limit,
-        "cursor": cursor,
-    }
+    asked = {"state": state, "all": is_all, "prefix": prefix, "limit": limit, "cursor": cursor}
     found = await session.api.execute(session.context, "memory_removed", asked)
     return CommandOutput(found, lambda screen: _show_lines(screen, session, found))
 

@@ -1,7 +1,6 @@
 """`memex review`: what waits for a person, and what a person decides about it."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,28 +23,13 @@ TITLES = {
 }
 
 
-class Kind(StrEnum):
-    """What waits."""
-
-    RIVAL = "rival"
-    FORGET = "forget"
-    SECRET = "secret"  # noqa: S105  # a kind of item
-    QUEUE = "queue"
-
-
-class ReviewDecision(StrEnum):
-    """What is decided."""
-
-    APPLY = "apply"
-    KEEP = "keep"
-    REOPEN = "reopen"
-
-
 @app.command("list")
 @user_command
 async def list_waiting(
     session: CommandSession,
-    kind: Annotated[Kind | None, typer.Option(help="Only items of this kind.")] = None,
+    kind: Annotated[
+        Literal["rival", "forget", "secret", "queue"] | None, typer.Option(help="Only items of this kind.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of results.")] = 50,
     cursor: Cursor = None,
 ) -> CommandOutput:
@@ -54,9 +38,7 @@ async def list_waiting(
     These are statements that probably contradict newer ones, statements that a request to forget may mean,
     secrets in files, and queued texts that were given up.
     """
-    found = await session.call(
-        "review_list", {"kind": kind.value if kind else None, "limit": limit, "cursor": cursor}
-    )
+    found = await session.call("review_list", {"kind": kind, "limit": limit, "cursor": cursor})
     return CommandOutput(found, lambda screen: _show_waiting(screen, session, found))
 
 
@@ -65,7 +47,7 @@ async def list_waiting(
 async def decide(
     session: CommandSession,
     decision: Annotated[
-        ReviewDecision,
+        Literal["apply", "keep", "reopen"],
         typer.Argument(
             help="apply: take the older statement or the secret out, or try the text again. "
             "keep: leave it as it is. reopen: list again what was kept."
@@ -76,7 +58,7 @@ async def decide(
     ],
 ) -> CommandOutput:
     """Decide about items of the list."""
-    decisions = [{"id": item, "decision": decision.value} for item in dict.fromkeys(items)]
+    decisions = [{"id": item, "decision": decision} for item in dict.fromkeys(items)]
     done = await session.call("review_decide", {"decisions": decisions})
     return CommandOutput(done, lambda screen: _show_decided(screen, session, done))
 

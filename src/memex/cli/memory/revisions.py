@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.options import BaseVersion, Cursor, Limit, PathArgument, Reason
-from memex.cli.output import Column, CommandOutput, Screen, format_time
+from memex.cli.output import Column, CommandOutput, Screen, numbers, times
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
@@ -68,27 +68,14 @@ async def restore(
 def _show_history(screen: Screen, path: str, found: dict[str, Any]) -> None:
     columns = [
         Column("version", "bold", align="right", whole=True),
-        Column("when", "dim"),
-        Column("what"),
-        Column("chars", align="right", whole=True),
-        Column("by"),
-        Column("tool call", "dim"),
+        times("when", "created_at", "dim"),
+        Column("what", cell=lambda revision: _what(revision, path)),
+        numbers("chars", "size_chars"),
+        Column("by", cell=lambda revision: revision["actor"] or revision["channel"]),
+        Column("tool call", "dim", cell="tool_call_id"),
         Column("reason"),
     ]
-    rows = [
-        (
-            revision["version"],
-            format_time(revision["created_at"]),
-            _what(revision, path),
-            f"{revision['size_chars']:,}",
-            revision["actor"] or revision["channel"],
-            revision["tool_call_id"],
-            revision["reason"] or "",
-        )
-        for revision in found["revisions"]
-    ]
-    screen.table(columns, rows)
-    screen.more(found["next_cursor"])
+    screen.records(found["revisions"], columns, cursor=found["next_cursor"])
 
 
 def _what(revision: dict[str, Any], path: str) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memex.cli.output import CommandOutput, Screen
+from memex.cli.output import CommandOutput, Screen, format_count
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
@@ -24,10 +24,9 @@ async def tidy(
 
 
 def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
-    count = len(done["writes"])
-    files = "1 file" if count == 1 else f"{count:,} files"
+    files = format_count(len(done["writes"]), "file")
     would = "would be " if done["status"] == "dry_run" else ""
-    screen.line((f"{files} {would}regrouped" if count else "Everything is tidy.", "bold"))
+    screen.line((f"{files} {would}regrouped" if done["writes"] else "Everything is tidy.", "bold"))
     for write in done["writes"]:
         screen.line()
         screen.line((write["path"], "bold"), f"  version {write['version']}")

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from functools import partial
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time
+from memex.cli.output import Column, CommandOutput, Screen, format_count, times
 from memex.cli.progress import progress_bar
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
@@ -25,6 +25,16 @@ STDIO = "-"
 MAX_SHOWN_REFUSALS = 20
 MAX_SHOWN_SUFFIXES = 8
 MAX_SHOWN_NAMES = 5
+FILE, WHY = Column("file", "bold", cell="path"), Column("why", cell="message")
+SECRETS = [
+    Column("line", "bold", cell=lambda one: f"{one['path']}:{one['line']}"),
+    Column("kind"),
+    Column("what was done", "dim", cell="action"),
+]
+CHARACTERS = [
+    Column("place", "bold", cell=lambda one: f"{one['path']}:{one['line']}:{one['column']}"),
+    Column("character", cell="code_point"),
+]
 
 
 @user_command
@@ -243,7 +253,7 @@ def _show_export(screen: Screen, result: dict[str, Any]) -> None:
 
 
 def _show_call(screen: Screen, result: dict[str, Any]) -> None:
-    revisions = "1 revision" if result["revisions"] == 1 else f"{result['revisions']:,} revisions"
+    revisions = format_count(result["revisions"], "revision")
     screen.line(
         (f"{result['tool']} written", "bold"),
         f" to {result['dest']}, with {revisions} that it saw",
@@ -255,10 +265,7 @@ def _show_secrets(screen: Screen, secrets: list[dict[str, Any]], count: int) -> 
     if not secrets:
         return
     screen.line((f"{format_count(count, 'text')} that may be secret:", "yellow"))
-    rows = [
-        (f"{one['path']}:{one['line']}", one["kind"], one["action"]) for one in secrets[:MAX_SHOWN_REFUSALS]
-    ]
-    screen.table([Column("line", "bold"), Column("kind"), Column("what was done", "dim")], rows)
+    screen.records(secrets[:MAX_SHOWN_REFUSALS], SECRETS)
     if count > MAX_SHOWN_REFUSALS:
         screen.line((f"… and {count - MAX_SHOWN_REFUSALS:,} more; --json lists the first 100", "dim"))
 
@@ -267,36 +274,29 @@ def _show_hidden_characters(screen: Screen, found: dict[str, Any] | None) -> Non
     if found is None:
         return
     screen.line((f"{format_count(found['count'], 'character')} that nobody sees:", "yellow"))
-    rows = [
-        (f"{one['path']}:{one['line']}:{one['column']}", one["code_point"])
-        for one in found["first"][:MAX_SHOWN_REFUSALS]
-    ]
-    screen.table([Column("place", "bold"), Column("character")], rows)
-    if found["count"] > len(rows):
-        screen.line((f"… and {found['count'] - len(rows):,} more", "dim"))
+    shown = found["first"][:MAX_SHOWN_REFUSALS]
+    screen.records(shown, CHARACTERS)
+    if found["count"] > len(shown):
+        screen.line((f"… and {found['count'] - len(shown):,} more", "dim"))
 
 
 def _show_kept(screen: Screen, kept: list[dict[str, Any]]) -> None:
-    if not kept:
-        return
-    screen.line((f"{len(kept):,} kept as memory has them:", "yellow"))
-    rows = [
-        (one["path"], format_time(one["updated_at"]), one["message"]) for one in kept[:MAX_SHOWN_REFUSALS]
-    ]
-    screen.table([Column("file", "bold"), Column("changed", "dim", whole=True), Column("why")], rows)
-    if len(kept) > MAX_SHOWN_REFUSALS:
-        screen.line((f"and {len(kept) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
-    screen.line(("To replace them too: ", "dim"), "add --replace")
+    if kept:
+        screen.line((f"{len(kept):,} kept as memory has them:", "yellow"))
+        _show_first(screen, kept, [FILE, times("changed", "updated_at", "dim", whole=True), WHY])
+        screen.line(("To replace them too: ", "dim"), "add --replace")
 
 
 def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:
-    if not refused:
-        return
-    screen.line((f"{len(refused):,} refused:", "red"))
-    rows = [(one["path"], one["code"], one["message"]) for one in refused[:MAX_SHOWN_REFUSALS]]
-    screen.table([Column("file", "bold"), Column("code"), Column("why")], rows)
-    if len(refused) > MAX_SHOWN_REFUSALS:
-        screen.line((f"and {len(refused) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
+    if refused:
+        screen.line((f"{len(refused):,} refused:", "red"))
+        _show_first(screen, refused, [FILE, Column("code"), WHY])
+
+
+def _show_first(screen: Screen, records: Sequence[Any], columns: Sequence[Column]) -> None:
+    screen.records(records[:MAX_SHOWN_REFUSALS], columns)
+    if len(records) > MAX_SHOWN_REFUSALS:
+        screen.line((f"and {len(records) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
 
 
 def _first_names(names: list[str]) -> str:

@@ -1,5 +1,6 @@
 """`memex index` and `memex rebuild`: show and rebuild what search needs, which is derived of texts."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,13 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memex.cli.conversations.options import parse_moment
-from memex.cli.operate.index_database import IndexDatabase, ScopeSelection, run_on_index
+from memex.cli.operate.index_database import IndexDatabase, ScopeSelection, index_command
 from memex.cli.operate.index_screens import show_rebuilt, show_status, show_without_vectors
-from memex.cli.options import Json
-from memex.cli.output import (
-    CommandOutput,
-    format_count,
-)
+from memex.cli.output import CommandOutput, format_count
 from memex.cli.progress import counting_bar
 from memex.errors import ValidationFailed
 
@@ -31,21 +28,81 @@ Model = Annotated[
     str | None,
     typer.Option(help="The embedder, if not MEMEX_EMBEDDER, such as openai:MODEL@DIMENSIONS or local."),
 ]
+OnlyStale = Annotated[
+    bool, typer.Option("--only-stale", help="Rebuild only indexes that are out of date, after an upgrade.")
+]
+TenantOfConversations = Annotated[
+    str | None, typer.Option(help="Only conversations in this tenant; `default` with --user.")
+]
+UserOfConversations = Annotated[str | None, typer.Option(help="Only the conversations of this user.")]
 
 
 @app.command()
-def status(
-    *,
+@index_command
+async def status(
+    opened: IndexDatabase,
     scopes: Annotated[bool, typer.Option("--scopes", help="Also show each scope.")] = False,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Show which indexes are out of date, how much each model has embedded, and the state of the jobs."""
-    run_on_index(lambda opened: _status(opened, with_scopes=scopes), as_json=as_json)
+    from memex.service.chunk_embedding import EmbeddingEstimate
+    from memex.store.log.embedding_rate import texts_a_second
+    from memex.store.search import vectors
+    from memex.subagent.embedders.interface import TokenEmbedder
+    from memex.wiring import embedder_of
+
+    embedder = embedder_of(opened.settings)
+    current = embedder.name if embedder else None
+    has_vectors = opened.database.has_vectors
+    async with opened.database.maintenance() as connection:
+        stale = await _stale(connection)
+    document: dict[str, Any] = stale | {
+        "vectors": has_vectors,
+        "embedder": current,
+        "search_mode": opened.settings.search_mode,
+    }
+    if not has_vectors and not (opened.database.has_jobs and isinstance(embedder, TokenEmbedder)):
+        return CommandOutput(
+            document | {"models": [], "jobs": {}}, lambda screen: show_without_vectors(screen, document)
+        )
+    conversations = opened.settings.embed_conversations
+    async with opened.database.maintenance() as connection:
+        models = await vectors.status(
+            connection, current, conversations=conversations, has_vectors=has_vectors
+        )
+        found = await vectors.job_status(connection, "embed_scope")
+        speed = await texts_a_second(connection, current) if current else None
+        shown = (
+            await vectors.scope_status(connection, current, limit=SHOWN_SCOPES, conversations=conversations)
+            if scopes and current and has_vectors
+            else []
+        )
+    missing = sum(one.missing for one in models if one.model == current)
+    states = {"waiting": "todo", "running": "doing", "failed": "failed"}
+    document |= {
+        "models": [
+            asdict(one)
+            | {
+                "missing": one.missing,
+                "failed_at": one.failed_at.isoformat() if one.failed_at else None,
+                "is_current": one.model == current,
+            }
+            for one in models
+        ],
+        "jobs": {name: found.get(state, 0) for name, state in states.items()},
+        "seconds_left": EmbeddingEstimate(missing, speed).seconds_left,
+    }
+    if scopes:
+        document["scopes"] = [
+            asdict(one) | {"embedded_at": one.embedded_at.isoformat() if one.embedded_at else None}
+            for one in shown
+        ]
+    return CommandOutput(document, lambda screen: show_status(screen, document))
 
 
 @app.command()
-def rebuild(
-    *,
+@index_command
+async def rebuild(
+    opened: IndexDatabase,
     tenant: Annotated[
         str | None,
         typer.Option(
@@ -65,113 +122,121 @@ def rebuild(
     language: Annotated[
         str | None, typer.Option(help="The new language of the files, such as german.")
     ] = None,
-    only_stale: Annotated[
-        bool,
-        typer.Option("--only-stale", help="Rebuild only indexes that are out of date, after an upgrade."),
-    ] = False,
-    as_json: Json = False,
-) -> None:
+    only_stale: OnlyStale = False,
+) -> CommandOutput:
     """Rebuild the search index from the files, after an upgrade or for another language.
 
     During the rebuild, reads use the old index. A write waits until the files that it changes are done.
     """
-
-    async def work(opened: IndexDatabase) -> CommandOutput:
-        chosen = _select_scopes(
-            tenant, user, project, shared=shared, everything=everything, language=language
+    named: list[tuple[Kind, str]] = []
+    if user is not None:
+        named.append(("user", user))
+    if project is not None:
+        named.append(("project", project))
+    if shared:
+        named.append(("shared", ""))
+    if len(named) + everything > 1:
+        raise ValidationFailed("Name one of --user, --project, --shared and --all.")
+    if language is not None and not (named or everything or tenant):
+        raise ValidationFailed(
+            "--language needs to know whose files change their language.",
+            hint="Name --user, --project, --shared, --tenant, or --all.",
         )
-        return await _rebuild(opened, chosen, language, only_stale=only_stale)
+    chosen = ScopeSelection(tenant or "default", *named[0]) if named else ScopeSelection(tenant)
+    return await _rebuild(opened, chosen, language, only_stale=only_stale)
 
-    run_on_index(work, as_json=as_json)
 
-
-def rebuild_conversations(
-    *,
-    tenant: Annotated[
-        str | None, typer.Option(help="Only conversations in this tenant; `default` with --user.")
-    ] = None,
-    user: Annotated[str | None, typer.Option(help="Only the conversations of this user.")] = None,
+@index_command
+async def rebuild_conversations(
+    opened: IndexDatabase,
+    tenant: TenantOfConversations = None,
+    user: UserOfConversations = None,
     language: Annotated[
         str | None, typer.Option(help="The new language of the conversations, such as german.")
     ] = None,
-    only_stale: Annotated[
-        bool,
-        typer.Option("--only-stale", help="Rebuild only indexes that are out of date, after an upgrade."),
-    ] = False,
-    as_json: Json = False,
-) -> None:
+    only_stale: OnlyStale = False,
+) -> CommandOutput:
     """Rebuild the index of imported conversations from their messages, of one user or of all.
 
     During the rebuild, reads use the old index, and an import waits. `memex index status` shows whether another
     version made an index.
     """
-
-    async def work(opened: IndexDatabase) -> CommandOutput:
-        if language is not None and user is None and tenant is None:
-            raise ValidationFailed(
-                "--language needs to know whose conversations change their language.",
-                hint="Name --user or --tenant.",
-            )
-        chosen = ScopeSelection(tenant or ("default" if user is not None else None), "conversations", user)
-        return await _rebuild(opened, chosen, language, only_stale=only_stale)
-
-    run_on_index(work, as_json=as_json)
+    if language is not None and user is None and tenant is None:
+        raise ValidationFailed(
+            "--language needs to know whose conversations change their language.",
+            hint="Name --user or --tenant.",
+        )
+    return await _rebuild(opened, _conversations(tenant, user), language, only_stale=only_stale)
 
 
 @app.command()
-def backfill(*, model: Model = None, as_json: Json = False) -> None:
+@index_command
+async def backfill(opened: IndexDatabase, model: Model = None) -> CommandOutput:
     """Embed all texts that have no vector yet; those of conversations only with MEMEX_EMBED_CONVERSATIONS.
 
     With --model, prepare another model while the current one stays in use.
     """
-    run_on_index(lambda opened: _backfill(opened, model), as_json=as_json)
+    return await _embed(opened, model)
 
 
-def backfill_conversations(
-    *,
+@index_command
+async def backfill_conversations(
+    opened: IndexDatabase,
     since: Annotated[
         str | None,
         typer.Option(
             metavar="TIME", help="Only messages from this time on: 90d, 2w, or a day such as 2026-11-22."
         ),
     ] = None,
-    tenant: Annotated[
-        str | None, typer.Option(help="Only conversations in this tenant; `default` with --user.")
-    ] = None,
-    user: Annotated[str | None, typer.Option(help="Only the conversations of this user.")] = None,
+    tenant: TenantOfConversations = None,
+    user: UserOfConversations = None,
     model: Model = None,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Embed imported conversations, so that `memex dig` and `memex semantic` find messages by meaning.
 
     What was embedded stays when the command ends early, and the next run finds the rest.
     """
+    from memex.store.upkeep import reindex
 
-    async def work(opened: IndexDatabase) -> CommandOutput:
-        moment = parse_moment(since, "--since")
-        return await _backfill_conversations(
-            opened,
-            ScopeSelection(tenant or ("default" if user is not None else None), "conversations", user),
-            model,
-            datetime.fromisoformat(moment) if moment else None,
-        )
-
-    run_on_index(work, as_json=as_json)
+    begun = parse_moment(since, "--since")
+    opened.require_vectors()
+    async with opened.database.maintenance() as connection:
+        scopes = await reindex.scopes(connection, **asdict(_conversations(tenant, user)))
+    return await _embed(opened, model, scopes, datetime.fromisoformat(begun) if begun else None)
 
 
 @app.command()
-def drop(
-    *,
+@index_command
+async def drop(
+    opened: IndexDatabase,
     model: Annotated[str, typer.Option(help="The name that `memex index status` shows.")],
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Delete all vectors of a model."""
-    run_on_index(lambda opened: _drop(opened, model), as_json=as_json)
+    from memex.store.search import vectors
+    from memex.store.search.hybrid import token_states
+
+    has_vectors = opened.database.has_vectors
+    states = await token_states.drop(opened.database, model)
+    if not has_vectors and not states:
+        opened.require_vectors()
+    dropped = (await vectors.drop(opened.database, model) if has_vectors else 0) or states
+    if not dropped:
+        async with opened.database.maintenance() as connection:
+            there = [one.model for one in await vectors.status(connection, None)]
+        raise ValidationFailed(
+            f"There are no vectors of {model!r}.",
+            hint=f"There are those of {', '.join(there)}." if there else "There are none of any model.",
+        )
+    return CommandOutput(
+        {"model": model, "vectors": dropped},
+        lambda screen: screen.line(f"{format_count(dropped, 'vector')} of {model} removed."),
+    )
 
 
 @app.command("build-hnsw")
-def build_hnsw(
-    *,
+@index_command
+async def build_hnsw(
+    opened: IndexDatabase,
     model: Model = None,
     vectors: Annotated[
         int | None,
@@ -179,73 +244,22 @@ def build_hnsw(
             min=1, help="Build indexes for scopes with at least this many vectors; 50,000 by default."
         ),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Build approximate vector indexes (HNSW) for very large scopes, as backfill does.
 
     Reads and writes continue during the build.
     """
-    run_on_index(lambda opened: _build_hnsw(opened, model, vectors), as_json=as_json)
+    from memex.store.search import vector_indexes
 
-
-async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
-    from memex.service.chunk_embedding import EmbeddingEstimate
-    from memex.store.log.embedding_rate import texts_a_second
-    from memex.store.search import vectors
-    from memex.subagent.embedders.interface import TokenEmbedder
-    from memex.wiring import embedder_of
-
-    embedder = embedder_of(opened.settings)
-    current = embedder.name if embedder else None
-    async with opened.database.maintenance() as connection:
-        stale = await _stale(connection)
-    document: dict[str, Any] = stale | {
-        "vectors": opened.database.has_vectors,
-        "embedder": current,
-        "search_mode": opened.settings.search_mode,
-    }
-    has_vectors = opened.database.has_vectors
-    if not has_vectors and not (opened.database.has_jobs and isinstance(embedder, TokenEmbedder)):
-        return CommandOutput(
-            document | {"models": [], "jobs": {}}, lambda screen: show_without_vectors(screen, document)
-        )
-    async with opened.database.maintenance() as connection:
-        conversations = opened.settings.embed_conversations
-        models = await vectors.status(
-            connection, current, conversations=conversations, has_vectors=has_vectors
-        )
-        found = await vectors.job_status(connection, "embed_scope")
-        speed = await texts_a_second(connection, current) if current else None
-        scopes = (
-            await vectors.scope_status(connection, current, limit=SHOWN_SCOPES, conversations=conversations)
-            if with_scopes and current and has_vectors
-            else []
-        )
-    jobs = {
-        "waiting": found.get("todo", 0),
-        "running": found.get("doing", 0),
-        "failed": found.get("failed", 0),
-    }
-    missing = sum(one.missing for one in models if one.model == current)
-    document |= {
-        "models": [
-            asdict(one)
-            | {
-                "missing": one.missing,
-                "failed_at": one.failed_at.isoformat() if one.failed_at else None,
-                "is_current": one.model == current,
-            }
-            for one in models
-        ],
-        "jobs": jobs,
-        "seconds_left": EmbeddingEstimate(missing, speed).seconds_left,
-    }
-    if with_scopes:
-        document["scopes"] = [
-            asdict(one) | {"embedded_at": one.embedded_at.isoformat() if one.embedded_at else None}
-            for one in scopes
-        ]
-    return CommandOutput(document, lambda screen: show_status(screen, document))
+    opened.require_vectors()
+    name = opened.embedder(model).name
+    least = vectors or vector_indexes.LARGE_SCOPE
+    built = await vector_indexes.build_indexes(opened.database, name, from_vectors=least)
+    nothing = f"Nothing to build: no scope without one has {least:,} vectors of {name}."
+    return CommandOutput(
+        {"model": name, "built": built},
+        lambda screen: screen.line(f"{built:,} built." if built else nothing),
+    )
 
 
 async def _stale(connection: "Connection") -> dict[str, Any]:
@@ -298,138 +312,51 @@ def _scope_document(scope: "IndexedScope") -> dict[str, Any]:
     return {name: getattr(scope, name) for name in ("tenant", "kind", "key", "language", "files")}
 
 
-def _select_scopes(
-    tenant: str | None,
-    user: str | None,
-    project: str | None,
-    *,
-    shared: bool,
-    everything: bool,
-    language: str | None,
-) -> ScopeSelection:
-    """Return the scopes that the options name.
-
-    Raises:
-        ValidationFailed: options exclude each other, or --language is given without any scope.
-    """
-    named: list[tuple[Kind, str]] = []
-    if user is not None:
-        named.append(("user", user))
-    if project is not None:
-        named.append(("project", project))
-    if shared:
-        named.append(("shared", ""))
-    if len(named) + everything > 1:
-        raise ValidationFailed("Name one of --user, --project, --shared and --all.")
-    if language is not None and not (named or everything or tenant):
-        raise ValidationFailed(
-            "--language needs to know whose files change their language.",
-            hint="Name --user, --project, --shared, --tenant, or --all.",
-        )
-    return ScopeSelection(tenant or "default", *named[0]) if named else ScopeSelection(tenant)
+def _conversations(tenant: str | None, user: str | None) -> ScopeSelection:
+    return ScopeSelection(tenant or ("default" if user is not None else None), "conversations", user)
 
 
-async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
+async def _embed(
+    opened: IndexDatabase,
+    model: str | None,
+    scopes: "Sequence[IndexedScope] | None" = None,
+    since: datetime | None = None,
+) -> CommandOutput:
+    """Embed what has no vector: of some scopes of conversations, or of all that is embedded by itself."""
     from memex.service.chunk_embedding import backfill
     from memex.store.search import vector_indexes, vectors
 
-    embedder, conversations = opened.embedder(model), opened.settings.embed_conversations
-    has_vectors = opened.database.has_vectors
+    embedder, database = opened.embedder(model), opened.database
+    conversations = opened.settings.embed_conversations
     try:
-        async with opened.database.maintenance() as connection:
-            before = await vectors.status(
-                connection, embedder.name, conversations=conversations, has_vectors=has_vectors
-            )
-        missing = next((one.missing for one in before if one.model == embedder.name), 0)
-        with counting_bar("Embedding", missing) as on_texts:
+        if scopes is None:
+            async with database.maintenance() as connection:
+                before = await vectors.status(
+                    connection,
+                    embedder.name,
+                    conversations=conversations,
+                    has_vectors=database.has_vectors,
+                )
+            total = next((one.missing for one in before if one.model == embedder.name), 0)
+        else:
+            total = sum(scope.files for scope in scopes)
+        with counting_bar("Embedding", total) as on_texts:
             texts = await backfill(
-                opened.database,
+                database,
                 embedder,
                 at_once=opened.settings.embedding_workers,
                 on_texts=on_texts,
+                scope_ids=None if scopes is None else [scope.scope_id for scope in scopes],
+                since=since,
                 conversations=conversations,
             )
-        indexes = await vector_indexes.build_indexes(opened.database, embedder.name) if has_vectors else 0
+        indexes = await vector_indexes.build_indexes(database, embedder.name) if database.has_vectors else 0
     finally:
         await embedder.close()
-    return CommandOutput(
-        {"model": embedder.name, "texts": texts, "indexes": indexes},
-        lambda screen: screen.line(
-            f"{format_count(texts, 'text')} embedded by {embedder.name}."
-            if texts
-            else f"Nothing to embed: {embedder.name} has all."
-        ),
+    embedded = f"{format_count(texts, 'text')}{' of conversations' if scopes is not None else ''}"
+    said = (
+        f"{embedded} embedded by {embedder.name}." if texts else f"Nothing to embed: {embedder.name} has all."
     )
-
-
-async def _backfill_conversations(
-    opened: IndexDatabase, chosen: ScopeSelection, model: str | None, since: datetime | None
-) -> CommandOutput:
-    from memex.service.chunk_embedding import backfill
-    from memex.store.search import vector_indexes
-    from memex.store.upkeep import reindex
-
-    opened.require_vectors()
-    embedder = opened.embedder(model)
-    try:
-        async with opened.database.maintenance() as connection:
-            scopes = await reindex.scopes(connection, **asdict(chosen))
-        with counting_bar("Embedding", sum(scope.files for scope in scopes)) as on_texts:
-            texts = await backfill(
-                opened.database,
-                embedder,
-                at_once=opened.settings.embedding_workers,
-                on_texts=on_texts,
-                scope_ids=[scope.scope_id for scope in scopes],
-                since=since,
-            )
-        indexes = await vector_indexes.build_indexes(opened.database, embedder.name)
-    finally:
-        await embedder.close()
     return CommandOutput(
-        {"model": embedder.name, "texts": texts, "indexes": indexes},
-        lambda screen: screen.line(
-            f"{format_count(texts, 'text')} of conversations embedded by {embedder.name}."
-            if texts
-            else f"Nothing to embed: {embedder.name} has all."
-        ),
-    )
-
-
-async def _drop(opened: IndexDatabase, model: str) -> CommandOutput:
-    from memex.store.search import vectors
-    from memex.store.search.hybrid import token_states
-
-    has_vectors = opened.database.has_vectors
-    states = await token_states.drop(opened.database, model)
-    if not has_vectors and not states:
-        opened.require_vectors()
-    dropped = (await vectors.drop(opened.database, model) if has_vectors else 0) or states
-    if not dropped:
-        async with opened.database.maintenance() as connection:
-            there = [one.model for one in await vectors.status(connection, None)]
-        raise ValidationFailed(
-            f"There are no vectors of {model!r}.",
-            hint=f"There are those of {', '.join(there)}." if there else "There are none of any model.",
-        )
-    return CommandOutput(
-        {"model": model, "vectors": dropped},
-        lambda screen: screen.line(f"{format_count(dropped, 'vector')} of {model} removed."),
-    )
-
-
-async def _build_hnsw(opened: IndexDatabase, model: str | None, from_vectors: int | None) -> CommandOutput:
-    from memex.store.search import vector_indexes
-
-    opened.require_vectors()
-    name = opened.embedder(model).name
-    least = from_vectors or vector_indexes.LARGE_SCOPE
-    built = await vector_indexes.build_indexes(opened.database, name, from_vectors=least)
-    return CommandOutput(
-        {"model": name, "built": built},
-        lambda screen: screen.line(
-            f"{built:,} built."
-            if built
-            else f"Nothing to build: no scope without one has {least:,} vectors of {name}."
-        ),
+        {"model": embedder.name, "texts": texts, "indexes": indexes}, lambda screen: screen.line(said)
     )

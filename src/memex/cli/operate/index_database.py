@@ -1,12 +1,15 @@
 """The database of the commands on the index: opened for one piece of work, and closed at its end."""
 
+import inspect
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from memex.cli.output import CommandOutput, print_output, report_errors
+from memex.cli.output import CommandOutput
+from memex.cli.session.commands import JSON, exit_at_interrupt, with_options
 from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from memex.store.database import Database
     from memex.store.upkeep.reindex import Kind
     from memex.subagent.embedders.interface import Embedder
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +79,27 @@ class IndexDatabase:
             )
 
 
-def run_on_index(work: Callable[[IndexDatabase], Awaitable[CommandOutput]], *, as_json: bool) -> None:
-    """Do a piece of work on the database, and print what it returns."""
-    import asyncio
-    import os
-    import signal
+def index_command(
+    work: Callable[Concatenate[IndexDatabase, P], Awaitable[CommandOutput]],
+) -> Callable[..., None]:
+    """Make a command from a coroutine that works on the database: its parameters, and `--json`.
 
-    # Exit at once and silently. Vectors that were made stay, and the next run finds the rest.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
-    with report_errors(as_json=as_json):
-        shown = asyncio.run(_with_database(work))
-    print_output(shown, as_json=as_json)
+    Vectors that were made before an interrupt stay, and the next run finds the rest.
+    """
+
+    @wraps(work)
+    def run(**given: Any) -> CommandOutput:
+        import asyncio
+
+        exit_at_interrupt()
+        return asyncio.run(_in_database(work, given))
+
+    return with_options(run, [*list(inspect.signature(work).parameters.values())[1:], JSON])
 
 
-async def _with_database(work: Callable[[IndexDatabase], Awaitable[CommandOutput]]) -> CommandOutput:
+async def _in_database(work: Callable[..., Awaitable[CommandOutput]], given: dict[str, Any]) -> CommandOutput:
     async with _open() as opened:
-        return await work(opened)
+        return await work(opened, **given)
 
 
 @asynccontextmanager

@@ -2,9 +2,47 @@
 
 from typing import Any
 
-from memex.cli.output import Column, Screen, format_count, format_size, format_time
+from memex.cli.output import Column, Screen, format_count, format_size, format_time, numbers, times
 
 REBUILD = "memex index rebuild --only-stale"
+
+
+def _missing(model: dict[str, Any]) -> tuple[str, str]:
+    return f"{model['missing']:,}", "yellow" if model["missing"] and model["is_current"] else ""
+
+
+def _error(model: dict[str, Any]) -> str:
+    if not model["error"]:
+        return ""
+    return f"{model['error']}, {format_time(model['failed_at'])}, {format_count(model['failed_scopes'], 'scope')}"
+
+
+SCOPE = Column("scope", "bold", cell=lambda scope: f"{scope['kind']} {scope['key']}".strip())
+STALE = [
+    Column("tenant"),
+    SCOPE,
+    Column("language"),
+    numbers("texts", "files"),
+    Column("made by", "dim", cell="analyzer"),
+]
+MODELS = [
+    Column("model", "bold"),
+    numbers("chunks"),
+    numbers("embedded"),
+    Column("missing", align="right", whole=True, cell=_missing),
+    Column("size", align="right", whole=True, cell=lambda model: format_size(model["size_bytes"])),
+    Column("token states", align="right", whole=True, cell=lambda model: format_size(model["state_bytes"])),
+    numbers("indexes"),
+    Column("last error", "red", cell=_error),
+]
+SCOPES = [
+    Column("tenant"),
+    SCOPE,
+    numbers("chunks"),
+    numbers("embedded"),
+    times("when", "embedded_at", "dim"),
+    Column("error", "red"),
+]
 
 
 def show_rebuilt(screen: Screen, document: dict[str, Any]) -> None:
@@ -23,34 +61,15 @@ def show_rebuilt(screen: Screen, document: dict[str, Any]) -> None:
 
 
 def _show_stale(screen: Screen, document: dict[str, Any]) -> None:
-    number = document["stale_scopes"]
-    if not number:
+    if not document["stale_scopes"]:
         screen.line(("index     ", "dim"), "made by this version")
         return
     screen.line(
         ("index     ", "dim"),
-        (f"{format_count(number, 'scope')} made by another version", "yellow"),
+        (f"{format_count(document['stale_scopes'], 'scope')} made by another version", "yellow"),
         f": {REBUILD}",
     )
-    screen.table(
-        [
-            Column("tenant"),
-            Column("scope", "bold"),
-            Column("language"),
-            Column("texts", align="right", whole=True),
-            Column("made by", "dim"),
-        ],
-        [
-            (
-                scope["tenant"],
-                f"{scope['kind']} {scope['key']}".strip(),
-                scope["language"],
-                f"{scope['files']:,}",
-                scope["analyzer"],
-            )
-            for scope in document["stale"]
-        ],
-    )
+    screen.records(document["stale"], STALE)
     screen.line()
 
 
@@ -80,45 +99,10 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
     if document["seconds_left"]:
         screen.line(("left      ", "dim"), f"about {_duration(document['seconds_left'])} of embedding")
     screen.line()
-    if document["models"]:
-        screen.table(
-            [
-                Column("model", "bold"),
-                Column("chunks", align="right", whole=True),
-                Column("embedded", align="right", whole=True),
-                Column("missing", align="right", whole=True),
-                Column("size", align="right", whole=True),
-                Column("token states", align="right", whole=True),
-                Column("indexes", align="right", whole=True),
-                Column("last error", "red"),
-            ],
-            [_model_row(model) for model in document["models"]],
-        )
-    else:
-        screen.line(("Nothing is embedded.", "dim"))
+    screen.records(document["models"], MODELS, "Nothing is embedded.")
     if document.get("scopes"):
         screen.line()
-        screen.table(
-            [
-                Column("tenant"),
-                Column("scope", "bold"),
-                Column("chunks", align="right", whole=True),
-                Column("embedded", align="right", whole=True),
-                Column("when", "dim"),
-                Column("error", "red"),
-            ],
-            [
-                (
-                    scope["tenant"],
-                    f"{scope['kind']} {scope['key']}".strip(),
-                    f"{scope['chunks']:,}",
-                    f"{scope['embedded']:,}",
-                    format_time(scope["embedded_at"]) if scope["embedded_at"] else "",
-                    scope["error"] or "",
-                )
-                for scope in document["scopes"]
-            ],
-        )
+        screen.records(document["scopes"], SCOPES)
 
 
 def _duration(seconds: int) -> str:
@@ -127,20 +111,3 @@ def _duration(seconds: int) -> str:
         return format_count(seconds, "second")
     minutes = round(seconds / 60)
     return format_count(minutes, "minute") if minutes < 100 else format_count(round(minutes / 60), "hour")
-
-
-def _model_row(model: dict[str, Any]) -> tuple[Any, ...]:
-    error = ""
-    if model["error"]:
-        scopes = format_count(model["failed_scopes"], "scope")
-        error = f"{model['error']}, {format_time(model['failed_at'])}, {scopes}"
-    return (
-        model["model"],
-        f"{model['chunks']:,}",
-        f"{model['embedded']:,}",
-        (f"{model['missing']:,}", "yellow" if model["missing"] and model["is_current"] else ""),
-        format_size(model["size_bytes"]),
-        format_size(model["state_bytes"]),
-        model["indexes"],
-        error,
-    )

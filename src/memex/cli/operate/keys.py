@@ -4,11 +4,20 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen, format_time
+from memex.cli.output import Column, CommandOutput, Screen, format_time, times
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
 app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
+
+KEYS = [
+    Column("id", "bold", align="right", whole=True),
+    Column("role"),
+    Column("user", cell=lambda key: key["user"] or "any"),
+    Column("label"),
+    times("created", "created_at", "dim"),
+    times("revoked", "revoked_at", "red"),
+]
 
 
 @app.command()
@@ -36,7 +45,7 @@ async def create(
 async def list_keys(session: CommandSession) -> CommandOutput:
     """List the keys of a tenant, including revoked keys, without their secrets."""
     listed = await session.call("key_list")
-    return CommandOutput(listed, lambda screen: _show_keys(screen, listed["keys"]))
+    return CommandOutput(listed, lambda screen: screen.records(listed["keys"], KEYS, "No keys."))
 
 
 @app.command()
@@ -64,29 +73,3 @@ def _show_created(screen: Screen, key: dict[str, Any]) -> None:
     screen.line(
         (f"Key {key['id']}, {key['role']}{bound} in tenant {key['tenant']}. It is shown this once.", "dim")
     )
-
-
-def _show_keys(screen: Screen, keys: list[dict[str, Any]]) -> None:
-    if not keys:
-        screen.line(("No keys.", "dim"))
-        return
-    columns = [
-        Column("id", "bold", align="right", whole=True),
-        Column("role"),
-        Column("user"),
-        Column("label"),
-        Column("created", "dim"),
-        Column("revoked", "red"),
-    ]
-    rows = [
-        (
-            key["id"],
-            key["role"],
-            key["user"] or "any",
-            key["label"] or "",
-            format_time(key["created_at"]),
-            format_time(key["revoked_at"]) if key["revoked_at"] else "",
-        )
-        for key in keys
-    ]
-    screen.table(columns, rows)

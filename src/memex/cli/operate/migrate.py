@@ -1,18 +1,13 @@
 """`memex migrate`: update the database to the schema of this version."""
 
-from memex.cli.options import Json
-from memex.cli.output import CommandOutput, Screen, print_output, report_errors
+from memex.cli.output import CommandOutput, Screen
+from memex.cli.session.commands import plain_command
 from memex.cli.session.session import check_local
 
 
-def migrate(as_json: Json = False) -> None:
+@plain_command
+def migrate() -> CommandOutput:
     """Update the database to the schema of this version, and print the migrations that were applied."""
-    with report_errors(as_json=as_json):
-        shown = _migrate()
-    print_output(shown, as_json=as_json)
-
-
-def _migrate() -> CommandOutput:
     from memex import logging, postgres
     from memex.settings import read_settings
     from memex.store.migrate import migrations

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen, format_time
+from memex.cli.output import Column, CommandOutput, Screen, format_time, numbers, times
 from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 
@@ -12,6 +12,12 @@ app = typer.Typer(no_args_is_help=True, help="Create, list and close projects, a
 
 Slug = Annotated[str, typer.Argument(help="The name of the project in paths: projects/SLUG/…")]
 Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
+PROJECTS = [
+    Column("project", "bold", cell="slug"),
+    numbers("files"),
+    times("made", "created_at", "dim"),
+    Column("members", cell=lambda project: ", ".join(project["members"])),
+]
 
 
 @app.command()
@@ -39,33 +45,23 @@ async def close(session: CommandSession, slug: Slug) -> CommandOutput:
 async def list_projects(session: CommandSession) -> CommandOutput:
     """List the open projects with their members."""
     document = await session.call("project_list")
-    return CommandOutput(document, lambda screen: _show_projects(screen, document["projects"]))
+    return CommandOutput(
+        document, lambda screen: screen.records(document["projects"], PROJECTS, "No projects.")
+    )
 
 
 @app.command()
 @tenant_command
 async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Add a user to a project as a member."""
-    document = await session.call("project_member_add", {"slug": slug, "user": user})
-    return CommandOutput(
-        document,
-        lambda screen: screen.line(
-            f"{user} is {'now' if document['changed'] else 'already'} a member of {slug}."
-        ),
-    )
+    return await _set_member(session, slug, user, member=True)
 
 
 @app.command()
 @tenant_command
 async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Remove a user from the members of a project."""
-    document = await session.call("project_member_remove", {"slug": slug, "user": user})
-    return CommandOutput(
-        document,
-        lambda screen: screen.line(
-            f"{user} is {'no longer' if document['changed'] else 'not'} a member of {slug}."
-        ),
-    )
+    return await _set_member(session, slug, user, member=False)
 
 
 @app.command("read-from")
@@ -91,6 +87,14 @@ async def read_from(
     return CommandOutput(done, lambda screen: screen.line(text))
 
 
+async def _set_member(session: CommandSession, slug: str, user: str, *, member: bool) -> CommandOutput:
+    name = "project_member_add" if member else "project_member_remove"
+    document = await session.call(name, {"slug": slug, "user": user})
+    now, before = ("now", "already") if member else ("no longer", "not")
+    said = f"{user} is {now if document['changed'] else before} a member of {slug}."
+    return CommandOutput(document, lambda screen: screen.line(said))
+
+
 def _show_readings(screen: Screen, listed: dict[str, Any]) -> None:
     if not listed["reads_from"]:
         screen.line((f"{listed['project']} reads from no other project of yours.", "dim"))
@@ -101,20 +105,3 @@ def _show_readings(screen: Screen, listed: dict[str, Any]) -> None:
 def _show_created(screen: Screen, session: CommandSession, slug: str, did: str) -> None:
     screen.line(f"Project {slug} {did}.")
     screen.line(("To add a member: ", "dim"), session.command("projects", "add", slug, "USER"))
-
-
-def _show_projects(screen: Screen, projects: list[dict[str, Any]]) -> None:
-    if not projects:
-        screen.line(("No projects.", "dim"))
-        return
-    columns = [
-        Column("project", "bold"),
-        Column("files", align="right", whole=True),
-        Column("made", "dim"),
-        Column("members"),
-    ]
-    rows = [
-        (project["slug"], project["files"], format_time(project["created_at"]), ", ".join(project["members"]))
-        for project in projects
-    ]
-    screen.table(columns, rows)

@@ -1,5 +1,7 @@
 """`memex quota`: how much is stored, and how much may be."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
@@ -54,24 +56,12 @@ async def set_quota(
 
 
 def _show(screen: Screen, quotas: list[dict[str, Any]]) -> None:
-    columns = [
-        Column("quota", "bold"),
-        *(
-            Column(measure, align="right", whole=True)
-            for measure in (*MEASURES, "journal", "messages", "documents")
-        ),
-    ]
-    rows = [
-        (
-            _named(one),
-            *(_cell(one, name) for name in MEASURES),
-            _journal(one),
-            _messages(one),
-            _documents(one),
-        )
-        for one in quotas
-    ]
-    screen.table(columns, rows)
+    cells: dict[str, Callable[[dict[str, Any]], str]] = {
+        name: partial(_cell, measure=name) for name in MEASURES
+    }
+    cells |= {"journal": _journal, "messages": _messages, "documents": _documents}
+    columns = [Column(name, align="right", whole=True, cell=cell) for name, cell in cells.items()]
+    screen.records(quotas, [Column("quota", "bold", cell=_named), *columns])
 
 
 def _named(quota: dict[str, Any]) -> str:

@@ -1,13 +1,23 @@
 """`memex users`: for whom the service keeps memory, and how a user is erased for good."""
 
 import sys
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from memex.cli.default_command import ListByDefaultGroup
 from memex.cli.options import Cursor
-from memex.cli.output import Column, CommandOutput, Screen, format_count, format_size, format_time
+from memex.cli.output import (
+    Column,
+    CommandOutput,
+    Screen,
+    format_count,
+    format_size,
+    format_time,
+    numbers,
+    times,
+)
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
@@ -38,6 +48,24 @@ COUNTED = {
     "sessions": "session",
     "quotas": "quota",
 }
+USERS = [
+    Column("user", "bold"),
+    numbers("files"),
+    Column(
+        "size",
+        align="right",
+        whole=True,
+        cell=lambda user: "" if user["bytes"] is None else format_size(user["bytes"]),
+    ),
+    Column(
+        "calls",
+        align="right",
+        whole=True,
+        cell=lambda user: f"{user['calls']:,}{'+' if user['calls'] >= MAX_COUNTED_CALLS else ''}",
+    ),
+    times("last call", "last_call_at"),
+    times("since", "created_at", "dim"),
+]
 
 
 @app.command("list")
@@ -54,7 +82,9 @@ async def list_users(
     """
     listed = await session.call("user_list", {"limit": limit, "cursor": cursor, "query": query})
     nobody = "No such user." if query else "No users yet: the first write for a user makes the user."
-    return CommandOutput(listed, lambda screen: _show_users(screen, listed, nobody))
+    return CommandOutput(
+        listed, lambda screen: screen.records(listed["users"], USERS, nobody, listed["next_cursor"])
+    )
 
 
 @app.command()
@@ -130,50 +160,16 @@ def _show_each(screen: Screen, counts: dict[str, int]) -> None:
 
 
 def _show_receipts(screen: Screen, listed: dict[str, Any]) -> None:
-    if not listed["erasures"]:
-        screen.line(("No user was erased.", "dim"))
-        return
     columns = [
         Column("receipt", align="right", whole=True),
         Column("user", "bold"),
-        Column("erased"),
-        *(Column(name, align="right", whole=True) for name in ("files", "revisions", "calls", "keys")),
+        Column(
+            "erased", cell=lambda one: format_time(one["finished_at"]) if one["finished_at"] else "unfinished"
+        ),
+        *(numbers(name, partial(_count, name)) for name in ("files", "revisions", "calls", "keys")),
     ]
-    rows = [
-        (
-            one["receipt"],
-            one["user"],
-            format_time(one["finished_at"]) if one["finished_at"] else "unfinished",
-            *(one["counts"][name] for name in ("files", "revisions", "calls", "keys")),
-        )
-        for one in listed["erasures"]
-    ]
-    screen.table(columns, rows)
-    screen.more(listed["next_cursor"])
+    screen.records(listed["erasures"], columns, "No user was erased.", listed["next_cursor"])
 
 
-def _show_users(screen: Screen, listed: dict[str, Any], nobody: str) -> None:
-    if not listed["users"]:
-        screen.line((nobody, "dim"))
-        return
-    columns = [
-        Column("user", "bold"),
-        Column("files", align="right", whole=True),
-        Column("size", align="right", whole=True),
-        Column("calls", align="right", whole=True),
-        Column("last call"),
-        Column("since", "dim"),
-    ]
-    rows = [
-        (
-            user["user"],
-            user["files"],
-            "" if user["bytes"] is None else format_size(user["bytes"]),
-            f"{user['calls']:,}+" if user["calls"] >= MAX_COUNTED_CALLS else str(user["calls"]),
-            format_time(user["last_call_at"]) if user["last_call_at"] else "",
-            format_time(user["created_at"]),
-        )
-        for user in listed["users"]
-    ]
-    screen.table(columns, rows)
-    screen.more(listed["next_cursor"])
+def _count(name: str, erasure: dict[str, Any]) -> int:
+    return int(erasure["counts"][name])

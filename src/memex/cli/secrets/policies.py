@@ -11,6 +11,7 @@ from memex.cli.session.session import CommandSession
 app = typer.Typer(no_args_is_help=True, help="Show and set what is done about secrets in texts that come in.")
 
 Policy = Literal["redact", "flag", "refuse", "off", "default"]
+DOORS = {"remember": "texts to remember, reasons", "files": "files"}
 MEANINGS = {
     "redact": "[secret: kind] takes its place",
     "flag": "it is stored, and the answer says where it stands",
@@ -50,16 +51,14 @@ async def set_policies(
 
 
 def _show(screen: Screen, document: dict[str, Any]) -> None:
-    doors = {"remember": "texts to remember, reasons", "files": "files"}
-    screen.table(
-        [Column("a secret in", "bold"), Column("policy"), Column("meaning"), Column("set by", "dim")],
-        [
-            (
-                shown,
-                document[door],
-                MEANINGS[document[door]],
-                "the settings" if document["set"][door] is None else "the tenant",
-            )
-            for door, shown in doors.items()
-        ],
-    )
+    columns = [
+        Column("a secret in", "bold", cell=lambda door: DOORS[door]),
+        Column("policy", cell=lambda door: document[door]),
+        Column("meaning", cell=lambda door: MEANINGS[document[door]]),
+        Column(
+            "set by",
+            "dim",
+            cell=lambda door: "the settings" if document["set"][door] is None else "the tenant",
+        ),
+    ]
+    screen.records(list(DOORS), columns)

@@ -11,7 +11,18 @@ from memex.cli.session.session import CommandSession
 
 FOUND = 1  # the exit code
 MAX_KEPT = 10_000  # places that one run shows
-COLUMNS = [Column("file", "bold"), Column("line", align="right"), Column("kind"), Column("version", "dim")]
+COLUMNS = [
+    Column("file", "bold", cell=lambda one: f"{one['path']}@{one['version']}"),
+    Column("line", align="right"),
+    Column("kind"),
+    Column(
+        "version",
+        "dim",
+        cell=lambda one: (
+            (f"of {one['user']}, " if one["user"] else "") + ("stands" if one["is_standing"] else "replaced")
+        ),
+    ),
+]
 
 
 @tenant_command
@@ -62,19 +73,7 @@ def _show(screen: Screen, session: CommandSession, document: dict[str, Any]) -> 
     if not found:
         screen.line(f"No secret found in {looked}.")
         return
-    screen.table(
-        COLUMNS,
-        [
-            (
-                f"{one['path']}@{one['version']}",
-                str(one["line"]),
-                one["kind"],
-                (f"of {one['user']}, " if one["user"] else "")
-                + ("stands" if one["is_standing"] else "replaced"),
-            )
-            for one in found
-        ],
-    )
+    screen.records(found, COLUMNS)
     if counts["secrets"] > len(found):
         screen.line((f"and {counts['secrets'] - len(found):,} more.", "dim"))
     screen.line((f"{format_count(counts['secrets'], 'place')} in {looked}. ", "bold"))

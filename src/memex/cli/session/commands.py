@@ -1,10 +1,11 @@
-"""Commands are made from coroutines: typer reads the options, the coroutine gets a session."""
+"""Commands are made from functions: typer reads the options; who asks a Memex is a coroutine with a session."""
 
 import inspect
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import is_dataclass, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -20,50 +21,94 @@ def user_command(
     command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]],
 ) -> Callable[..., None]:
     """Make a command from a coroutine that acts for a user: its parameters, `UserOptions` and `--json`."""
-    return _command(command, UserOptions)
+    return _session_command(command, UserOptions)
 
 
 def tenant_command(
     command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]],
 ) -> Callable[..., None]:
     """Make a command from a coroutine that works on a tenant: its parameters, `TenantOptions` and `--json`."""
-    return _command(command, TenantOptions)
+    return _session_command(command, TenantOptions)
 
 
 def demo_command(
     command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]],
 ) -> Callable[..., None]:
     """Make a command from a coroutine that acts for the demo user: its parameters, `DemoOptions` and `--json`."""
-    return _command(command, DemoOptions)
+    return _session_command(command, DemoOptions)
 
 
-def _command(
-    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]], kind: type[Options]
+def plain_command(
+    command: Callable[P, CommandOutput],
+    reporting: Callable[..., AbstractContextManager[None]] = report_errors,
 ) -> Callable[..., None]:
-    own = list(inspect.signature(command).parameters.values())[1:]
-    shared = list(inspect.signature(kind).parameters.values())
-    json = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, json, *shared)
+    """Make a command from a function without a session: its parameters, and `--json`, which it may take itself."""
+    parameters = inspect.signature(command).parameters
+    return with_options(command, list({**parameters, "as_json": JSON}.values()), reporting)
+
+
+def with_options(
+    command: Callable[..., CommandOutput],
+    parameters: list[inspect.Parameter],
+    reporting: Callable[..., AbstractContextManager[None]] = report_errors,
+) -> Callable[..., None]:
+    """Make a command that prints what a function returns, and its errors.
+
+    Args:
+        command: takes `as_json` only if it has a parameter of this name.
+        parameters: those of the command. One whose annotation is a dataclass stands for the fields of this class.
+        reporting: prints an error, and exits.
+    """
+    groups: dict[str, Any] = {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
+    fields = {name: list(inspect.signature(kind).parameters.values()) for name, kind in groups.items()}
+    shown = [
+        field.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in parameters
+        for field in fields.get(one.name, [one])
     ]
+    takes_json = "as_json" in inspect.signature(command).parameters
 
     @wraps(command)
     def run(**given: Any) -> None:
-        import asyncio
-
-        # Exit at once and silently; asyncio would wait for the end of a read from a terminal. Nothing is left half
-        # done: the database rolls back an open transaction, and the lease on the server ends with the process.
-        signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
-        as_json = given.pop("as_json")
-        options = kind(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-        with report_errors(as_json=as_json):
-            shown = asyncio.run(_in_session(command, options, given))
-        print_output(shown, as_json=as_json)
+        as_json = given["as_json"] if takes_json else given.pop("as_json")
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields[name]})
+        with reporting(as_json=as_json):
+            output = command(**given)
+        print_output(output, as_json=as_json)
 
     # typer reads the options from these.
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in shown}
     return run
+
+
+JSON = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+
+
+def exit_at_interrupt() -> None:
+    """Exit at once and silently at Ctrl-C; asyncio would wait for the end of a read from a terminal.
+
+    Nothing is left half done: the database rolls back an open transaction, and the lease on the server ends with
+    the process.
+    """
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+
+
+def _session_command(
+    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]], kind: type[Options]
+) -> Callable[..., None]:
+    own = list(inspect.signature(command).parameters.values())[1:]
+    acting = inspect.Parameter("acting", inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+
+    @wraps(command)
+    def run(acting: Options, **given: Any) -> CommandOutput:
+        import asyncio
+
+        exit_at_interrupt()
+        return asyncio.run(_in_session(command, acting, given))
+
+    return with_options(run, [*own, JSON, acting])
 
 
 async def _in_session(
