@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import structlog
 
@@ -40,6 +40,17 @@ UNWRITTEN = frozenset[Status]({"answered", "dry_run", "repeated", "failed", "den
 UNLOGGED_CODES = frozenset({StoreUnavailable.code, Overloaded.code, DiskLow.code})
 
 
+class _Result(Protocol):
+    """A result of a tool; see `ToolResult`."""
+
+    def body(self) -> dict[str, Any]: ...
+
+    def model_copy(self, *, update: dict[str, Any]) -> Self: ...
+
+
+R = TypeVar("R", bound=_Result)
+
+
 class CallLogger:
     """Logs one call, by default in a transaction of its own."""
 
@@ -59,6 +70,20 @@ class CallLogger:
         async with self._database.transaction(self._access) as connection:
             [found] = await batch(connection, statement)
             return await operations.first_result(connection, self._access, self.call, found)
+
+    async def answer(
+        self, result: R, asked: dict[str, Any], logged: Any, *, status: Status = "answered"
+    ) -> R:
+        """Log the result of a call, and return it with the id of the call.
+
+        Args:
+            result: what is returned.
+            asked: the arguments, as the log keeps them.
+            logged: the result, as the log keeps it.
+            status: the status of the row.
+        """
+        await self.add(status, CallAnswer(result.body(), asked, logged))
+        return result.model_copy(update={"tool_call_id": self.call.request.tool_call_id})
 
     async def add(
         self,

@@ -25,7 +25,6 @@ from memex.store.conversations.events import (
     put_events,
 )
 from memex.store.conversations.ingest import MAX_MESSAGES
-from memex.store.log.call import CallAnswer
 from memex.store.text_pool import offload
 from memex.subagent.remember.recalled import without_recalled
 from memex.subagent.secrets.finding import find_secrets, redact
@@ -195,8 +194,7 @@ async def put(
     """
     asked = {"events": len(arguments.events)}
     async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
-        if caller.access.user_id is None:
-            raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
+        putting.check_user(caller)
         if sum(said.id is not None for one in arguments.events for said in one.messages) > MAX_MESSAGES:
             raise ValidationFailed(
                 f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
@@ -220,8 +218,7 @@ async def put(
             messages_added=added,
         )
         logged = {"changes": dict(Counter(changes)), "messages_added": added}
-        await log.add("answered", CallAnswer(result.body(), asked, logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+        return await log.answer(result, asked, logged)
 
 
 async def _heard(call: OperationCall, _: NoArguments) -> LoggedAnswer[HeardRuntimesResult]:

@@ -215,19 +215,15 @@ def _named(arguments: FindMessagesArguments) -> tuple[str, int] | None:
 
 
 def _hit(hit: MessageHit) -> MessageHitResult:
-    return MessageHitResult(
-        reference=hit.reference,
-        conversation=conversation_result(hit.conversation),
+    return MessageHitResult.taken_from(
+        hit,
+        conversation=conversation_result(ConversationResult, hit.conversation),
         message=message_result(
             hit.conversation.conversation_id,
             replace(hit.message, text=hit.message.text[hit.span[0] : hit.span[1]]),
         ),
         start=hit.span[0],
         end=hit.span[1],
-        snippet=hit.snippet,
-        score=hit.score,
-        terms=hit.terms,
-        borrowed=hit.borrowed,
         similarity=None if hit.similarity is None else round(hit.similarity, 6),
     )
 

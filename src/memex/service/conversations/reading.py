@@ -11,9 +11,8 @@ from memex.service.conversations.results import (
     ListedConversation,
     MessageResult,
     ShownConversation,
-    listed_conversation,
+    conversation_result,
     message_result,
-    shown_conversation,
 )
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.tools.tool import (
@@ -132,7 +131,7 @@ async def _read(call: OperationCall, arguments: ReadThreadArguments) -> LoggedAn
             after=(after[0], after[1]) if after else None,
         )
     result = ThreadResult(
-        conversation=shown_conversation(thread.conversation),
+        conversation=conversation_result(ShownConversation, thread.conversation),
         messages=[message_result(conversation_id, one) for one in thread.messages],
         next_cursor=to_cursor(*thread.after) if thread.after else None,
     )
@@ -156,7 +155,7 @@ async def _list(
             after=_place(arguments.cursor),
         )
     result = ListConversationsResult(
-        conversations=[listed_conversation(one) for one in listed],
+        conversations=[conversation_result(ListedConversation, one) for one in listed],
         next_cursor=to_cursor(after[0].isoformat() if after[0] else "", after[1]) if after else None,
     )
     logged = {"conversations": [one.id for one in result.conversations]}
@@ -173,24 +172,8 @@ async def _sources(call: OperationCall, _: NoArguments) -> LoggedAnswer[SourcesR
             await coverage(connection, scope, embedder.name) if embedder and scope and has_vectors else None
         )
     result = SourcesResult(
-        sources=[
-            SourceResult(
-                kind=one.name.kind,
-                label=one.name.label,
-                account=one.name.account,
-                reader_version=one.reader_version,
-                imported_at=one.imported_at.isoformat(),
-                skipped=dict(one.skipped),
-                conversations=one.conversations,
-                messages=one.messages,
-                human_messages=one.human_messages,
-                text_bytes=one.text_bytes,
-                started_at=one.started_at.isoformat() if one.started_at else None,
-                last_at=one.last_at.isoformat() if one.last_at else None,
-            )
-            for one in found
-        ],
-        vectors=CoverageResult(**asdict(vectors)) if vectors else None,
+        sources=[SourceResult.taken_from(one, **asdict(one.name)) for one in found],
+        vectors=CoverageResult.taken_from(vectors) if vectors else None,
     )
     return LoggedAnswer(result, {"sources": len(found)})
 

@@ -1,8 +1,9 @@
 """Conversations and messages as answers have them."""
 
-from typing import Any
+from typing import TypeVar
 
 from memex.service.tools.tool import ResultPart
+from memex.store.citations.syntax import message_reference
 from memex.store.conversations.records import Conversation, Message
 
 
@@ -65,63 +66,15 @@ class MessageResult(ResultPart):
     origin: str
 
 
-def conversation_result(conversation: Conversation) -> ConversationResult:
-    """Return a conversation as an answer has it."""
-    return ConversationResult(**_columns(conversation))
+C = TypeVar("C", bound=ConversationResult)
 
 
-def shown_conversation(conversation: Conversation) -> ShownConversation:
-    """Return a conversation as a thread has it."""
-    return ShownConversation(
-        **_columns(conversation),
-        folder=conversation.folder,
-        branch=conversation.branch,
-        sha256=conversation.sha256,
-        reader_version=conversation.reader_version,
-    )
-
-
-def listed_conversation(conversation: Conversation) -> ListedConversation:
-    """Return a conversation as a list has it."""
-    return ListedConversation(
-        **_columns(conversation), messages=conversation.messages, first_words=conversation.first_words
-    )
+def conversation_result(kind: type[C], conversation: Conversation) -> C:
+    """Return a conversation as an answer of this kind has it."""
+    source = SourceNameResult.taken_from(conversation.source)
+    return kind.taken_from(conversation, id=conversation.conversation_id, source=source)
 
 
 def message_result(conversation_id: str, message: Message) -> MessageResult:
     """Return a message as an answer has it."""
-    return MessageResult(
-        reference=reference(conversation_id, message.number),
-        number=message.number,
-        provider_id=message.provider_id,
-        parent=message.parent,
-        role=message.role,
-        part=message.part,
-        author=message.author,
-        text=message.text,
-        sha256=message.sha256,
-        said_at=message.said_at.isoformat() if message.said_at else None,
-        model=message.model,
-        human_authored=message.human_authored,
-        on_path=message.on_path,
-        origin=message.origin,
-    )
-
-
-def reference(conversation_id: str, number: int) -> str:
-    """Return `conversations/ID#number`, which names the text of a message for ever."""
-    return f"conversations/{conversation_id}#{number}"
-
-
-def _columns(conversation: Conversation) -> dict[str, Any]:
-    source = conversation.source
-    return {
-        "id": conversation.conversation_id,
-        "provider_id": conversation.provider_id,
-        "title": conversation.title,
-        "source": SourceNameResult(kind=source.kind, label=source.label, account=source.account),
-        "project": conversation.project,
-        "started_at": conversation.started_at.isoformat() if conversation.started_at else None,
-        "last_at": conversation.last_at.isoformat() if conversation.last_at else None,
-        "is_complete": conversation.is_complete,
-    }
+    return MessageResult.taken_from(message, reference=message_reference(conversation_id, message.number))

@@ -16,7 +16,6 @@ from memex.service.service import Service
 from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
 from memex.store.conversations.known import count_removed, known_conversations, known_files
 from memex.store.conversations.records import make_conversation_id
-from memex.store.log.call import CallAnswer
 
 WANTED = "conversation_wanted"
 
@@ -92,7 +91,7 @@ async def wanted(
             removed=await count_removed(service.database, caller.access) if known_digests else {},
         )
         if caller.principal.role == "admin" or tool_call_id is not None:
-            await log.add("answered", CallAnswer(result.body(), asked, {"wanted": len(missing)}))
+            return await log.answer(result, asked, {"wanted": len(missing)})
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 

@@ -149,9 +149,7 @@ def render(
         statements=statements,
         outdated=[*(_outdated(one, by_place) for one in made.outdated), *overtaken],
         skipped=[
-            SkippedPart(
-                message=message_reference(*one.said.place), start=skip.start, end=skip.end, reason=skip.reason
-            )
+            SkippedPart.taken_from(skip, message=message_reference(*one.said.place))
             for one in portion.messages
             for skip in one.skipped
         ],
@@ -224,13 +222,7 @@ def _outdated(one: OutdatedStatement, by_place: Mapping[CitedPlace, MessageReadi
 
 
 def _read(part: ReadPart) -> DistilledConversation:
-    return DistilledConversation(
-        conversation=part.conversation_id,
-        title=part.title,
-        after=part.after,
-        until=part.until,
-        human_messages=part.human_messages,
-    )
+    return DistilledConversation.taken_from(part, conversation=part.conversation_id)
 
 
 def _rival(rival: Rivalry) -> RivalResult:

@@ -9,6 +9,7 @@ from memex.service.call import Caller
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.tool import DISTIL, NAME
 from memex.service.service import Service
+from memex.service.tools.tool import plain_arguments
 from memex.store.access import Channel
 
 CHANNEL: Channel = "import"  # of the revisions that are written
@@ -40,10 +41,6 @@ async def distil(
     access = caller.access
     context = CallContext(access.user_id, access.actor, access.project, channel=CHANNEL)
     caller = replace(caller, access=await service.identities.resolve(caller.principal, context))
-    asked = {
-        name: value.isoformat() if hasattr(value, "isoformat") else value
-        for name, value in given.items()
-        if value is not None
-    }
+    asked = plain_arguments(given)
     made = await service.execute(caller, NAME, asked, tool_call_id=tool_call_id, now=now, own=DISTIL)
     return DistilResult.model_validate(made)

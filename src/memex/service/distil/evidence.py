@@ -130,32 +130,25 @@ async def _of_message(database: Database, access: Access, of: str) -> list[Evide
     named = parse_reference(of)
     if named is None:
         raise ValidationFailed(f"{of[:100]!r} names no message.", hint="Write conversations/ID#41.")
-    if named[1] is None:
-        return await _of_conversation(database, access, named[0])
-    place = named[0], named[1]
-    messages = await _messages(database, access, [(place, None)])
-    if place not in messages:
+    conversation_id, number = named
+    if number is None:
+        if not await select_conversations(database, access, conversation_ids=[conversation_id]):
+            raise ConversationNotFound(f"There is no conversation {conversation_id!r} for this user.")
+    elif (conversation_id, number) not in await _messages(
+        database, access, [((conversation_id, number), None)]
+    ):
         raise ConversationNotFound(f"There is no message {of[:100]!r} for this user.")
-    found = await with_evidence(database, access, await citing_files(database, access, [place[0]]))
-    wanted = message_reference(*place)  # by its digest, whatever number a file gives it
-    return [
-        one
-        for one in found
-        if any(cited.message == wanted and cited.status != "others" for cited in one.evidence)
-    ]
-
-
-async def _of_conversation(
-    database: Database, access: Access, conversation_id: str
-) -> list[EvidenceStatement]:
-    if not await select_conversations(database, access, conversation_ids=[conversation_id]):
-        raise ConversationNotFound(f"There is no conversation {conversation_id!r} for this user.")
     found = await with_evidence(database, access, await citing_files(database, access, [conversation_id]))
     own = f"{MESSAGES}{conversation_id}#"
     return [
         one
         for one in found
-        if any(cited.message.startswith(own) and cited.status != "others" for cited in one.evidence)
+        if any(
+            # By its digest, whatever number a file gives it.
+            (cited.message.startswith(own) if number is None else cited.message == f"{own}{number}")
+            and cited.status != "others"
+            for cited in one.evidence
+        )
     ]
 
 
@@ -198,12 +191,10 @@ async def with_evidence(
     for one in taken:
         known.setdefault((one.scope_id, one.place, one.statement_sha256), []).append(one)
     return [
-        EvidenceStatement(
+        EvidenceStatement.taken_from(
+            one,
             path=access.by_id[file.scope_id].virtual(file.path),
             version=file.version,
-            first_line=one.first_line,
-            last_line=one.last_line,
-            text=one.text,
             evidence=[
                 _evidence(
                     place, known.get((file.scope_id, place, one.digest), ()), access, messages, by_digest

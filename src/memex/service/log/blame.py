@@ -1,5 +1,6 @@
 """Which call wrote each line of a file: told from the versions behind it, across moves."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -168,21 +169,9 @@ async def _before(
 
 def _writers(read: Sequence[Revision], lines: Sequence[BlamedLine]) -> list[BlamedRevision]:
     """Return those revisions that wrote a line, in the order given."""
-    counts: dict[str, int] = {}
-    for line in lines:
-        counts[line.wrote] = counts.get(line.wrote, 0) + 1
+    counts = Counter(line.wrote for line in lines)
     return [
-        BlamedRevision(
-            path=revision.virtual_path,
-            version=revision.version,
-            lines=counts[revision.reference],
-            operation=revision.operation,
-            tool_call_id=revision.tool_call_id,
-            actor=revision.actor,
-            channel=revision.channel,
-            reason=revision.reason,
-            created_at=revision.created_at.isoformat(),
-        )
+        BlamedRevision.taken_from(revision, path=revision.virtual_path, lines=counts[revision.reference])
         for revision in read
         if revision.reference in counts
     ]

@@ -171,14 +171,11 @@ def _answer_exposures(tool: str, request: Any, answer: Any) -> Iterator[tuple[Ex
 
 
 def _call(operation: Operation, reference: str) -> CallThatSaw:
-    return CallThatSaw(
-        tool_call_id=operation.tool_call_id,
-        attempt=operation.attempt,
+    return CallThatSaw.taken_from(
+        operation,
         tool=operation.kind,
-        status=operation.status,
         user=operation.user_id or None,
         actor=operation.principal.get("actor"),
-        started_at=operation.started_at.isoformat(),
         how=_ordered({how for named, how in exposures(operation) if named == reference}),
         writes=_writes(operation),
     )

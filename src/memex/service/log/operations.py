@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from memex.service.log.trace import Trace
+from memex.service.tools.tool import ResultPart
 from memex.store.records import Operation
 
 LISTED_CHARS = 1_000  # a longer text is cut in a list of operations, which would be megabytes long
@@ -13,13 +14,11 @@ HEAD_CHARS = 200
 HEAD_ITEMS = 10
 
 
-class InnerResult(BaseModel):
+class InnerResult(ResultPart):
     """An operation inside a tool call, with the state that it saw.
 
     Of a request to a model (`model_request`) also the model, what that used, and the SHA-256 of its prompt.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     ordinal: int
     tool: str
@@ -35,7 +34,7 @@ class InnerResult(BaseModel):
     prompt_sha256: str | None = None
 
 
-class OperationResult(BaseModel):
+class OperationResult(ResultPart):
     """One attempt at a tool call, as it was asked and answered.
 
     A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`. In a list
@@ -43,8 +42,6 @@ class OperationResult(BaseModel):
     of over 50 items `{"$items": length, "head": […]}`. `trace` is the story of the attempt, null in a list.
     `user` is null for a call that was made for no user.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tool_call_id: str
     user: str | None = None
@@ -80,35 +77,18 @@ class OperationsResult(BaseModel):
 def render_operation(operation: Operation, trace: Trace | None = None) -> OperationResult:
     """Return an operation as callers see it, with its story."""
     response = operation.response or {}
-    return OperationResult(
-        tool_call_id=operation.tool_call_id,
+    return OperationResult.taken_from(
+        operation,
         user=operation.user_id or None,
-        attempt=operation.attempt,
         tool=operation.kind,
-        status=operation.status,
-        principal=operation.principal,
-        request=operation.request,
         response=response.get("result"),
         writes=response.get("writes", []),
-        state=operation.state,
-        engine=operation.engine,
-        error_code=operation.error_code,
-        started_at=operation.started_at.isoformat(),
         duration_ms=round(operation.duration_ms, 3),
-        config=operation.config,
         inner=[
-            InnerResult(
-                ordinal=inner.ordinal,
+            InnerResult.taken_from(
+                inner,
                 tool=inner.kind,
-                status=inner.status,
-                request=inner.request,
-                response=inner.response,
-                state=inner.state,
-                error_code=inner.error_code,
-                started_at=inner.started_at.isoformat(),
                 duration_ms=round(inner.duration_ms, 3),
-                model=inner.model,
-                usage=inner.usage,
                 prompt_sha256=inner.prompt_sha256.hex() if inner.prompt_sha256 else None,
             )
             for inner in operation.inner

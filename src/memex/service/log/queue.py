@@ -22,7 +22,7 @@ from memex.errors import (
 )
 from memex.logging import frames
 from memex.service.service import Caller, Service
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.identity.authentication import Principal
@@ -44,7 +44,7 @@ TRANSIENT_ERRORS = (VersionConflict, ToolCallInProgress, RateLimited)
 _log = structlog.get_logger("memex.service")
 
 
-class QueuedCall(BaseModel):
+class QueuedCall(ResultPart):
     """A call that waits in the queue, or was given up there: `status` is queued or quarantined.
 
     `attempts` counts how often a worker began with it; `lease_until` is null while none has it; `error_code` is
@@ -281,12 +281,4 @@ async def _give_up_or_retry(database: Database, taken: LeasedCall, error: Except
 
 
 def _render_waiting(waiting: QueueEntry) -> QueuedCall:
-    return QueuedCall(
-        tool_call_id=waiting.tool_call_id,
-        user=waiting.user_id,
-        status=waiting.status,
-        attempts=waiting.tries,
-        error_code=waiting.error_code,
-        accepted_at=waiting.accepted_at.isoformat(),
-        lease_until=waiting.lease_until.isoformat() if waiting.lease_until else None,
-    )
+    return QueuedCall.taken_from(waiting, user=waiting.user_id, attempts=waiting.tries)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -68,6 +68,22 @@ class ResultPart(BaseModel):
     """A part of a result."""
 
     model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def taken_from(cls, value: object, /, **others: Any) -> Self:
+        """Return a part with the attributes of a value that are called as its fields, and others; times as text."""
+        names = (name for name in cls.model_fields if name not in others)
+        return cls(**{name: to_plain(getattr(value, name)) for name in names}, **others)
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as JSON has it if it is a time."""
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def plain_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as the log has them: those that are given, with times as text."""
+    return {name: to_plain(value) for name, value in given.items() if value is not None}
 
 
 class SecretResult(ResultPart):
