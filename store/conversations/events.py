@@ -190,20 +190,12 @@ async def heard_runtimes(database: Database, access: Access) -> list[HeardRuntim
 
 
 def _row(number: int, event: NewEvent) -> dict[str, Any]:
-    return {
+    return asdict(event) | {
         "place": number,
-        "runtime": event.runtime,
-        "session": event.session,
-        "turn": event.turn,
-        "name": event.name,
         "conversation_id": event.conversation_id,
-        "kind": event.kind,
         "happened_at": event.happened_at.isoformat(),
-        "project": event.project,
-        "cwd": event.cwd,
         "messages": [asdict(one) for one in event.messages] or None,
         "tools": [asdict(one) for one in event.tools] or None,
-        "metadata": dict(event.metadata),
     }
 
 

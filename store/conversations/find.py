@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memex.errors import ValidationFailed
@@ -223,19 +223,8 @@ def _blend(
 
 
 def _near(one: NearMessage) -> RankedMessage:
-    return RankedMessage(
-        score=0,
-        chunk_id=one.chunk_id,
-        start=one.start,
-        end=one.end,
-        length=one.length,
-        message_id=one.message_id,
-        conversation_no=one.conversation_no,
-        number=one.number,
-        position=one.position,
-        on_path=one.on_path,
-        similarity=1 - one.distance,
-    )
+    columns = asdict(one)
+    return RankedMessage(score=0, similarity=1 - columns.pop("distance"), **columns)
 
 
 async def _best(
@@ -312,18 +301,14 @@ def _rescored(query: Query, window: Mapping[int, Mapping[str, Any]], place: int)
         if (beside := window.get(place + distance)) and beside["length"] < series.MAX_SHORT_LEXEMES
     ]
     borrowed = series.borrow_scores(own, record["length"], around)
+    names = ("chunk_id", "length", "message_id", "conversation_no", "number", "position")
     return RankedMessage(
         score=sum(own.values()) + sum(borrowed.values()),
-        chunk_id=record["chunk_id"],
         start=record["start_char"],
         end=record["end_char"],
-        length=record["length"],
-        message_id=record["message_id"],
-        conversation_no=record["conversation_no"],
-        number=record["number"],
-        position=record["position"],
         on_path=True,
         borrowed=borrowed,
+        **{name: record[name] for name in names},
     )
 
 
@@ -374,22 +359,11 @@ async def _near_words(connection: Connection, scope: Scope, lexeme: str) -> tupl
 
 def conversation_of(record: Mapping[str, Any]) -> Conversation:
     """Return a conversation from the columns of a row."""
-    return Conversation(
-        conversation_id=record["conversation_id"],
-        source=SourceName(record["kind"], record["label"], record["account"]),
-        provider_id=record["provider_id"],
-        title=record["title"],
-        project=record["project"],
-        started_at=record["started_at"],
-        last_at=record["last_at"],
-        is_complete=record["is_complete"],
-        messages=record.get("messages", 0),
-        first_words=record.get("first_words", ""),
-        sha256=bytes(record.get("sha256") or b"").hex() if "reader_version" in record else "",
-        reader_version=record.get("reader_version", 0),
-        folder=record.get("folder", ""),
-        branch=record.get("branch", ""),
-    )
+    columns = {name: record[name] for name in Conversation.__dataclass_fields__ if name in record}
+    columns["source"] = SourceName(record["kind"], record["label"], record["account"])
+    # Beside a message, the digest is that of the message.
+    columns["sha256"] = bytes(record["sha256"] or b"").hex() if "reader_version" in record else ""
+    return Conversation(**columns)
 
 
 def message_of(record: Mapping[str, Any]) -> Message:

@@ -86,16 +86,8 @@ async def read_extents(
         afters=[after for after, _ in spans.values()],
         untils=[until for _, until in spans.values()],
     )
-    return [
-        ConversationExtent(
-            one["conversation_id"],
-            one["title"],
-            one["after_number"],
-            one["last_number"],
-            one["human_messages"],
-        )
-        for one in found
-    ]
+    names = ("conversation_id", "title", "after_number", "last_number", "human_messages")
+    return [ConversationExtent(*(one[name] for name in names)) for one in found]
 
 
 async def read_human_messages(

@@ -225,17 +225,13 @@ def _digest(message: NewMessage) -> bytes:
 
 
 def _known(conversations: Rows, messages: Rows) -> dict[str, _Known]:
+    names = (
+        *("conversation_no", "next_number", "next_position", "started_at", "last_at"),
+        *("is_complete", "folder", "branch"),
+    )
     known = {
         record["conversation_id"]: _Known(
-            record["conversation_no"],
-            record["next_number"],
-            record["next_position"],
-            record["started_at"],
-            record["last_at"],
-            bytes(record["sha256"]),
-            record["is_complete"],
-            folder=record["folder"],
-            branch=record["branch"],
+            **{name: record[name] for name in names}, sha256=bytes(record["sha256"])
         )
         for record in conversations
     }
@@ -354,45 +350,28 @@ class _Numbers:
 def _message_row(
     message: NewMessage, digest: bytes, conversation_no: int, message_id: int, number: int
 ) -> dict[str, Any]:
-    return {
+    names = ("role", "part", "author", "text", "model", "human_authored", "origin", "provider_id")
+    return {name: getattr(message, name) for name in names} | {
         "message_id": message_id,
         "conversation_no": conversation_no,
         "number": number,
-        "role": message.role,
-        "part": message.part,
-        "author": message.author,
-        "text": message.text,
         "sha256": digest.hex(),
         "said_at": _iso(message.said_at),
-        "model": message.model,
-        "human_authored": message.human_authored,
-        "origin": message.origin,
-        "provider_id": message.provider_id,
     }
 
 
 def _row(conversation_id: str, known: _Known, read: NewConversation) -> dict[str, Any]:
     known.started_at = min(filter(None, (known.started_at, read.started_at)), default=None)
     known.last_at = max(filter(None, (known.last_at, read.last_at)), default=None)
-    return {
-        "conversation_no": known.conversation_no,
-        "conversation_id": conversation_id,
-        "provider_id": read.provider_id,
-        "title": read.title,
-        "project": read.project,
-        "folder": read.folder,
-        "branch": read.branch,
-        "started_at": _iso(known.started_at),
-        "last_at": _iso(known.last_at),
-        "is_complete": read.is_complete,
-        "next_number": known.next_number,
-        "next_position": known.next_position,
-        "sha256": read.sha256.hex(),
-        "first_chunk_id": known.first_chunk_id,
-        "last_chunk_id": known.last_chunk_id,
-        "first_said_at": _iso(known.first_said_at),
-        "last_said_at": _iso(known.last_said_at),
-    }
+    own = ("provider_id", "title", "project", "folder", "branch", "is_complete")
+    counts = ("conversation_no", "next_number", "next_position", "first_chunk_id", "last_chunk_id")
+    times = ("started_at", "last_at", "first_said_at", "last_said_at")
+    return (
+        {name: getattr(read, name) for name in own}
+        | {name: getattr(known, name) for name in counts}
+        | {name: _iso(getattr(known, name)) for name in times}
+        | {"conversation_id": conversation_id, "sha256": read.sha256.hex()}
+    )
 
 
 def _iso(moment: datetime | None) -> str | None:

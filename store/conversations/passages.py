@@ -108,13 +108,5 @@ def _place(reference: Reference) -> _Place | None:
 def _passage(record: Mapping[str, Any], *, score: int = 0, share: int = 0) -> MessagePassage:
     path = message_reference(record["conversation_id"], record["number"])
     span = record["start_char"], record["end_char"]
-    return MessagePassage(
-        reference=Reference(path, MESSAGE_VERSION, span),
-        text=record["text"],
-        role=record["role"],
-        author=record["author"],
-        said_at=record["said_at"],
-        title=record["title"],
-        score=score,
-        share=share,
-    )
+    columns = {name: record[name] for name in ("text", "role", "author", "said_at", "title")}
+    return MessagePassage(Reference(path, MESSAGE_VERSION, span), **columns, score=score, share=share)

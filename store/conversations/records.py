@@ -123,7 +123,7 @@ class Conversation:
     started_at: datetime | None
     last_at: datetime | None
     is_complete: bool
-    messages: int  # on the path
+    messages: int = 0  # on the path
     first_words: str = ""  # of the first message that a person wrote
     sha256: str = ""  # of what was read of it
     reader_version: int = 0  # by which it was read

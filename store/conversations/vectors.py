@@ -149,19 +149,7 @@ async def nearest_messages(
     best: dict[int, NearMessage] = {}
     for one in sorted(found, key=lambda one: (one["distance"], one["message_id"], one["start_char"])):
         if one["distance"] == one["distance"]:  # no distance, NaN, to a vector of zeros
-            best.setdefault(
-                one["message_id"],
-                NearMessage(
-                    one["distance"],
-                    one["chunk_id"],
-                    one["start_char"],
-                    one["end_char"],
-                    one["length"],
-                    one["message_id"],
-                    one["conversation_no"],
-                    one["number"],
-                    one["position"],
-                    one["on_path"],
-                ),
-            )
+            place = {"start": one["start_char"], "end": one["end_char"]}
+            columns = {name: (one | place)[name] for name in NearMessage.__dataclass_fields__}
+            best.setdefault(one["message_id"], NearMessage(**columns))
     return list(best.values())

@@ -52,6 +52,11 @@ from memex.subagent.secrets.found import FoundSecret
 NAME = "conversation_put"
 MAX_CONVERSATIONS = 1_000  # of a request
 MAX_NUMBER = 100_000_000  # of a message
+# What the store takes of a message as it came.
+OWN = (
+    *("role", "parent", "part", "author", "said_at", "model", "on_path", "origin"),
+    *("number", "parent_number"),
+)
 
 _FARTHEST = timedelta(hours=16)  # of a zone from UTC, in Postgres
 _EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -445,21 +450,12 @@ def _new_conversation(read: ConversationInput, title: str, texts: Sequence[str])
         title=title,
         messages=[
             NewMessage(
+                **{name: getattr(message, name) for name in OWN},
                 provider_id=message.id,
-                role=message.role,
                 text=text,
-                parent=message.parent,
-                part=message.part,
-                author=message.author,
-                said_at=message.said_at,
-                model=message.model,
                 human_authored=message.role == "user"
                 if message.human_authored is None
                 else message.human_authored,
-                on_path=message.on_path,
-                origin=message.origin,
-                number=message.number,
-                parent_number=message.parent_number,
             )
             for message, text in zip(read.messages, texts, strict=True)
         ],

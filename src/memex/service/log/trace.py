@@ -12,8 +12,13 @@ from typing import Any
 from memex.errors import MemexError
 from memex.service.log.trace_steps import (
     FILE_LISTS,
+    Flag,
+    LoggedPart,
     LogValue,
+    Name,
+    Number,
     Step,
+    Text,
     find_answer,
     read_step,
     to_ms,
@@ -35,33 +40,33 @@ from memex.store.text_pool import offload
 MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood before
 
 
-class TracedSpan(ResultPart):
+class TracedSpan(LoggedPart):
     """A span in code points, the end not included, and why it was chosen; None in calls of old versions."""
 
-    start: int
-    end: int
-    why: str | None
+    start: Number
+    end: Number
+    why: Text
 
 
-class Chosen(ResultPart):
+class Chosen(LoggedPart):
     """A file that stands in the answer, and how it was found; `truncated` when a passage was cut to fit."""
 
-    path: str
-    version: int
-    reason: str
-    linked_from: str | None
+    path: Name
+    version: Number
+    reason: Name
+    linked_from: Text
     spans: list[TracedSpan]
-    truncated: bool
+    truncated: Flag
 
 
-class CutSpan(ResultPart):
+class CutSpan(LoggedPart):
     """A passage that was left out: for the budget, for its relevance, or as a duplicate."""
 
-    path: str
-    version: int
-    start: int
-    end: int
-    reason: str
+    path: Name
+    version: Number
+    start: Number
+    end: Number
+    reason: Name
 
 
 class Cut(ResultPart):
@@ -98,13 +103,13 @@ class Written(ResultPart):
     reason: str | None
 
 
-class Skipped(ResultPart):
+class Skipped(LoggedPart):
     """A part of a text that was not written, by its span, and why; `known_in` holds it already."""
 
-    start: int
-    end: int
-    reason: str
-    known_in: str | None
+    start: Number
+    end: Number
+    reason: Name
+    known_in: Text
 
 
 class Totals(ResultPart):
@@ -182,15 +187,7 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
         cut=_cut(answer.get("omitted")),
         returned=_returned(answer),
         written=list(written),
-        skipped=[
-            Skipped(
-                start=to_number(skip.get("start")),
-                end=to_number(skip.get("end")),
-                reason=str(skip.get("reason", "")),
-                known_in=to_text(skip.get("known_in")),
-            )
-            for skip in to_records(answer.get("skipped"))
-        ],
+        skipped=list(map(Skipped.read, to_records(answer.get("skipped")))),
         totals=_totals(operation),
     )
 
@@ -202,36 +199,13 @@ def _own(operation: Operation) -> Iterator[Operation]:
 
 
 def _chosen(source: LogValue) -> Chosen:
-    return Chosen(
-        path=str(source.get("path", "")),
-        version=to_number(source.get("version")),
-        reason=str(source.get("reason", "")),
-        linked_from=to_text(source.get("linked_from")),
-        spans=[
-            TracedSpan(
-                start=to_number(span.get("start")),
-                end=to_number(span.get("end")),
-                why=to_text(span.get("why")),
-            )
-            for span in to_records(source.get("spans"))
-        ],
-        truncated=bool(source.get("truncated")),
-    )
+    return Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
 
 
 def _cut(omitted: Any) -> Cut | None:
     if not isinstance(omitted, dict):
         return None
-    best = [
-        CutSpan(
-            path=str(one.get("path", "")),
-            version=to_number(one.get("version")),
-            start=to_number(one.get("start")),
-            end=to_number(one.get("end")),
-            reason=str(one.get("reason", "")),
-        )
-        for one in to_records(omitted.get("best"))
-    ]
+    best = list(map(CutSpan.read, to_records(omitted.get("best"))))
     return Cut(
         count=to_number(omitted.get("count")), by_reason=Counter(one.reason for one in best), best=best
     )

@@ -1,9 +1,9 @@
 """The steps of the story of a call: one for each operation inside it, read from its row of the log."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from memex.service.included.sections import OPERATION
 from memex.service.tools.tool import ResultPart
@@ -19,6 +19,57 @@ FILE_LISTS = {"memory_list", "memory_catalogue", "memory_pinned", "memory_passag
 LogValue = Mapping[str, Any]
 
 
+def to_ms(duration_ms: float) -> float:
+    """Return a duration in milliseconds as the trace shows it."""
+    return round(duration_ms, 3)
+
+
+def to_records(value: Any) -> list[LogValue]:
+    """Return the objects of a JSON list; of anything else none."""
+    return [item for item in to_items(value) if isinstance(item, dict)]
+
+
+def to_items(value: Any) -> list[Any]:
+    """Return the values of a JSON list; of anything else none."""
+    return value if isinstance(value, list) else []
+
+
+def to_texts(value: Any) -> list[str]:
+    """Return the texts of a JSON list; of anything else none."""
+    return [item for item in to_items(value) if isinstance(item, str)]
+
+
+def to_text(value: Any) -> str | None:
+    """Return a JSON value if it is a text."""
+    return value if isinstance(value, str) else None
+
+
+def to_number(value: Any) -> int:
+    """Return a JSON value if it is a whole number, else 0."""
+    return value if isinstance(value, int) else 0
+
+
+def to_number_or_none(value: Any) -> int | None:
+    """Return a JSON value if it is a whole number."""
+    return value if isinstance(value, int) else None
+
+
+# Values of the log, of whatever type they are there.
+Name = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
+Text = Annotated[str | None, BeforeValidator(to_text)]
+Number = Annotated[int, BeforeValidator(to_number)]
+Flag = Annotated[bool, BeforeValidator(bool)]
+
+
+class LoggedPart(ResultPart):
+    """A part of a story that stands in the log as an object; what is missing or of another type is nothing."""
+
+    @classmethod
+    def read(cls, logged: LogValue, **known: Any) -> Self:
+        """Return the part as the log has it, with what is known otherwise."""
+        return cls(**{name: logged.get(name) for name in cls.model_fields} | known)
+
+
 class _Step(ResultPart):
     """An operation inside a call; `at_ms` is when it began, counted from the call's beginning."""
 
@@ -29,14 +80,14 @@ class _Step(ResultPart):
     error_code: str | None
 
 
-class TracedHit(ResultPart):
+class TracedHit(LoggedPart):
     """A file that a search found: its best span, and the score by which it was ranked."""
 
-    path: str
-    version: int
-    start: int
-    end: int
-    score: int
+    path: Name
+    version: Number
+    start: Number
+    end: Number
+    score: Number
 
 
 class FindStep(_Step):
@@ -230,26 +281,12 @@ def _query(logged: Any, call: Operation) -> str | None:
 
 def _hit(hit: LogValue) -> TracedHit:
     start, end = _span(hit.get("span"))
-    return TracedHit(
-        path=str(hit.get("path", "")),
-        version=to_number(hit.get("version")),
-        start=start,
-        end=end,
-        score=to_number(hit.get("score")),
-    )
+    return TracedHit.read(hit, start=start, end=end)
 
 
 def _passage(passage: Any) -> TracedHit:
     """Return a passage beside memory as a hit; see `memex.service.included.sections`."""
-    values: list[Any] = [*to_items(passage), "", None, None, None, None]
-    path, version, start, end, score = values[:5]
-    return TracedHit(
-        path=str(path),
-        version=to_number(version),
-        start=to_number(start),
-        end=to_number(end),
-        score=to_number(score),
-    )
+    return TracedHit.read(dict(zip(TracedHit.model_fields, to_items(passage), strict=False)))
 
 
 def _span(span: Any) -> tuple[int, int]:
@@ -273,41 +310,6 @@ def _spans_read(request: LogValue, response: LogValue) -> list[str]:
     read = [response.get("content"), *to_items(response.get("texts"))]
     found = [one["$text"] for one in read if isinstance(one, dict) and isinstance(one.get("$text"), str)]
     return found or to_texts(request.get("spans", [request.get("path")]))
-
-
-def to_ms(duration_ms: float) -> float:
-    """Return a duration in milliseconds as the trace shows it."""
-    return round(duration_ms, 3)
-
-
-def to_records(value: Any) -> list[LogValue]:
-    """Return the objects of a JSON list; of anything else none."""
-    return [item for item in to_items(value) if isinstance(item, dict)]
-
-
-def to_items(value: Any) -> list[Any]:
-    """Return the values of a JSON list; of anything else none."""
-    return value if isinstance(value, list) else []
-
-
-def to_texts(value: Any) -> list[str]:
-    """Return the texts of a JSON list; of anything else none."""
-    return [item for item in to_items(value) if isinstance(item, str)]
-
-
-def to_text(value: Any) -> str | None:
-    """Return a JSON value if it is a text."""
-    return value if isinstance(value, str) else None
-
-
-def to_number(value: Any) -> int:
-    """Return a JSON value if it is a whole number, else 0."""
-    return value if isinstance(value, int) else 0
-
-
-def to_number_or_none(value: Any) -> int | None:
-    """Return a JSON value if it is a whole number."""
-    return value if isinstance(value, int) else None
 
 
 def find_answer(operation: Operation) -> LogValue:

@@ -16,9 +16,7 @@ import io
 import json
 import re
 import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -32,6 +30,7 @@ from memex.service.log.replay.bundle import Bundle
 from memex.service.log.replay.logged_snapshots import states
 from memex.service.log.replay.rerun import LoggedCall
 from memex.service.tools.tool import MAX_VERSION, check_storable
+from memex.sources.zips import BROKEN, IS_ENCRYPTED, METHODS
 from memex.store.access import Channel
 from memex.store.log.operations import MAX_INNER
 from memex.store.paths import check_id, check_slug, check_tool_call_id, parse
@@ -51,10 +50,7 @@ EXPORT_HINT = "Export the call again: `memex export --call ID --to FILE`."
 
 _PROMPT = re.compile(r"prompts/([0-9a-f]{64})\.md")
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others let a member ask for gigabytes of memory
-_IS_ENCRYPTED = 0x1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
-_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -358,7 +354,7 @@ def _unpack(content: bytes) -> dict[str, bytes]:
         raise _too_large()
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
-    except _BROKEN:
+    except BROKEN:
         raise _malformed("it is no zip that can be read") from None
     with archive:
         listed = archive.infolist()
@@ -370,14 +366,14 @@ def _unpack(content: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    if info.flag_bits & _IS_ENCRYPTED or info.compress_type not in _METHODS:
+    if info.flag_bits & IS_ENCRYPTED or info.compress_type not in METHODS:
         raise _malformed(f"{info.filename[:100]!r} is encrypted, or packed in an unusual way")
     try:
         with archive.open(info) as member:
             content = member.read(info.file_size + 1)  # more than it says is read of none
         if len(content) != info.file_size:
             raise zipfile.BadZipFile(info.filename)
-    except _BROKEN:
+    except BROKEN:
         raise _malformed(f"{info.filename[:100]!r} cannot be unpacked") from None
     return content
 
@@ -430,14 +426,8 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
     scope = _scope(told, _lines(_Revision, members.pop(name, b""), name), name)
     statements = _lines(_Statement, members.pop(of_lines, b""), of_lines)
     rivals = _lines(_Rival, members.pop(of_rivals, b""), of_rivals)
-    known: tuple[tuple[str, Sequence[_Statement | _Rival]], ...] = (
-        (of_lines, statements),
-        (of_rivals, rivals),
-    )
-    for of_rows, rows in known:
-        for place, one in enumerate(rows, start=1):
-            if one.rev > told.rev or (one.rev_end is not None and not one.rev < one.rev_end <= told.rev):
-                raise _malformed(f"{of_rows}, line {place}: its changes are not those of the scope")
+    _check_changes(told, statements, of_lines)
+    _check_changes(told, rivals, of_rivals)
     repeats = _lines(_Repeat, members.pop(of_repeats, b""), of_repeats)
     if len({(one.path, one.tool_call_id) for one in repeats}) < len(repeats):
         raise _malformed(f"{of_repeats} says twice that a call told a text")
@@ -469,14 +459,19 @@ def _scope(told: _Scope, lines: Sequence[_Revision], name: str) -> StoredScope:
         or len(set(paths)) < len(paths)
     ):
         raise _malformed(f"{name} holds two revisions where one can be")
+    _check_changes(told, lines, name)
     for number, one in enumerate(lines, start=1):
         where = f"{name}, line {number}"
-        if one.rev > told.rev or (one.rev_end is not None and not one.rev < one.rev_end <= told.rev):
-            raise _malformed(f"{where}: its changes are not those of the scope")
         if one.deleted and one.content:
             raise _malformed(f"{where}: a deletion has a text")
         _check_path(f"{told.mount}/{one.path}", where)
     return scope
+
+
+def _check_changes(told: _Scope, lines: Sequence[_Revision | _Statement | _Rival], name: str) -> None:
+    for number, one in enumerate(lines, start=1):
+        if one.rev > told.rev or (one.rev_end is not None and not one.rev < one.rev_end <= told.rev):
+            raise _malformed(f"{name}, line {number}: its changes are not those of the scope")
 
 
 def _check_path(path: str, where: str) -> None:
