@@ -27,6 +27,11 @@ def name_of(info: zipfile.ZipInfo) -> str:
         return info.orig_filename
 
 
+def reason_of(error: BaseException) -> str:
+    """Return why something could not be read, in the words of the system."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
 def unsafe_member(name: str, info: zipfile.ZipInfo) -> Refused | None:
     """Return the error for a member that would endanger a file system; None for a safe one."""
     if error := unsafe_name(name):

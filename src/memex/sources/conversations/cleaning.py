@@ -30,12 +30,12 @@ def clean(text: str) -> str:
     return text.strip()
 
 
-def clean_title(title: object) -> str | None:
+def clean_title(title: object, max_chars: int = MAX_TITLE_CHARS) -> str | None:
     """Return a title as one line; None for one that says nothing."""
     if not isinstance(title, str):
         return None
     line = _CONTROL.sub(" ", clean(title[: 4 * MAX_TITLE_CHARS])).strip()
-    return f"{line[: MAX_TITLE_CHARS - 1]}…" if len(line) > MAX_TITLE_CHARS else line or None
+    return f"{line[: max_chars - 1]}…" if len(line) > max_chars else line or None
 
 
 def parse_time(value: object) -> datetime | None:
@@ -101,9 +101,19 @@ def string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def text_at(value: object, key: str) -> str | None:
+    """Return the text that an object has under a key; None for anything else."""
+    return string(value.get(key)) if isinstance(value, dict) else None
+
+
 def objects(value: object) -> list[dict[str, Any]]:
     """Return the objects in a list; nothing for any other value."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def first(value: object, *keys: str) -> str | None:
+    """Return the first of the texts in a value; see `strings`."""
+    return next(iter(strings(value, *keys)), None)
 
 
 def strings(value: object, *keys: str) -> list[str]:

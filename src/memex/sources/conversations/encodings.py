@@ -3,6 +3,7 @@
 import codecs
 import io
 import re
+from collections.abc import Callable
 from typing import IO, cast
 
 WINDOWS = "cp1252"  # which holds all of Latin-1 that can be printed
@@ -58,50 +59,40 @@ def ends_lines_with_cr(start: bytes) -> bool:
 
 def with_line_feeds(stream: IO[bytes]) -> IO[bytes]:
     """Return a stream of a text whose lines end with a line feed where they ended with a carriage return."""
-    return cast("IO[bytes]", _LineFeeds(stream))
+    return piecewise(stream, lambda size: stream.read(size).replace(b"\r", b"\n"))
 
 
 def recoded(stream: IO[bytes], encoding: str) -> IO[bytes]:
     """Return a stream of a text in UTF-8; what is wrong in the encoding is replaced."""
-    return cast("IO[bytes]", _Recoded(stream, encoding))
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    ready = b""
+
+    def read(size: int) -> bytes:
+        nonlocal ready
+        while not ready and (raw := stream.read(_PIECE_BYTES)):
+            ready = decoder.decode(raw).encode("utf-8", "replace")
+        ready = ready or decoder.decode(b"", final=True).encode("utf-8", "replace")
+        given, ready = ready[:size], ready[size:]
+        return given
+
+    return piecewise(stream, read)
 
 
-class _LineFeeds(io.RawIOBase):
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        given = self._stream.read(len(view)).replace(b"\r", b"\n")
-        view[: len(given)] = given
-        return len(given)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
+def piecewise(stream: IO[bytes], read: Callable[[int], bytes]) -> IO[bytes]:
+    """Return a stream that a function reads, which gets a size and returns at most so many bytes."""
+    return cast("IO[bytes]", _Piecewise(stream, read))
 
 
-class _Recoded(io.RawIOBase):
-    def __init__(self, stream: IO[bytes], encoding: str) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._ready = b""
+class _Piecewise(io.RawIOBase):
+    def __init__(self, stream: IO[bytes], read: Callable[[int], bytes]) -> None:
+        self._stream, self._read = stream, read
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        while not self._ready:
-            raw = self._stream.read(_PIECE_BYTES)
-            self._ready = self._decoder.decode(raw, final=not raw).encode("utf-8", "replace")
-            if not raw:
-                break
-        given, self._ready = self._ready[: len(view)], self._ready[len(view) :]
+        given = self._read(len(view))
         view[: len(given)] = given
         return len(given)
 

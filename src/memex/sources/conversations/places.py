@@ -1,12 +1,11 @@
 """Where conversations are looked for: files, folders and zips. No link is followed, nothing unpacked to a disk."""
 
-import io
 import os
 import stat
 import unicodedata
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +21,7 @@ from memex.sources.conversations.encodings import (
     ends_lines_with_cr,
     has_only_wrong_bytes,
     is_windows,
+    piecewise,
     recoded,
     with_line_feeds,
 )
@@ -30,7 +30,7 @@ from memex.sources.conversations.formats.readers import formats, reader_of
 from memex.sources.conversations.known import known, shards
 from memex.sources.conversations.reader import FileLink, LinkedReader, ReadableFile, Reader
 from memex.sources.conversations.records import LeftOut
-from memex.sources.zips import BROKEN, IS_ENCRYPTED, METHODS, name_of, unsafe_member
+from memex.sources.zips import BROKEN, IS_ENCRYPTED, METHODS, name_of, reason_of, unsafe_member
 
 MAX_FILES = 200_000
 MAX_NAMED_BYTES = 64 << 20  # a member that unpacks to less is never taken for a bomb
@@ -108,7 +108,7 @@ class _Places:
         try:
             mode = path.stat().st_mode
         except (OSError, ValueError) as error:
-            self._skip("unreadable", path.name or str(path), f"It cannot be read: {_reason(error)}.")
+            self._skip("unreadable", path.name or str(path), f"It cannot be read: {reason_of(error)}.")
             return
         if stat.S_ISDIR(mode):
             self._folder(path)
@@ -153,7 +153,9 @@ class _Places:
                 with os.scandir(root / folder) as scan:
                     entries = sorted(scan, key=lambda entry: entry.name)
             except OSError as error:
-                self._skip("unreadable", folder or root.name, f"The folder cannot be read: {_reason(error)}.")
+                self._skip(
+                    "unreadable", folder or root.name, f"The folder cannot be read: {reason_of(error)}."
+                )
                 continue
             inner = []
             for entry in entries:
@@ -177,7 +179,7 @@ class _Places:
             with path.open("rb") as stream:
                 start = stream.read(4)
         except OSError as error:
-            self._skip("unreadable", name, f"It cannot be read: {_reason(error)}.")
+            self._skip("unreadable", name, f"It cannot be read: {reason_of(error)}.")
             return
         if start in _ZIPS:
             self._zip(path, name)
@@ -248,17 +250,18 @@ class _Places:
         try:
             reader, head = reader_of(file)
             if reader is not None and ends_lines_with_cr(head.start):
-                file = ExportFile(file.name, file.size_bytes, partial(_open_with_line_feeds, file))
+                file = ExportFile(file.name, file.size_bytes, partial(_open_as, file, with_line_feeds))
                 reader, head = reader_of(file)
             if reader is not None and has_only_wrong_bytes(head.start) and _is_windows(file):
-                file = ExportFile(file.name, file.size_bytes, partial(_open_windows, file))
+                as_windows = partial(recoded, encoding=WINDOWS)
+                file = ExportFile(file.name, file.size_bytes, partial(_open_as, file, as_windows))
                 reader, head = reader_of(file)
                 self._survey.warnings.append(
                     f"{file.name}: it is not UTF-8, and was read as Windows-1252 (Latin-1). If letters are wrong, "
                     "save it as UTF-8 and import it again."
                 )
         except BROKEN as error:
-            self._skip("unreadable", file.name, f"It cannot be read: {_reason(error)}.")
+            self._skip("unreadable", file.name, f"It cannot be read: {reason_of(error)}.")
             return
         if reader is not None:
             self._found.append((file, reader))
@@ -283,15 +286,18 @@ def _open(opened: partial[IO[bytes]], start: bytes) -> IO[bytes]:
     unpacked = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW).stream_reader(
         stream, read_across_frames=True, closefd=True
     )
-    return cast("IO[bytes]", _Zstd(unpacked))
+
+    def read(size: int) -> bytes:
+        try:
+            return unpacked.read(size)
+        except zstandard.ZstdError as error:  # it is to fail as a file does
+            raise OSError(f"Zstandard: {error}") from error
+
+    return piecewise(cast("IO[bytes]", unpacked), read)
 
 
-def _open_windows(file: ExportFile) -> IO[bytes]:
-    return recoded(file.open(), WINDOWS)
-
-
-def _open_with_line_feeds(file: ExportFile) -> IO[bytes]:
-    return with_line_feeds(file.open())
+def _open_as(file: ExportFile, change: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
+    return change(file.open())
 
 
 def _is_windows(file: ExportFile) -> bool:
@@ -306,30 +312,6 @@ def _open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
         raise OSError(f"the zip is damaged at {info.filename!r}") from error
 
 
-class _Zstd(io.RawIOBase):
-    """A stream of Zstandard that fails as a file does."""
-
-    def __init__(self, stream: zstandard.ZstdDecompressionReader) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        try:
-            content = self._stream.read(len(view))
-        except zstandard.ZstdError as error:
-            raise OSError(f"Zstandard: {error}") from error
-        view[: len(content)] = content
-        return len(content)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()  # type: ignore[no-untyped-call]
-        super().close()
-
-
 def _is_junk(segment: str) -> bool:
     return segment == "__MACOSX" or segment.startswith("._") or segment == ".DS_Store"
 
@@ -337,7 +319,3 @@ def _is_junk(segment: str) -> bool:
 def _printable(name: str) -> str:
     """Return a name that can be stored and shown."""
     return "".join("�" if unicodedata.category(char) in ("Cc", "Cs") else char for char in name)
-
-
-def _reason(error: BaseException) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -1,12 +1,15 @@
 """Reading what a survey found: every break in a file is named, and what stands before it is given."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from memex.sources.conversations.places import Found
 from memex.sources.conversations.reader import ResumingReader, is_valid
 from memex.sources.conversations.records import Bookmark, Include, ReadConversation, ReadMessage, ReadReport
-from memex.sources.zips import BROKEN
+from memex.sources.zips import BROKEN, reason_of
+
+T = TypeVar("T")
 
 
 def read(
@@ -25,15 +28,7 @@ def read(
             added changes nothing that was given before, only that is given, in a conversation that `continues`.
     """
     name = found.source.file.name
-    conversations = _read_on(found, include, report, bookmark)
-    while True:
-        try:
-            conversation = next(conversations)
-        except StopIteration:
-            return
-        except BROKEN as error:
-            report.damage("broken_file", name, f"The file cannot be read on: {_reason(error)}.")
-            return
+    for conversation in _until_broken(_read_on(found, include, report, bookmark), name, report):
         report.conversations += 1
         yield replace(conversation, messages=_messages(conversation, name, report))
 
@@ -54,19 +49,23 @@ def _read_on(
 
 
 def _messages(conversation: ReadConversation, name: str, report: ReadReport) -> Iterator[ReadMessage]:
-    messages = iter(conversation.messages)
-    while True:
-        try:
-            message = next(messages)
-        except StopIteration:
-            return
-        except BROKEN as error:
-            report.damage("broken_file", name, f"The file cannot be read on: {_reason(error)}.")
-            report.incomplete.append(conversation.key)
-            return
+    for message in _until_broken(conversation.messages, name, report, conversation.key):
         report.messages += 1
         yield message
 
 
-def _reason(error: BaseException) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+def _until_broken(
+    values: Iterable[T], name: str, report: ReadReport, incomplete: str | None = None
+) -> Iterator[T]:
+    """Yield what is read before a file breaks; the break is named in the report."""
+    iterator = iter(values)
+    while True:
+        try:
+            value = next(iterator)
+        except StopIteration:
+            return
+        except BROKEN as error:
+            report.damage("broken_file", name, f"The file cannot be read on: {reason_of(error)}.")
+            report.incomplete += [] if incomplete is None else [incomplete]
+            return
+        yield value

@@ -1,7 +1,7 @@
 """Exports of Claude.ai: conversations, the documents of projects, and what Claude remembered by itself."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from memex.sources.conversations.branches import in_order, path_to
@@ -9,10 +9,12 @@ from memex.sources.conversations.cleaning import (
     clean,
     clean_title,
     derived_key,
+    first,
     objects,
     parse_time,
     string,
     strings,
+    text_at,
 )
 from memex.sources.conversations.formats.artifacts import Artifacts
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
@@ -51,60 +53,48 @@ class ClaudeAI:
                 report.damage("no_conversation", place, "The element has no list of messages.")
                 continue
             report.known += 1
-            account = found.get("account")
             key = found.get("uuid")
             yield ReadConversation(
                 key=clean(key) if isinstance(key, str) else _derived_key(found),
                 title=clean_title(found.get("name")),
-                project=clean_title(project.get("name"))
-                if isinstance(project := found.get("project"), dict)
-                else None,
+                project=clean_title(text_at(found.get("project"), "name")),
                 started_at=parse_time(found.get("created_at")),
                 updated_at=parse_time(found.get("updated_at")),
-                account=uuid
-                if isinstance(account, dict) and isinstance(uuid := account.get("uuid"), str)
-                else None,
+                account=text_at(found.get("account"), "uuid"),
                 messages=_messages(found, place, include, report),
             )
 
 
-class ClaudeProjects:
-    """The reader of `projects.json`, whose documents and instructions are offered as candidates for memory."""
+class ClaudeOffers:
+    """The reader of a file whose elements are offered as candidates for memory.
+
+    Args:
+        label: the format for people.
+        is_element: whether an object is an element of this format.
+        offer: offers what an element holds, given with its place.
+    """
 
     kind = "claude_ai"
     version = 1
-    label = "Claude.ai projects"
     export_hint = _EXPORT_HINT
 
-    def recognises(self, head: FileHead) -> bool:
-        """Return whether there are projects: with `docs` or `prompt_template`."""
-        return holds(head, _is_project)
-
-    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
-        """Offer the documents and instructions; there are no conversations."""
-        for name, found in elements(source, _is_project, report):
-            report.known += 1
-            _offer_project(found, f"{source.file.name}#{name}", report)
-        yield from ()
-
-
-class ClaudeMemories:
-    """The reader of `memories.json`, which is offered as candidates for memory."""
-
-    kind = "claude_ai"
-    version = 1
-    label = "Claude.ai memories"
-    export_hint = _EXPORT_HINT
+    def __init__(
+        self,
+        label: str,
+        is_element: Callable[[dict[str, Any]], bool],
+        offer: Callable[[dict[str, Any], str, ReadReport], None],
+    ) -> None:
+        self.label, self._is_element, self._offer = label, is_element, offer
 
     def recognises(self, head: FileHead) -> bool:
-        """Return whether there are memories of conversations or of projects."""
-        return holds(head, _is_memory)
+        """Return whether there are such elements."""
+        return holds(head, self._is_element)
 
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
-        """Offer the memories; there are no conversations."""
-        for name, found in elements(source, _is_memory, report):
+        """Offer the elements; there are no conversations."""
+        for name, found in elements(source, self._is_element, report):
             report.known += 1
-            _offer_memories(found, f"{source.file.name}#{name}", report)
+            self._offer(found, f"{source.file.name}#{name}", report)
         yield from ()
 
 
@@ -139,7 +129,7 @@ def _messages(
         messages.setdefault(key if isinstance(key, str) and key else f"item:{index}", (index, message))
     order = _order(found, messages)
     artifacts, said = _artifacts(messages, [key for key, on_path in order if on_path], report)
-    if next(iter(strings(found.get("summary"))), "").strip():
+    if (first(found.get("summary")) or "").strip():
         report.skipped["summary"] += 1  # a model wrote it about the conversation; nobody said it
     model = found.get("model")
     model = model if isinstance(model, str) else None
@@ -170,18 +160,9 @@ def _messages(
                 )
         for name, artifact in artifacts.get(key, ()):
             if text := clean(artifact):
+                above = answered[key]
                 yield ReadMessage(
-                    f"artifact:{name}",
-                    answered[key],
-                    role,
-                    text,
-                    "artifact",
-                    None,
-                    at,
-                    slug,
-                    False,
-                    on_path,
-                    origin,
+                    f"artifact:{name}", above, role, text, "artifact", None, at, slug, False, on_path, origin
                 )
 
 
@@ -237,7 +218,7 @@ def _text(message: dict[str, Any]) -> str:
     texts = [text for text in texts if text.strip()]
     if texts:
         return "\n\n".join(texts)
-    flat = next(iter(strings(message.get("text"))), "")
+    flat = first(message.get("text")) or ""
     return "" if flat.lstrip("` \n").startswith(_UNSUPPORTED) else flat
 
 
@@ -250,24 +231,23 @@ def _parts(message: dict[str, Any], include: Include) -> Iterator[tuple[Role | N
     for block in objects(message.get("content")):
         match block.get("type"):
             case "thinking":
-                text = next(iter(strings(block, "thinking")), "")
+                text = first(block, "thinking") or ""
                 yield "reasoning" if include.reasoning else None, "thinking", text, None
             case "tool_use" if block.get("name") != "artifacts":
-                name = next(iter(strings(block, "name")), None)
+                name = first(block, "name")
                 call = json.dumps(block.get("input"), ensure_ascii=False)
                 yield "tool" if include.tools else None, "tool_call", call, name
             case "tool_result" if block.get("name") != "artifacts":
-                name = next(iter(strings(block, "name")), None)
+                name = first(block, "name")
                 text = "\n\n".join(strings(block.get("content"), "title", "text"))
                 yield "tool" if include.tools else None, "tool_result", text, name
 
 
 def _offer_project(found: dict[str, Any], place: str, report: ReadReport) -> None:
     project = clean_title(found.get("name"))
-    creator = found.get("creator")
-    account = next(iter(strings(creator, "uuid")), None) if isinstance(creator, dict) else None
+    account = text_at(found.get("creator"), "uuid")
     key = f"claude_ai/{account or ''}/project/{found.get('uuid')}"
-    instructions = next(iter(strings(found.get("prompt_template"))), "")
+    instructions = first(found.get("prompt_template")) or ""
     if text := clean(instructions):
         at = parse_time(found.get("updated_at"))
         title = f"Instructions of {project or 'a project'}"
@@ -276,7 +256,7 @@ def _offer_project(found: dict[str, Any], place: str, report: ReadReport) -> Non
         )
     docs = found.get("docs")
     for index, doc in enumerate(docs if isinstance(docs, list) else ()):
-        if isinstance(doc, dict) and (text := clean(next(iter(strings(doc, "content")), ""))):
+        if isinstance(doc, dict) and (text := clean(first(doc, "content") or "")):
             title = clean_title(doc.get("filename")) or "Document"
             name = f"{key}/{doc.get('uuid') or index}"
             at = parse_time(doc.get("created_at"))
@@ -286,13 +266,13 @@ def _offer_project(found: dict[str, Any], place: str, report: ReadReport) -> Non
 
 
 def _offer_memories(found: dict[str, Any], place: str, report: ReadReport) -> None:
-    account = next(iter(strings(found, "account_uuid")), None)
+    account = first(found, "account_uuid")
     key = f"claude_ai/{account or ''}/memory"
-    if text := clean(next(iter(strings(found.get("conversations_memory"))), "")):
+    if text := clean(first(found.get("conversations_memory")) or ""):
         report.candidate(Candidate("memory", key, "Memory of Claude", text, account=account, origin=place))
     memories = found.get("project_memories")
     if isinstance(memories, list):
-        named = [next(iter(strings(memory, "project_uuid", "uuid")), "") for memory in memories]
+        named = [first(memory, "project_uuid", "uuid") or "" for memory in memories]
         memories = {name or str(index): memories[index] for index, name in enumerate(named)}
     for project, memory in memories.items() if isinstance(memories, dict) else ():
         text = clean("\n\n".join(strings(memory, "memory", "content", "text")))
@@ -301,3 +281,7 @@ def _offer_memories(found: dict[str, Any], place: str, report: ReadReport) -> No
             report.candidate(
                 Candidate("memory", f"{key}/{project}", title, text, project, account, origin=place)
             )
+
+
+PROJECTS = ClaudeOffers("Claude.ai projects", _is_project, _offer_project)  # of `projects.json`
+MEMORIES = ClaudeOffers("Claude.ai memories", _is_memory, _offer_memories)  # of `memories.json`

@@ -12,6 +12,7 @@ from memex.sources.conversations.cleaning import (
     clean_branch,
     clean_folder,
     clean_title,
+    first,
     last_folder,
     parse_time,
     string,
@@ -108,6 +109,9 @@ def _is_needed(start: bytes) -> bool:
     return _NEEDLESS.match(start) is None
 
 
+_KEPT = ("titles", "first_words", "session_id", "agent_id", "folder", "branch")  # of a session, to read on
+
+
 @dataclass(slots=True)
 class _Session:
     """What the first reading of a file finds out.
@@ -139,13 +143,7 @@ class _Session:
     def state(self, answered: dict[str, str | None]) -> dict[str, Any]:
         """Return what is needed to read on, as JSON."""
         trees = list(self.tips.items())[-MAX_TREES:]
-        return {
-            "titles": self.titles,
-            "first_words": self.first_words,
-            "session_id": self.session_id,
-            "agent_id": self.agent_id,
-            "folder": self.folder,
-            "branch": self.branch,
+        return {name: getattr(self, name) for name in _KEPT} | {
             "times": [time if isinstance(time, str) else None for time in (self.first_time, self.last_time)],
             "trees": {root: {tip: answered.get(tip) for tip in tips} for root, tips in trees},
         }
@@ -154,17 +152,8 @@ class _Session:
     def resumed(cls, state: dict[str, Any]) -> "_Session":
         """Return a session of which a part was read before."""
         first, last = state["times"]
-        session = cls(
-            titles=dict(state["titles"]),
-            first_words=state["first_words"],
-            session_id=state["session_id"],
-            agent_id=state["agent_id"],
-            folder=state["folder"],
-            branch=state["branch"],
-            first_time=first,
-            last_time=last,
-            is_resumed=True,
-        )
+        kept = {name: state[name] for name in _KEPT} | {"titles": dict(state["titles"])}
+        session = cls(**kept, first_time=first, last_time=last, is_resumed=True)
         for root, tips in state["trees"].items():
             session.tips[root] = list(tips)
             session.answered.update(tips)
@@ -173,10 +162,7 @@ class _Session:
 
     def title(self) -> str | None:
         """Return the title that a person gave, else one by a model, else the first words of the person."""
-        for kind in _TITLES:
-            if kind in self.titles:
-                return self.titles[kind]
-        return self.first_words
+        return next((self.titles[kind] for kind in _TITLES if kind in self.titles), self.first_words)
 
     def on_path(self) -> frozenset[str]:
         """Return the lines on the way to the newest message of each tree; the person went back from others."""
@@ -228,8 +214,7 @@ def _survey(lines: JsonLines, session: _Session) -> _Session:
 def _first_words(line: dict[str, Any]) -> str | None:
     if not _is_typed(line) or (content := _content(line)) is None:
         return None
-    title = clean_title(of_claude_code(_text(content)))
-    return f"{title[: TITLE_CHARS - 1]}…" if title and len(title) > TITLE_CHARS else title
+    return clean_title(of_claude_code(_text(content)), TITLE_CHARS)
 
 
 def _key(name: str, session: _Session) -> str:
@@ -278,19 +263,9 @@ def _messages(
         for role, part, text, name in _parts(line, kind, content, include, report):
             this = key if part == "message" else f"{key}/{(number := number + 1)}"
             if text := clean(text):
-                is_human = role == "user" and not is_side
+                is_human, is_on_path, by = role == "user" and not is_side, key in on_path, name or author
                 yield ReadMessage(
-                    this,
-                    above,
-                    role,
-                    text,
-                    part,
-                    name or author,
-                    at,
-                    model,
-                    is_human,
-                    key in on_path,
-                    lines.place,
+                    this, above, role, text, part, by, at, model, is_human, is_on_path, lines.place
                 )
                 if part == "message":
                     answered[key] = this
@@ -355,13 +330,13 @@ def _parts(
     for block in content if isinstance(content, list) else ():
         match block.get("type") if isinstance(block, dict) else None:
             case "thinking" if include.reasoning:
-                yield "reasoning", "thinking", next(iter(strings(block, "thinking")), ""), None
+                yield "reasoning", "thinking", first(block, "thinking") or "", None
             case "tool_use" | "server_tool_use" if include.tools:
                 call = json.dumps(block.get("input"), ensure_ascii=False)
-                yield "tool", "tool_call", call, next(iter(strings(block, "name")), None)
+                yield "tool", "tool_call", call, first(block, "name")
             case "tool_result" if include.tools:
                 yield "tool", "tool_result", "\n\n".join(strings(block.get("content"), "text")), None
             case "document" if include.attachments:
                 source = block.get("source")
                 is_text = isinstance(source, dict) and source.get("type") == "text"
-                yield "user", "attachment", next(iter(strings(source, "data")), "") if is_text else "", None
+                yield "user", "attachment", first(source, "data") or "" if is_text else "", None

@@ -379,10 +379,7 @@ def _hear(thread: _Thread, said: Line, time: object) -> None:
         return
     if said.role == "user":
         if thread.first_words is None:
-            title = clean_title(said.text)
-            thread.first_words = (
-                f"{title[: TITLE_CHARS - 1]}…" if title and len(title) > TITLE_CHARS else title
-            )
+            thread.first_words = clean_title(said.text, TITLE_CHARS)
         before = thread.spoken.counts.copy()
         if thread.spoken.count(said, said.form, time):
             thread.spoken.turns.setdefault(said.form, []).append(before)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memex.sources.conversations.cleaning import string, strings
+from memex.sources.conversations.cleaning import first, string, strings
 from memex.sources.conversations.formats.typed import of_codex
 from memex.sources.conversations.records import Include, Part, Role
 
@@ -157,7 +157,7 @@ def _of_item(inner: str | None, payload: dict[str, Any], include: Include) -> Li
 
 
 def _of_completed(item: dict[str, Any], include: Include) -> Line | None:
-    item_id = next(iter(strings(item, "id")), None)
+    item_id = first(item, "id")
     texts = strings(item.get("content"), "text")
     match item.get("type"):
         case "UserMessage":

@@ -6,7 +6,15 @@ from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, derived_key, objects, parse_time, strings
+from memex.sources.conversations.cleaning import (
+    clean,
+    clean_title,
+    derived_key,
+    first,
+    objects,
+    parse_time,
+    strings,
+)
 from memex.sources.conversations.files import JsonElements, JsonLines
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, look_at
 from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
@@ -48,7 +56,7 @@ class Takeout:
             if not isinstance(record, dict):
                 report.damage("no_object", place, "The record is no object.")
                 continue
-            title = next(iter(strings(record, "title")), "")
+            title = first(record, "title") or ""
             answers = clean(
                 "\n\n".join(_markdown(html) for html in strings(record.get("safeHtmlItem"), "html"))
             )
@@ -97,7 +105,7 @@ class GeminiCLI:
             for _, session in elements(source, lambda _: True, report):
                 about.update(session)
                 _put(session.get("messages"), source.file.name, messages)
-        key = next(iter(strings(about, "sessionId")), "") or derived_key(PurePosixPath(source.file.name).name)
+        key = first(about, "sessionId") or derived_key(PurePosixPath(source.file.name).name)
         yield ReadConversation(
             key=clean(key),
             title=clean_title(about.get("summary")),
@@ -193,7 +201,7 @@ def _session_messages(
         report.known += 1
         above, number = previous, 1
         if text := clean("".join(strings(message.get("content"), "text"))):
-            model = next(iter(strings(message, "model")), None)
+            model = first(message, "model")
             role = "user" if kind == "user" else "assistant"
             is_human = kind == "user"
             yield ReadMessage(key, above, role, text, "message", None, at, model, is_human, True, place)  # type: ignore[arg-type]
@@ -208,5 +216,5 @@ def _session_messages(
             number += 1
             if include.tools:
                 text = clean(json.dumps(call.get("args"), ensure_ascii=False))
-                name = next(iter(strings(call, "name")), None)
+                name = first(call, "name")
                 yield ReadMessage(f"{key}/{number}", above, "tool", text, "tool_call", name, at, origin=place)

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
+from memex.sources.conversations.cleaning import clean, clean_title, derived_key, first, parse_time, strings
 from memex.sources.conversations.files import JsonLines
 from memex.sources.conversations.reader import HEAD_BYTES, FileHead, ReadableFile, elements, holds, look_at
 from memex.sources.conversations.records import Include, Part, ReadConversation, ReadMessage, ReadReport, Role
@@ -159,7 +159,7 @@ def _messages(
         own = _first(message, _IDS)
         key = str(own) if isinstance(own, str | int) and str(own) not in seen else f"{prefix}:{name}"
         seen.add(key)
-        author = next(iter(strings(message, "name", "author")), None)
+        author = first(message, "name", "author")
         model = message.get("model") if role == "assistant" else None
         yield ReadMessage(
             key=key,

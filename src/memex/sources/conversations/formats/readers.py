@@ -5,7 +5,7 @@ from importlib.metadata import entry_points
 
 from memex.sources.conversations.files import ExportFile
 from memex.sources.conversations.formats.chatgpt import ChatGPT
-from memex.sources.conversations.formats.claude_ai import ClaudeAI, ClaudeMemories, ClaudeProjects
+from memex.sources.conversations.formats.claude_ai import MEMORIES, PROJECTS, ClaudeAI
 from memex.sources.conversations.formats.claude_code import ClaudeCode
 from memex.sources.conversations.formats.codex import Codex
 from memex.sources.conversations.formats.google import GeminiCLI, Takeout
@@ -17,7 +17,7 @@ ENTRY_POINTS = "memex.sources"
 
 # The order decides where two could recognise a file: the narrow ones come first.
 READERS: tuple[Reader, ...] = (
-    ChatGPT(), ClaudeAI(), ClaudeProjects(), ClaudeMemories(), GeminiCLI(), ClaudeCode(), Codex(), Takeout(),
+    ChatGPT(), ClaudeAI(), PROJECTS, MEMORIES, GeminiCLI(), ClaudeCode(), Codex(), Takeout(),
     Aider(), Messages(), Markdown(),
 )  # fmt: skip
 
