@@ -1,6 +1,7 @@
 """A call to the service: who makes it, and the request that is made of what came in."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -45,6 +46,16 @@ def check_role(principal: Principal, role: Role) -> None:
         raise Forbidden(
             f"This is for {role} keys, and the key is an {principal.role}'s.", hint=ROLE_HINTS[role]
         )
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as JSON has it if it is a time."""
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def plain_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as the log has them: those that are given, with times as text."""
+    return {name: to_plain(value) for name, value in given.items() if value is not None}
 
 
 def new_call(

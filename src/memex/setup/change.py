@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from memex.errors import FileNotFound, ValidationFailed, VersionConflict
 
@@ -23,6 +24,31 @@ class ConfigChange:
     before: bytes | None
     after: bytes
     holds_key: bool = False
+
+    @classmethod
+    def planned(
+        cls, path: Path, changed: Callable[[str], str], *, by_hand: str = "", holds_key: bool = False
+    ) -> Self:
+        """Return the change of a file by a function that changes its text.
+
+        Args:
+            path: the file, which need not be there.
+            changed: returns the text as it is to be.
+            by_hand: the command that shows what to write into a file that is broken.
+            holds_key: nobody else may read the file then.
+
+        Raises:
+            ValidationFailed: the file cannot be read, or not be changed so.
+        """
+        before = read(path)
+        try:
+            after = changed((before or b"").decode()).encode()
+        except ValidationFailed as error:
+            if before is None:
+                raise
+            hint = f"Nothing was changed. `{by_hand}` shows what to write there." if by_hand else error.hint
+            raise ValidationFailed(f"{path}: {error.message}", hint=hint) from None
+        return cls(path, before, after, holds_key)
 
     @property
     def is_needed(self) -> bool:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from memex.cli.eval.output import check_installed, misuse, show_table, write_file
-from memex.cli.options import Json
-from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, print_output, shorten
+from memex.cli.eval.output import check_installed, measuring_command, show_table, write_file
+from memex.cli.output import Column, CommandOutput, Screen, format_count, numbers, shorten, times
 from memex.cli.progress import Progress, progress_bar
 from memex.errors import ValidationFailed
 
@@ -54,22 +53,23 @@ OwnDatabase = Annotated[
 ]
 
 
-def check(suite: Suite = "all", *, as_json: Json = False) -> None:
+@measuring_command
+def check(suite: Suite = "all") -> CommandOutput:
     """Check the files of a suite: their format, their states, and expected texts that no file contains."""
-    with misuse(as_json=as_json):
-        check_installed(*NEEDED)
-        from memex.evals.cases import read_suite
+    check_installed(*NEEDED)
+    from memex.evals.cases import read_suite
 
-        found, problems = read_suite(suite)
+    found, problems = read_suite(suite)
     counts = Counter[str](case.kind for case in found)
     document = {"suite": suite, "cases": counts, "problems": problems}
-    print_output(
-        CommandOutput(document, lambda screen: _show_check(screen, suite, counts, problems)), as_json=as_json
+    return CommandOutput(
+        document,
+        lambda screen: _show_check(screen, suite, counts, problems),
+        exit_code=1 if problems else 0,
     )
-    if problems:
-        raise typer.Exit(1)
 
 
+@measuring_command
 def run(
     suite: Suite = "all",
     *,
@@ -131,8 +131,7 @@ def run(
     ] = None,
     database_url: DatabaseUrl = None,
     own_database: OwnDatabase = False,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Run the cases of a suite, print what is wrong with the answers, and store the run.
 
     The exit code is 1 if a case fails that is not marked as known to fail or, with --compare, that passed before.
@@ -141,69 +140,67 @@ def run(
     from memex import logging
 
     logging.configure("warning")
-    with misuse(as_json=as_json):
-        import asyncio
+    import asyncio
 
-        check_installed(*NEEDED, *(["matplotlib"] if html else []))
-        _check_own(own_database)
-        from memex.settings import read_settings
+    check_installed(*NEEDED, *(["matplotlib"] if html else []))
+    _check_own(own_database)
+    from memex.settings import read_settings
 
-        runs = runs or read_settings().eval_runs
-        if planner and model:
-            raise ValidationFailed(
-                "--planner builtin and --model exclude each other.", hint="Leave out one of them."
-            )
-        if service and (planner or model or record or recorded):
-            raise ValidationFailed("A running service uses its own planner.", hint="Leave out --model.")
-        if record and (recorded or not model):
-            raise ValidationFailed("--record needs a live model.", hint="Name the model with --model.")
-        if recorded and planner:
-            raise ValidationFailed("The built-in rules have no recordings.", hint="Leave out --planner.")
-        from memex.evals import runs as kept
-        from memex.evals.adapter import load_adapter
-        from memex.evals.cases import load_suite
-        from memex.evals.evaluation import EvaluationOptions, select_cases
-        from memex.evals.serving import ServingOptions
-
-        adapter = load_adapter(service) if service else None
-        cases = select_cases(load_suite(suite), tags=tag or (), names=case or ())
-        if recorded:
-            from memex.evals.recordings import find_recorded_model
-
-            model = find_recorded_model(recorded, cases, model)
-        where = ServingOptions(
-            model or "builtin", recorded is not None, database_url, own_database, concurrency
+    runs = runs or read_settings().eval_runs
+    if planner and model:
+        raise ValidationFailed(
+            "--planner builtin and --model exclude each other.", hint="Leave out one of them."
         )
-        options = EvaluationOptions(
-            planner=adapter.name if adapter else where.model,
-            concurrency=concurrency,
-            budget=budget,
-            kept={"tags": tag or [], "cases": case or [], "recorded": recorded is not None},
-        )
-        if recorded or record:
-            options = _with_recordings(options, where, recorded, record)
-        with progress_bar() as progress:
-            made, earlier = asyncio.run(
-                _run(suite, cases, where, options, adapter, judge, (compare, runs), progress)
-            )
-        path = kept.save(made, runs)
-        comparison = kept.compare(earlier, made) if earlier else None
-        if html:
-            from memex.evals.report import page
+    if service and (planner or model or record or recorded):
+        raise ValidationFailed("A running service uses its own planner.", hint="Leave out --model.")
+    if record and (recorded or not model):
+        raise ValidationFailed("--record needs a live model.", hint="Name the model with --model.")
+    if recorded and planner:
+        raise ValidationFailed("The built-in rules have no recordings.", hint="Leave out --planner.")
+    from memex.evals import runs as kept
+    from memex.evals.adapter import load_adapter
+    from memex.evals.cases import load_suite
+    from memex.evals.evaluation import EvaluationOptions, select_cases
+    from memex.evals.serving import ServingOptions
 
-            write_file(html, page.render(made, comparison))
-        if junit:
-            from memex.evals.report import junit as xml
+    adapter = load_adapter(service) if service else None
+    cases = select_cases(load_suite(suite), tags=tag or (), names=case or ())
+    if recorded:
+        from memex.evals.recordings import find_recorded_model
 
-            write_file(junit, xml.render(made))
-    document = _document(made, comparison) | {"file": str(path)}
-    print_output(
-        CommandOutput(document, lambda screen: _show(screen, made, comparison, path)), as_json=as_json
+        model = find_recorded_model(recorded, cases, model)
+    where = ServingOptions(model or "builtin", recorded is not None, database_url, own_database, concurrency)
+    options = EvaluationOptions(
+        planner=adapter.name if adapter else where.model,
+        concurrency=concurrency,
+        budget=budget,
+        kept={"tags": tag or [], "cases": case or [], "recorded": recorded is not None},
     )
-    if not _is_fine(made, comparison, threshold):
-        raise typer.Exit(1)
+    if recorded or record:
+        options = _with_recordings(options, where, recorded, record)
+    with progress_bar() as progress:
+        made, earlier = asyncio.run(
+            _run(suite, cases, where, options, adapter, judge, (compare, runs), progress)
+        )
+    path = kept.save(made, runs)
+    comparison = kept.compare(earlier, made) if earlier else None
+    if html:
+        from memex.evals.report import page
+
+        write_file(html, page.render(made, comparison))
+    if junit:
+        from memex.evals.report import junit as xml
+
+        write_file(junit, xml.render(made))
+    document = _document(made, comparison) | {"file": str(path)}
+    return CommandOutput(
+        document,
+        lambda screen: _show(screen, made, comparison, path),
+        exit_code=0 if _is_fine(made, comparison, threshold) else 1,
+    )
 
 
+@measuring_command
 def runs(
     run_id: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="Show this run: its name, its file, or `last`.")
@@ -214,40 +211,38 @@ def runs(
     html: Annotated[Path | None, typer.Option(help="Also write the run as an HTML page with plots.")] = None,
     database_url: DatabaseUrl = None,
     own_database: OwnDatabase = False,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """List the stored runs, or show one of them, with --compare beside another one."""
     from memex import logging
 
     logging.configure("warning")
-    with misuse(as_json=as_json):
-        import asyncio
+    import asyncio
 
-        check_installed(*NEEDED, *(["matplotlib"] if html else []))
-        _check_own(own_database)
-        from memex.settings import read_settings
+    check_installed(*NEEDED, *(["matplotlib"] if html else []))
+    _check_own(own_database)
+    from memex.settings import read_settings
 
-        runs = runs or read_settings().eval_runs
-        from memex.evals import runs as kept
-        from memex.evals.serving import ServingOptions
+    runs = runs or read_settings().eval_runs
+    from memex.evals import runs as kept
+    from memex.evals.serving import ServingOptions
 
-        where = ServingOptions(database_url=database_url, is_own=own_database)
-        if run_id is None:
-            found = asyncio.run(_listed(where, runs))
-            listed = {"runs": [one.model_dump(mode="json") for one in found]}
-            shown = CommandOutput(listed, lambda screen: _show_runs(screen, found))
-        else:
-            made, earlier = asyncio.run(_found(where, runs, run_id, compare))
-            comparison = kept.compare(earlier, made) if earlier else None
-            if html:
-                from memex.evals.report import page
+    where = ServingOptions(database_url=database_url, is_own=own_database)
+    if run_id is None:
+        found = asyncio.run(_listed(where, runs))
+        listed = {"runs": [one.model_dump(mode="json") for one in found]}
+        shown = CommandOutput(listed, lambda screen: _show_runs(screen, listed["runs"]))
+    else:
+        made, earlier = asyncio.run(_found(where, runs, run_id, compare))
+        comparison = kept.compare(earlier, made) if earlier else None
+        if html:
+            from memex.evals.report import page
 
-                write_file(html, page.render(made, comparison))
-            shown = CommandOutput(
-                made.model_dump(mode="json") | {"comparison": _compared(comparison)},
-                lambda screen: _show(screen, made, comparison, None),
-            )
-    print_output(shown, as_json=as_json)
+            write_file(html, page.render(made, comparison))
+        shown = CommandOutput(
+            made.model_dump(mode="json") | {"comparison": _compared(comparison)},
+            lambda screen: _show(screen, made, comparison, None),
+        )
+    return shown
 
 
 def _check_own(own_database: bool) -> None:
@@ -443,32 +438,15 @@ def _show_comparison(screen: Screen, comparison: "Comparison") -> None:
                 screen.line((f"  {name}", style))
 
 
-def _show_runs(screen: Screen, found: "list[RunSummary]") -> None:
-    if not found:
-        screen.line(("No runs.", "dim"))
-        return
+def _show_runs(screen: Screen, listed: list[dict[str, Any]]) -> None:
     columns = [
-        Column("when", "dim"),
-        Column("run", "bold"),
+        times("when", "started_at", "dim"),
+        Column("run", "bold", cell="run_id"),
         Column("suite", cut=True),
         Column("planner"),
-        Column("cases", align="right", whole=True),
-        Column("passed", align="right", whole=True),
-        Column("failed", align="right", whole=True),
+        *(numbers(name) for name in ("cases", "passed", "failed")),
     ]
-    rows = [
-        (
-            format_time(one.started_at.isoformat()),
-            one.run_id,
-            one.suite,
-            one.planner,
-            one.cases,
-            one.passed,
-            one.failed,
-        )
-        for one in found
-    ]
-    screen.table(columns, rows)
+    screen.records(listed, columns, "No runs.")
 
 
 def _show_check(screen: Screen, suite: str, counts: Counter[str], problems: list[str]) -> None:

@@ -1,20 +1,22 @@
 """What the evaluation commands share: required libraries, exit codes, files and tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
-from memex.cli.output import Column, Screen, report_errors
+from memex.cli.output import Column, CommandOutput, Screen, report_errors
+from memex.cli.session.commands import plain_command
 from memex.distribution import install_command
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
     from memex.evals.report.table import Table
 
+P = ParamSpec("P")
 USAGE_ERROR_EXIT_CODE = 2  # the exit code if nothing could be measured
 
 
@@ -24,6 +26,11 @@ def check_installed(*libraries: str) -> None:
         raise ValidationFailed(
             f"Not installed: {', '.join(missing)}.", hint=f"Install them: {install_command('evals')}"
         )
+
+
+def measuring_command(command: Callable[P, CommandOutput]) -> Callable[..., None]:
+    """Make a command from a function that measures something; see `misuse`."""
+    return plain_command(command, misuse)
 
 
 @contextmanager

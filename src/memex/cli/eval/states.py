@@ -8,9 +8,9 @@ import typer
 
 from memex.cli.eval.cases import NEEDED
 from memex.cli.eval.output import check_installed
-from memex.cli.options import AsOf, Json
-from memex.cli.output import Column, CommandOutput, Screen, format_count, print_output, report_errors
-from memex.cli.session.commands import tenant_command, user_command
+from memex.cli.options import AsOf
+from memex.cli.output import Column, CommandOutput, Screen, format_count, numbers
+from memex.cli.session.commands import plain_command, tenant_command, user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
@@ -25,41 +25,32 @@ Redact = Annotated[
     ),
 ]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Replace nothing in the texts.")]
+STATES = [
+    Column("state", "bold", cell="name"),
+    numbers("files"),
+    Column("users", cell=lambda state: ", ".join(state["users"])),
+    Column("projects", cell=lambda state: ", ".join(state["projects"])),
+    Column("purpose", cut=True),
+]
 
 
+@plain_command
 def states(
-    *,
     seal: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the digest of the files of this state into its manifest."),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """List the states that come with Memex, or seal one of your own."""
-    with report_errors(as_json=as_json):
-        from memex.evals.fixtures.states import find_state, shipped_states
-        from memex.service.evals import states as kept
+    from memex.evals.fixtures.states import find_state, shipped_states
+    from memex.service.evals import states as kept
 
-        if seal is not None:
-            sha256 = kept.seal(seal)
-            shown = CommandOutput({"state": str(seal), "sha256": sha256}, lambda screen: screen.line(sha256))
-        else:
-            found = [kept.load_state(find_state(name)) for name in shipped_states()]
-            rows = [
-                (
-                    state.manifest.name,
-                    len(state.files),
-                    ", ".join(state.manifest.users),
-                    ", ".join(state.manifest.projects),
-                    state.manifest.purpose,
-                )
-                for state in found
-            ]
-            documents = [
-                state.manifest.model_dump(mode="json") | {"files": len(state.files)} for state in found
-            ]
-            shown = CommandOutput({"states": documents}, lambda screen: _show(screen, rows))
-    print_output(shown, as_json=as_json)
+    if seal is not None:
+        sha256 = kept.seal(seal)
+        return CommandOutput({"state": str(seal), "sha256": sha256}, lambda screen: screen.line(sha256))
+    found = [kept.load_state(find_state(name)) for name in shipped_states()]
+    documents = [state.manifest.model_dump(mode="json") | {"files": len(state.files)} for state in found]
+    return CommandOutput({"states": documents}, lambda screen: screen.records(documents, STATES))
 
 
 @tenant_command
@@ -146,14 +137,7 @@ async def capture(
 
     redactor = _redactor(redact, no_redact=no_redact)
     service, caller = await session.local.caller(session.context)
-    captured = await capture.capture(
-        service,
-        caller,
-        call,
-        to,
-        choice,
-        redactor,
-    )
+    captured = await capture.capture(service, caller, call, to, choice, redactor)
     document = {
         "case": str(captured.case),
         "state": str(captured.state.folder),
@@ -212,14 +196,3 @@ def _show_replaced(screen: Screen, document: dict[str, Any]) -> None:
     for kind, count in sorted(document["replaced"].items()):
         values = format_count(document["values"][kind], "value")
         screen.line(f"  {kind}: {values} replaced in {format_count(count, 'place')}")
-
-
-def _show(screen: Screen, rows: list[tuple[str, int, str, str, str]]) -> None:
-    columns = [
-        Column("state", "bold"),
-        Column("files", align="right", whole=True),
-        Column("users"),
-        Column("projects"),
-        Column("purpose", cut=True),
-    ]
-    screen.table(columns, rows)

@@ -12,6 +12,7 @@ import typer
 from memex.cli.file_change import apply_change, apply_changes, print_text, undo_change
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, print_output, program_name, report_errors
+from memex.cli.session.commands import plain_command
 from memex.setup.names import NAMES, ONLY_HOOKS, Scope, SetupProfile
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ app = typer.Typer(help="Add Memex to the program that runs your agents.")
 Print = Annotated[bool, typer.Option("--print", help="Only print the configuration; read and write no file.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Restore the file as it was before.")]
+ProjectOrUser = Annotated[
+    Scope, typer.Option(help="Write it for the project in the current folder, or for all of yours (user).")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -52,6 +56,7 @@ def setup(
 
 def _register(name: str, title: str) -> None:
     @app.command(name, help=f"Add Memex to the configuration of {title}.")
+    @plain_command
     def client_setup(
         url: Annotated[
             str | None,
@@ -101,32 +106,30 @@ def _register(name: str, title: str) -> None:
         yes: Yes = False,
         undo: Undo = False,
         as_json: Json = False,
-    ) -> None:
-        with report_errors(as_json=as_json):
-            if hooks:
-                shown = _hooks_setup(
-                    name,
-                    (url, key, user),
-                    scope,
-                    only_print,
-                    http=http,
-                    yes=yes,
-                    undo=undo,
-                    as_json=as_json,
-                )
-            else:
-                client = _mcp_client(name)
-                chosen = scope or client.default_scope
-                path = client.file(chosen)
-                if undo:
-                    shown = undo_change(path)
-                elif only_print:
-                    connection = _connection(url, key, profile, user, project, chosen)
-                    shown = print_text(client.snippet(connection), path)
-                else:
-                    connection = _connection(url, key, profile, user, project, chosen)
-                    shown = _change_client(client, connection, path, yes=yes, as_json=as_json)
-        print_output(shown, as_json=as_json)
+    ) -> CommandOutput:
+        if hooks:
+            from memex.cli.operate.setup_hooks import plan_hooks, turn_off_capture, turn_on_capture
+
+            plan = plan_hooks(name, url=url, scope=scope, http=http)
+            if undo:
+                shown = plan.undo()
+                turn_off_capture(name)
+                return shown
+            if only_print:
+                return print_text(plan.snippet(), plan.path)
+            shown = apply_changes(plan.changes(), plan.notes(), yes=yes, as_json=as_json)
+            if not shown.exit_code and not http:
+                turn_on_capture(name, url=url, key=key, user=user)
+            return shown
+        client = _mcp_client(name)
+        chosen = scope or client.default_scope
+        path = client.file(chosen)
+        if undo:
+            return undo_change(path)
+        connection = _connection(url, key, profile, user, project, chosen)
+        if only_print:
+            return print_text(client.snippet(connection), path)
+        return _change_client(client, connection, path, yes=yes, as_json=as_json)
 
 
 for _name, _title in (NAMES | ONLY_HOOKS).items():
@@ -134,15 +137,13 @@ for _name, _title in (NAMES | ONLY_HOOKS).items():
 
 
 @app.command("agents-md")
+@plain_command
 def agents_md(
     file: Annotated[Path | None, typer.Option(help="The file to write, such as CLAUDE.md.")] = None,
     client: Annotated[
         str | None, typer.Option(help="Write the file that this client reads, such as claude-code.")
     ] = None,
-    scope: Annotated[
-        Scope,
-        typer.Option(help="Write it for the project in the current folder, or for all of yours (user)."),
-    ] = "project",
+    scope: ProjectOrUser = "project",
     work: Annotated[
         bool,
         typer.Option(
@@ -163,37 +164,41 @@ def agents_md(
     yes: Yes = False,
     undo: Undo = False,
     as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Write instructions on using memory into AGENTS.md or CLAUDE.md, between two marks."""
+    from memex.errors import ValidationFailed
+    from memex.setup import guidance
+
     if work:
-        with report_errors(as_json=as_json):
-            from memex.cli.work.agents_file import setup_work_block
+        from memex.cli.work.agents_file import setup_work_block
 
-            place, asked = (file, client, scope), (project, user)
-            shown = setup_work_block(
-                place, asked, only_print, check=check, yes=yes, undo=undo, as_json=as_json
-            )
-        print_output(shown, as_json=as_json)
-        return
-    with report_errors(as_json=as_json):
-        from memex.errors import ValidationFailed
-        from memex.setup import guidance
-
-        if check or project is not None or user is not None:
-            raise ValidationFailed(
-                "--check, --project and --user are for the block about work.", hint="Add --work."
-            )
-        path = file or guidance.guidance_file(client, scope)
-    _text(path, guidance.text, guidance.place_guidance, only_print, yes=yes, undo=undo, as_json=as_json)
+        return setup_work_block(
+            file,
+            client,
+            scope,
+            project=project,
+            user=user,
+            only_print=only_print,
+            check=check,
+            yes=yes,
+            undo=undo,
+            as_json=as_json,
+        )
+    if check or project is not None or user is not None:
+        raise ValidationFailed(
+            "--check, --project and --user are for the block about work.", hint="Add --work."
+        )
+    path = file or guidance.guidance_file(client, scope)
+    return _text(
+        path, guidance.text, guidance.place_guidance, only_print, yes=yes, undo=undo, as_json=as_json
+    )
 
 
 @app.command()
+@plain_command
 def skill(
     file: Annotated[Path | None, typer.Option(help="The file of the skill.", show_default=False)] = None,
-    scope: Annotated[
-        Scope,
-        typer.Option(help="Write it for the project in the current folder, or for all of yours (user)."),
-    ] = "project",
+    scope: ProjectOrUser = "project",
     conversations: Annotated[
         bool,
         typer.Option(
@@ -204,13 +209,13 @@ def skill(
     yes: Yes = False,
     undo: Undo = False,
     as_json: Json = False,
-) -> None:
+) -> CommandOutput:
     """Write the same instructions as a skill, which an agent reads only when it needs them."""
     from memex.setup import guidance
 
     path = file or guidance.skill_file(scope, of_conversations=conversations)
     whole = guidance.conversations_skill if conversations else guidance.skill
-    _text(path, whole, lambda _: whole(), only_print, yes=yes, undo=undo, as_json=as_json)
+    return _text(path, whole, lambda _: whole(), only_print, yes=yes, undo=undo, as_json=as_json)
 
 
 def _text(
@@ -222,19 +227,14 @@ def _text(
     yes: bool,
     undo: bool,
     as_json: bool,
-) -> None:
-    with report_errors(as_json=as_json):
-        from memex.setup import change
+) -> CommandOutput:
+    from memex.setup.change import ConfigChange
 
-        if undo:
-            shown = undo_change(path)
-        elif only_print:
-            shown = print_text(whole(), path)
-        else:
-            before = change.read(path)
-            after = placed((before or b"").decode()).encode()
-            shown = apply_change(change.ConfigChange(path, before, after), yes=yes, as_json=as_json)
-    print_output(shown, as_json=as_json)
+    if undo:
+        return undo_change(path)
+    if only_print:
+        return print_text(whole(), path)
+    return apply_change(ConfigChange.planned(path, placed), yes=yes, as_json=as_json)
 
 
 def _mcp_client(name: str) -> "Client":
@@ -282,65 +282,20 @@ def _command(scope: "Scope") -> tuple[str, ...]:
     return (sys.executable, "-m", "memex")
 
 
-def _hooks_setup(
-    client: str,
-    service: tuple[str | None, str | None, str | None],
-    scope: "Scope | None",
-    only_print: bool,
-    *,
-    http: bool,
-    yes: bool,
-    undo: bool,
-    as_json: bool,
-) -> CommandOutput:
-    """Write the hooks of a client after confirmation, and turn capture on; or take both back.
-
-    Args:
-        client: its name.
-        service: url, key and user, as the options say.
-        scope: for the user or the project.
-        only_print: write nothing.
-        http: the client sends events itself.
-        yes: do not ask.
-        undo: restore the file, and turn capture off.
-        as_json: ask nothing and show nothing.
-    """
-    from memex.cli.operate.setup_hooks import plan_hooks, turn_off_capture, turn_on_capture
-
-    url, key, user = service
-    plan = plan_hooks(client, url=url, scope=scope, http=http)
-    if undo:
-        shown = plan.undo()
-        turn_off_capture(client)
-        return shown
-    if only_print:
-        return print_text(plan.snippet(), plan.path)
-    shown = apply_changes(plan.changes(), plan.notes(), yes=yes, as_json=as_json)
-    if not shown.exit_code and not http:
-        turn_on_capture(client, url=url, key=key, user=user)
-    return shown
-
-
 def _change_client(
     client: "Client", connection: "Connection", path: Path, *, yes: bool, as_json: bool
 ) -> CommandOutput:
     from memex.cli.operate.setup_key import key_warnings
-    from memex.errors import ValidationFailed
-    from memex.setup import change
+    from memex.setup.change import ConfigChange
 
-    before = change.read(path)
-    try:
-        after = client.changed((before or b"").decode(), connection).encode()
-    except ValidationFailed as error:
-        if before is None:
-            raise
-        command = f"{program_name()} setup {client.name} --print"
-        raise ValidationFailed(
-            f"{path}: {error.message}", hint=f"Nothing was changed. `{command}` shows what to write there."
-        ) from None
+    made = ConfigChange.planned(
+        path,
+        lambda text: client.changed(text, connection),
+        by_hand=f"{program_name()} setup {client.name} --print",
+        holds_key=connection.key is not None,
+    )
     notes = [client.after, *_notes(client, connection, path)]
     warnings = key_warnings(connection)
-    made = change.ConfigChange(path, before, after, holds_key=connection.key is not None)
     return apply_change(made, notes, warnings, secret=connection.key, yes=yes, as_json=as_json)
 
 

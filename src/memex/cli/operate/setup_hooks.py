@@ -65,19 +65,11 @@ class HooksPlan:
 
     def changes(self) -> "list[ConfigChange]":
         """Return the changes of the files; raises ValidationFailed if one is broken."""
-        from memex.setup.change import ConfigChange, read
+        from memex.setup.change import ConfigChange
 
-        made = []
-        for path, changed in self.agent.texts(self.path, self.entry):
-            before = read(path)
-            try:
-                after = changed((before or b"").decode()).encode()
-            except ValidationFailed as error:
-                command = f"{program_name()} setup {self.agent.name} --hooks --print"
-                hint = f"Nothing was changed. `{command}` shows what to write there."
-                raise ValidationFailed(f"{path}: {error.message}", hint=hint) from None
-            made.append(ConfigChange(path, before, after))
-        return made
+        by_hand = f"{program_name()} setup {self.agent.name} --hooks --print"
+        texts = self.agent.texts(self.path, self.entry)
+        return [ConfigChange.planned(path, changed, by_hand=by_hand) for path, changed in texts]
 
     def notes(self) -> list[str]:
         """Return what a person should know after the change."""

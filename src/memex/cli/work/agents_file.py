@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,17 +34,13 @@ class WorkBlock:
 
     def change(self) -> "ConfigChange":
         """Return the change of the file; raises ValidationFailed if the marks in it do not fit."""
-        from memex.setup.change import ConfigChange, read
+        from memex.setup.change import ConfigChange
         from memex.setup.work_block import place_block
 
-        before = read(self.path)
-        if before is None and not self.text:
-            before = b""  # no file is made to say nothing
-        try:
-            after = place_block((before or b"").decode(), self.text)
-        except ValidationFailed as error:
-            raise ValidationFailed(f"{self.path}: {error.message}", hint=error.hint) from None
-        return ConfigChange(self.path, before, after.encode())
+        made = ConfigChange.planned(self.path, partial(place_block, block=self.text))
+        return (
+            made if made.after else replace(made, before=made.before or b"")
+        )  # no file is made to say nothing
 
     def check(self) -> CommandOutput:
         """Return whether the file says what memory says; the exit code is 1 if it does not."""
@@ -76,27 +73,19 @@ class WorkBlock:
 
 
 def setup_work_block(
-    place: "tuple[Path | None, str | None, Scope]",
-    asked: tuple[str | None, str | None],
-    only_print: bool,
+    file: Path | None,
+    client: str | None,
+    scope: "Scope",
     *,
+    project: str | None,
+    user: str | None,
+    only_print: bool,
     check: bool,
     yes: bool,
     undo: bool,
     as_json: bool,
 ) -> CommandOutput:
-    """Write, check or take out the block about work.
-
-    Args:
-        place: file, client and scope, as the options say.
-        asked: project and user, as the options say.
-        only_print: write nothing.
-        check: write nothing, and say whether the file is stale.
-        yes: do not ask.
-        undo: take the block out.
-        as_json: ask nothing and show nothing.
-    """
-    file, client, scope = place
+    """Write, check or take out the block about work, as the options of `memex setup agents-md` say."""
     if scope == "user":
         raise ValidationFailed(
             "The block is about one project, and agents read a file of yours in all projects.",
@@ -106,7 +95,7 @@ def setup_work_block(
         raise ValidationFailed("--check goes with neither --undo nor --print.", hint="Give --check alone.")
     if undo:
         return undo_work(work_file(file, client))
-    block = read_work_block(file, client, project=asked[0], user=asked[1])
+    block = read_work_block(file, client, project=project, user=user)
     if only_print:
         return print_text(block.text, block.path)
     if check:

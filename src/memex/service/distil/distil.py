@@ -5,11 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from memex.call_context import CallContext
-from memex.service.call import Caller
+from memex.service.call import Caller, plain_arguments
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.tool import DISTIL, NAME
 from memex.service.service import Service
-from memex.service.tools.tool import plain_arguments
 from memex.store.access import Channel
 
 CHANNEL: Channel = "import"  # of the revisions that are written

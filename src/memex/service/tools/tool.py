@@ -17,6 +17,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from memex.errors import ValidationFailed
+from memex.service.call import to_plain
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import MemoryView, as_of_in
 from memex.service.tools.tool_context import ToolContext
@@ -74,16 +75,6 @@ class ResultPart(BaseModel):
         """Return a part with the attributes of a value that are called as its fields, and others; times as text."""
         names = (name for name in cls.model_fields if name not in others)
         return cls(**{name: to_plain(getattr(value, name)) for name in names}, **others)
-
-
-def to_plain(value: Any) -> Any:
-    """Return a value as JSON has it if it is a time."""
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def plain_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as the log has them: those that are given, with times as text."""
-    return {name: to_plain(value) for name, value in given.items() if value is not None}
 
 
 class SecretResult(ResultPart):
@@ -198,9 +189,9 @@ class Tool(Generic[A]):
         try:
             return self.arguments.model_validate(given)
         except ValidationError as error:
-            raise ValidationFailed(
-                f"{self.name}: {_problems(error)}.", hint=_arguments_hint(self.arguments), tool=self.name
-            ) from None
+            problems = "; ".join(map(describe_problem, error.errors(include_url=False)[:MAX_PROBLEMS]))
+            hint = f"The arguments are: {', '.join(self.arguments.model_fields)}."
+            raise ValidationFailed(f"{self.name}: {problems}.", hint=hint, tool=self.name) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +347,3 @@ def describe_problem(problem: Mapping[str, Any]) -> str:
 def _length(number: int, given: Any) -> str:
     noun = "character" if isinstance(given, str) else "item"
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _problems(error: ValidationError) -> str:
-    return "; ".join(describe_problem(problem) for problem in error.errors(include_url=False)[:MAX_PROBLEMS])
-
-
-def _arguments_hint(arguments: type[Arguments]) -> str:
-    return f"The arguments are: {', '.join(arguments.model_fields)}."
