@@ -35,11 +35,7 @@ async def distil(
     session: CommandSession,
     conversation: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[ID|@N]",
-            help="A conversation, or that of a result of the last search.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="[ID|@N]", help="A conversation, or that of a result of the last search."),
     ] = None,
     since: Annotated[
         str | None,
@@ -62,7 +58,6 @@ async def distil(
         typer.Option(
             metavar="CALL",
             help="Write exactly what the call with this id showed, or nothing if that has changed since.",
-            show_default=False,
         ),
     ] = None,
 ) -> CommandOutput:

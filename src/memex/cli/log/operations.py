@@ -67,7 +67,7 @@ async def show(
         str | None, typer.Option(help="Filter: only calls that ended so, such as failed.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="ACTOR", help="Filter: only calls of who named itself so.")
+        str | None, typer.Option(metavar="ACTOR", help="Filter: only calls of who named itself so.")
     ] = None,
     since: Annotated[
         str | None, typer.Option(help="Filter: only calls since a time, such as 7d, 12h or 2026-11-22.")

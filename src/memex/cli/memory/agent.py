@@ -35,8 +35,7 @@ _NOTE = re.compile(r"^\[[0-9a-v]{4}\] ", re.MULTILINE)
 async def remember(
     session: CommandSession,
     text: Annotated[
-        list[str] | None,
-        typer.Argument(help="The text to remember, in plain sentences, or - for stdin.", show_default=False),
+        list[str] | None, typer.Argument(help="The text to remember, in plain sentences, or - for stdin.")
     ] = None,
     file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The file that holds the text, or - for stdin.")
@@ -46,7 +45,6 @@ async def remember(
         typer.Option(
             metavar="HANDLE",
             help="The handle of a stored statement that no longer holds, from an earlier answer; may be repeated.",
-            show_default=False,
         ),
     ] = None,
     both_hold: Annotated[
@@ -54,7 +52,6 @@ async def remember(
         typer.Option(
             metavar="HANDLE",
             help="The handle of a stored statement that holds beside the newer one; may be repeated.",
-            show_default=False,
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
@@ -63,7 +60,6 @@ async def remember(
         typer.Option(
             metavar="CALL",
             help="Write exactly what the dry run with this id showed, or nothing if that has changed since.",
-            show_default=False,
         ),
     ] = None,
     no_wait: Annotated[
@@ -138,8 +134,7 @@ async def context(
     min_confidence: Annotated[
         Literal["none", "weak", "fair", "strong"] | None,
         typer.Option(
-            help="The lowest confidence at which the context holds what was found; weak by default.",
-            show_default=False,
+            help="The lowest confidence at which the context holds what was found; weak by default."
         ),
     ] = None,
     include: Annotated[
@@ -147,7 +142,6 @@ async def context(
         typer.Option(
             metavar="KIND",
             help="What the context holds beside memory: conversations or documents; may be repeated.",
-            show_default=False,
         ),
     ] = None,
     as_of: AsOf = None,

@@ -100,9 +100,7 @@ async def read(
 async def write(
     session: CommandSession,
     path: PathArgument,
-    file: Annotated[
-        str | None, typer.Argument(help="The file that holds the text, or - for stdin.", show_default=False)
-    ] = None,
+    file: Annotated[str | None, typer.Argument(help="The file that holds the text, or - for stdin.")] = None,
     content: Annotated[str | None, typer.Option(help="The text to write.")] = None,
     append: Annotated[bool, typer.Option("--append", help="Add the text to the end of the file.")] = False,
     overwrite: Annotated[
@@ -132,11 +130,7 @@ async def write_many(
     session: CommandSession,
     file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="JSONL",
-            help="The file of edits, a JSON object a line, or - for stdin.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="JSONL", help="The file of edits, a JSON object a line, or - for stdin."),
     ] = None,
 ) -> CommandOutput:
     """Write, patch, move and delete up to 500 files at once, or none if one edit does not fit.
@@ -216,17 +210,12 @@ async def find(
         ),
     ] = False,
     why_not: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH", help="Say why this file is, or is not, among the hits.", show_default=False
-        ),
+        str | None, typer.Option(metavar="PATH", help="Say why this file is, or is not, among the hits.")
     ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KIND",
-            help="Search conversations or documents beside memory; may be repeated.",
-            show_default=False,
+            metavar="KIND", help="Search conversations or documents beside memory; may be repeated."
         ),
     ] = None,
 ) -> CommandOutput:

@@ -21,8 +21,7 @@ TITLES = {
 async def removed(
     session: CommandSession,
     put_back: Annotated[
-        str | None,
-        typer.Option("--put-back", metavar="ID", help="Put the line with this id back into its file."),
+        str | None, typer.Option(metavar="ID", help="Put the line with this id back into its file.")
     ] = None,
     state: Annotated[
         Literal["replaced", "closed", "forgotten", "removed"] | None,

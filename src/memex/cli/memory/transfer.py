@@ -90,8 +90,7 @@ async def export_files(
         str | None,
         typer.Argument(
             help="An empty or missing folder, a new .zip file, or - for a zip on stdout. "
-            "By default memex-DATE.zip.",
-            show_default=False,
+            "By default memex-DATE.zip."
         ),
     ] = None,
     source: Annotated[
@@ -112,16 +111,11 @@ async def export_files(
         typer.Option(
             metavar="ID",
             help="Export one call instead of files, with everything that a replay elsewhere needs.",
-            show_default=False,
         ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --call: the new file to write. By default call-ID.zip.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="With --call: the new file to write. By default call-ID.zip."),
     ] = None,
 ) -> CommandOutput:
     """Export the current files that the user may read into a folder or a zip, or with --call one call."""

@@ -49,9 +49,7 @@ def mcp(
     project: Annotated[
         str | None,
         typer.Option(
-            help="The project that this work belongs to; by default MEMEX_PROJECT.",
-            rich_help_panel=_ACTING,
-            show_default=False,
+            help="The project that this work belongs to; by default MEMEX_PROJECT.", rich_help_panel=_ACTING
         ),
     ] = None,
     include: Annotated[
@@ -60,16 +58,13 @@ def mcp(
             metavar="KINDS",
             help="What contexts hold beside memory: conversations, documents; by default what "
             "MEMEX_CONTEXT_INCLUDE of the service names.",
-            show_default=False,
         ),
     ] = None,
     docs: Annotated[
         list[Path] | None,
         typer.Option(
-            "--docs",
             metavar="FOLDER",
             help="Push the documents of a folder and watch it while this runs, as memex docs watch. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     tenant: Annotated[

@@ -197,7 +197,7 @@ def agents_md(
 @app.command()
 @plain_command
 def skill(
-    file: Annotated[Path | None, typer.Option(help="The file of the skill.", show_default=False)] = None,
+    file: Annotated[Path | None, typer.Option(help="The file of the skill.")] = None,
     scope: ProjectOrUser = "project",
     conversations: Annotated[
         bool,

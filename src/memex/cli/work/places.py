@@ -73,8 +73,7 @@ async def pack(
     files: FilesOption = None,
     words: WordsOption = None,
     as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d."),
+        str | None, typer.Option(metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d.")
     ] = None,
 ) -> CommandOutput:
     """Print where work stands, as a new session is given it; of the project of this folder by default."""
