@@ -8,16 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.documents import screens
-from memex.cli.documents.options import (
-    ExcludeOption,
-    IncludeOption,
-    NameOption,
-    NoGitignoreOption,
-    PruneOption,
-    chosen_root,
-    given_patterns,
-    noted_here,
-)
+from memex.cli.documents.options import PushOptions, chosen_root, noted_here
 from memex.cli.documents.watching import watch_roots
 from memex.cli.output import CommandOutput
 from memex.cli.progress import progress_bar
@@ -37,7 +28,6 @@ app = typer.Typer(
     help="Push the documents of a folder, such as a repository: a mirror beside memory, for search.",
 )
 
-FolderArgument = Annotated[Path, typer.Argument(metavar="ROOT", help="The folder that the files stand in.")]
 MAX_LISTED = 10_000
 
 
@@ -45,12 +35,8 @@ MAX_LISTED = 10_000
 @user_command
 async def push(
     session: CommandSession,
-    folder: FolderArgument,
-    name: NameOption = None,
-    include: IncludeOption = None,
-    exclude: ExcludeOption = None,
-    no_gitignore: NoGitignoreOption = False,
-    prune: PruneOption = False,
+    folder: Annotated[Path, typer.Argument(metavar="ROOT", help="The folder that the files stand in.")],
+    options: PushOptions,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be pushed, what is left out and why.")
     ] = False,
@@ -63,11 +49,10 @@ async def push(
     from memex.mirror.opening import open_push
     from memex.mirror.roots import RootsFile
 
-    patterns = given_patterns(include, exclude, no_gitignore=no_gitignore)
-    root = chosen_root(session, folder, name, patterns)
+    root = chosen_root(session, folder, options)
     if dry_run:
         return _dry_run(root)
-    async with open_push(session.api, session.context, root, prune=prune) as pushing:
+    async with open_push(session.api, session.context, root, prune=options.prune) as pushing:
         is_new = root.place not in {one.place for one in RootsFile().read()}
         RootsFile().put(root)  # before the push, which may be cut off
         try:
@@ -102,11 +87,8 @@ async def watch(
             metavar="[ROOT...]", help="Folders; by default all that were pushed from here to this service."
         ),
     ] = None,
-    name: NameOption = None,
-    include: IncludeOption = None,
-    exclude: ExcludeOption = None,
-    no_gitignore: NoGitignoreOption = False,
-    prune: PruneOption = False,
+    *,
+    options: PushOptions,
 ) -> CommandOutput:
     """Push folders and go on: a saved file can be found within a second. It runs until it is stopped.
 
@@ -114,11 +96,10 @@ async def watch(
     """
     from memex.mirror.roots import RootsFile
 
-    patterns = given_patterns(include, exclude, no_gitignore=no_gitignore)
     if folders:
-        if len(folders) > 1 and name is not None:
+        if len(folders) > 1 and options.name is not None:
             raise ValidationFailed("--name is for one folder.", hint="Watch the folders one by one.")
-        roots = [chosen_root(session, folder, name, patterns) for folder in folders]
+        roots = [chosen_root(session, folder, options) for folder in folders]
         for root in roots:
             RootsFile().put(root)
     else:
@@ -128,7 +109,7 @@ async def watch(
                 "No folder was pushed from this machine to this service.",
                 hint="Name one: memex docs watch ROOT --project P.",
             )
-    document = await watch_roots(session, roots, prune=prune)
+    document = await watch_roots(session, roots, prune=options.prune)
     return CommandOutput(document, lambda _screen: None, exit_code=1)
 
 

@@ -1,6 +1,7 @@
 """The options of the commands that push documents."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,44 +13,39 @@ if TYPE_CHECKING:
     from memex.mirror.roots import PushedRoot
     from memex.mirror.rules import PushPatterns
 
-NameOption = Annotated[
-    str | None,
-    typer.Option("--name", help="The name of the root; by default that of the folder.", show_default=False),
-]
-IncludeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--include", metavar="PATTERN", help="Push these files too, such as '*.py'. It can be repeated."
-    ),
-]
-ExcludeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude", metavar="PATTERN", help="Leave these files out, such as 'drafts/'. It can be repeated."
-    ),
-]
-NoGitignoreOption = Annotated[
-    bool, typer.Option("--no-gitignore", help="Push also what .gitignore leaves out.")
-]
-PruneOption = Annotated[
-    bool, typer.Option("--prune", help="Remove documents also if more than half of them are gone.")
-]
+
+@dataclass(frozen=True, slots=True)
+class PushOptions:
+    """What is pushed of a folder, and under which name."""
+
+    name: Annotated[str | None, typer.Option(help="The name of the root; by default that of the folder.")] = (
+        None
+    )
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Push these files too, such as '*.py'. It can be repeated."),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Leave these files out, such as 'drafts/'. It can be repeated."),
+    ] = None
+    no_gitignore: Annotated[
+        bool, typer.Option("--no-gitignore", help="Push also what .gitignore leaves out.")
+    ] = False
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents also if more than half of them are gone.")
+    ] = False
+
+    def patterns(self) -> "PushPatterns | None":
+        """Return what they say about files; None if they say nothing, so that what was noted holds."""
+        from memex.mirror.rules import PushPatterns
+
+        if not (self.include or self.exclude or self.no_gitignore):
+            return None
+        return PushPatterns(tuple(self.include or ()), tuple(self.exclude or ()), not self.no_gitignore)
 
 
-def given_patterns(
-    include: list[str] | None, exclude: list[str] | None, *, no_gitignore: bool
-) -> "PushPatterns | None":
-    """Return what the options say about files; None if they say nothing, so that what was noted holds."""
-    from memex.mirror.rules import PushPatterns
-
-    if not (include or exclude or no_gitignore):
-        return None
-    return PushPatterns(tuple(include or ()), tuple(exclude or ()), not no_gitignore)
-
-
-def chosen_root(
-    session: CommandSession, folder: Path, name: str | None, patterns: "PushPatterns | None"
-) -> "PushedRoot":
+def chosen_root(session: CommandSession, folder: Path, options: PushOptions) -> "PushedRoot":
     """Return the root of a folder; raises ValidationFailed if there can be none."""
     from memex.mirror.roots import RootsFile, choose_root, find_folder
 
@@ -59,8 +55,8 @@ def chosen_root(
         url=service_url(),
         user=session.user or "",
         project=session.project,
-        name=name,
-        patterns=patterns,
+        name=options.name,
+        patterns=options.patterns(),
     )
 
 

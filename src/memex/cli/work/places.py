@@ -41,17 +41,28 @@ Budget = Literal["auto", "micro", "normal", "full"]
 LabelOption = Annotated[
     str | None, typer.Option("--label", metavar="LABEL", help="A label, as `memex work labels` shows it.")
 ]
-CwdOption = Annotated[
-    Path | None, typer.Option("--cwd", help="The folder in which the work takes place; by default this one.")
-]
-TitleOption = Annotated[str | None, typer.Option("--title", help="A hint: the title of a session.")]
-RepositoryOption = Annotated[
-    str | None, typer.Option("--repository", help="A hint: a remote, or the root of a repository.")
-]
-FilesOption = Annotated[
-    list[Path] | None, typer.Option("--file", help="A hint: a file that the work changes.")
-]
-WordsOption = Annotated[str | None, typer.Option("--words", help="A hint: words of the task.")]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkHints:
+    """Where and on what the work takes place."""
+
+    cwd: Annotated[
+        Path | None, typer.Option(help="The folder in which the work takes place; by default this one.")
+    ] = None
+    title: Annotated[str | None, typer.Option(help="A hint: the title of a session.")] = None
+    repository: Annotated[str | None, typer.Option(help="A hint: a remote, or the root of a repository.")] = (
+        None
+    )
+    files: Annotated[
+        list[Path] | None, typer.Option("--file", help="A hint: a file that the work changes.")
+    ] = None
+    words: Annotated[str | None, typer.Option(help="A hint: words of the task.")] = None
+
+    def document(self) -> dict[str, Any]:
+        """Return them as the service takes them, without the folder."""
+        files = [_full(one) for one in self.files] if self.files else None
+        return {"title": self.title, "repository": self.repository, "files": files, "words": self.words}
 
 
 @user_command
@@ -67,31 +78,27 @@ async def pack(
     known_hash: Annotated[
         str | None, typer.Option(metavar="HASH", help="Print nothing if the pack is still this one.")
     ] = None,
-    cwd: CwdOption = None,
-    title: TitleOption = None,
-    repository: RepositoryOption = None,
-    files: FilesOption = None,
-    words: WordsOption = None,
+    *,
+    hints: WorkHints,
     as_of: Annotated[
         str | None, typer.Option(metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d.")
     ] = None,
 ) -> CommandOutput:
     """Print where work stands, as a new session is given it; of the project of this folder by default."""
-    asked: dict[str, Any] = {"title": title, "repository": repository, "words": words}
-    asked["files"] = [_full(one) for one in files] if files else None
+    asked = hints.document()
     asked |= {"label": label, "session": of_session, "budget": budget, "known_hash": known_hash}
     if session.project is not None:
         asked["project"] = session.project
     note = None
     if not any(asked[name] for name in ("label", "session", "repository", "title", "files", "words")):
-        folder = await find_folder(session, _full(cwd or Path.cwd()))
+        folder = await find_folder(session, _full(hints.cwd or Path.cwd()))
         if session.project is None:
             asked |= folder.asked
             note = folder.note
         else:
             asked |= {name: folder.asked.get(name) for name in ("cwd", "repository", "branch")}
-    elif cwd is not None:
-        asked["cwd"] = _full(cwd)
+    elif hints.cwd is not None:
+        asked["cwd"] = _full(hints.cwd)
     asked["as_of"] = parse_moment(as_of, "--as-of")
     found = await session.api.call(_context(session), "work_context", asked)
     is_empty = not found["text"]
@@ -112,24 +119,14 @@ async def sessions(
 @user_command
 async def resolve(
     session: CommandSession,
-    cwd: CwdOption = None,
-    title: TitleOption = None,
-    repository: RepositoryOption = None,
-    files: FilesOption = None,
-    words: WordsOption = None,
+    hints: WorkHints,
 ) -> CommandOutput:
     """Find the lane of work that hints mean. Of several none is chosen: they are listed.
 
     The exit code is 1 if there is not exactly one.
     """
-    asked = {
-        "title": title,
-        "repository": repository,
-        "files": [_full(one) for one in files] if files else None,
-        "words": words,
-        "cwd": _full(cwd) if cwd is not None else None,
-        "project": session.project,
-    }
+    cwd = _full(hints.cwd) if hints.cwd is not None else None
+    asked = hints.document() | {"cwd": cwd, "project": session.project}
     found = await session.api.call(_context(session), "work_resolve", asked)
     return CommandOutput(
         found,
