@@ -159,6 +159,10 @@ class Screen:
                 (f"Degraded: {answer['degraded']}; `memex health` says what does not answer.", "yellow")
             )
 
+    def fact(self, name: str, *parts: StyledText) -> None:
+        """Print a line of the facts at the end of an answer."""
+        self.line((f"{name:9}", "dim"), *parts)
+
     def paragraph(self, *parts: StyledText, indent: int = 2) -> None:
         """Print an indented text; on a terminal it breaks between words."""
         if self.is_terminal:

@@ -5,8 +5,6 @@ developers.openai.com/codex/mcp, code.visualstudio.com/docs/copilot/reference/mc
 geminicli.com/docs/tools/mcp-server, opencode.ai/v1/docs/mcp-servers and opencode.ai/v2/docs/mcp-servers.
 """
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.setup import jsontext, tomltext
+from memex.setup.homes import applications, config_home, home
 from memex.setup.names import NAMES, Scope, SetupProfile
 
 SERVER = "memex"
@@ -63,11 +62,18 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program that starts or asks MCP servers."""
+    """A program that starts or asks MCP servers.
+
+    Attributes:
+        files: where it keeps them, by scope.
+        remote: returns the entry of a Memex that it asks over HTTP.
+        started: returns the entry of one that it starts.
+    """
 
     name: str
     files: Mapping[Scope, Callable[[], Path]]
-    entry: Callable[[Connection], dict[str, Any]]
+    remote: Callable[[Connection], dict[str, Any]]
+    started: Callable[[Connection], dict[str, Any]] = Connection.process
     parent: str = "mcpServers"
     after: str = "Start it anew to load the server."
     empty: str = "{}\n"  # a file of JSON that holds nothing yet
@@ -96,7 +102,7 @@ class Client:
 
     def changed(self, text: str, connection: Connection) -> str:
         """Return the text of its file with Memex in it."""
-        entry = self.entry(connection)
+        entry = (self.started if connection.url is None else self.remote)(connection)
         if self.name == "codex":
             return tomltext.put_table(text, self.parent, SERVER, entry)
         text = text if text.strip() else self.empty
@@ -121,17 +127,17 @@ class Client:
         return jsontext.append(text, "inputs", VSCODE_INPUT)
 
 
+def _started(connection: Connection) -> dict[str, Any]:
+    return {"type": "stdio", **connection.process()}
+
+
 def _claude_code(connection: Connection) -> dict[str, Any]:
-    if connection.url is None:
-        return {"type": "stdio", **connection.process()}
     headers = connection.headers(f"${{{KEY_VARIABLE}}}")
     return {"type": "http", "url": connection.endpoint, "headers": headers}
 
 
 def _claude_desktop(connection: Connection) -> dict[str, Any]:
     """Its file knows only programs: one that speaks to the service over HTTP."""
-    if connection.url is None:
-        return connection.process()
     if connection.key is None:
         raise ValidationFailed("Claude Desktop reads no variable for a key.", hint="Name the key with --key.")
     entry = connection.process()
@@ -140,14 +146,10 @@ def _claude_desktop(connection: Connection) -> dict[str, Any]:
 
 
 def _cursor(connection: Connection) -> dict[str, Any]:
-    if connection.url is None:
-        return connection.process()
     return {"url": connection.endpoint, "headers": connection.headers(f"${{env:{KEY_VARIABLE}}}")}
 
 
 def _codex(connection: Connection) -> dict[str, Any]:
-    if connection.url is None:
-        return connection.process()
     headers = connection.headers("")
     entry: dict[str, Any] = {"url": connection.endpoint}
     if connection.key is None:
@@ -157,48 +159,29 @@ def _codex(connection: Connection) -> dict[str, Any]:
 
 
 def _vscode(connection: Connection) -> dict[str, Any]:
-    if connection.url is None:
-        return {"type": "stdio", **connection.process()}
     headers = connection.headers(f"${{input:{VSCODE_INPUT['id']}}}")
     return {"type": "http", "url": connection.endpoint, "headers": headers}
 
 
 def _gemini_cli(connection: Connection) -> dict[str, Any]:
-    if connection.url is None:
-        return connection.process()
     return {"httpUrl": connection.endpoint, "headers": connection.headers(f"${{{KEY_VARIABLE}}}")}
 
 
 def _opencode(connection: Connection) -> dict[str, Any]:
-    if connection.url is None:
-        process = connection.process()
-        entry = {"type": "local", "command": [process["command"], *process["args"]]}
-        return entry | ({"environment": process["env"]} if "env" in process else {})
     headers = connection.headers(f"{{env:{KEY_VARIABLE}}}")
     return {"type": "remote", "url": connection.endpoint, "headers": headers, "oauth": False}
+
+
+def _opencode_started(connection: Connection) -> dict[str, Any]:
+    process = connection.process()
+    entry = {"type": "local", "command": [process["command"], *process["args"]]}
+    return entry | ({"environment": process["env"]} if "env" in process else {})
 
 
 def _opencode_file(folder: Path) -> Path:
     """Return the file that is there; one with comments has an ending of its own."""
     with_comments = folder / "opencode.jsonc"
     return with_comments if with_comments.exists() else folder / "opencode.json"
-
-
-def _opencode_home() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "opencode"
-
-
-def _applications() -> Path:
-    """Return the folder where programs keep the settings of the user, by the system's custom."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-
-
-def _codex_home() -> Path:
-    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
 
 
 CLIENTS = {
@@ -208,11 +191,12 @@ CLIENTS = {
             "claude-code",
             {"project": lambda: Path(".mcp.json"), "user": lambda: Path.home() / ".claude.json"},
             _claude_code,
+            _started,
             after="Start claude anew; /mcp in it shows the server.",
         ),
         Client(
             "claude-desktop",
-            {"user": lambda: _applications() / "Claude" / "claude_desktop_config.json"},
+            {"user": lambda: applications() / "Claude" / "claude_desktop_config.json"},
             _claude_desktop,
         ),
         Client(
@@ -225,7 +209,7 @@ CLIENTS = {
         ),
         Client(
             "codex",
-            {"user": lambda: _codex_home() / "config.toml"},
+            {"user": lambda: home("CODEX_HOME", ".codex") / "config.toml"},
             _codex,
             parent="mcp_servers",
             after="Start codex anew; /mcp in it shows the server.",
@@ -234,9 +218,10 @@ CLIENTS = {
             "vscode",
             {
                 "project": lambda: Path(".vscode/mcp.json"),
-                "user": lambda: _applications() / "Code" / "User" / "mcp.json",
+                "user": lambda: applications() / "Code" / "User" / "mcp.json",
             },
             _vscode,
+            _started,
             parent="servers",
             after="It offers to start the server above its entry in the file.",
         ),
@@ -252,10 +237,11 @@ CLIENTS = {
         Client(
             "opencode",
             {
-                "user": lambda: _opencode_file(_opencode_home()),
+                "user": lambda: _opencode_file(config_home() / "opencode"),
                 "project": lambda: _opencode_file(Path()),
             },
             _opencode,
+            _opencode_started,
             parent="mcp",
             empty='{\n  "$schema": "https://opencode.ai/config.json"\n}\n',  # opencode would add this itself
             after="Start opencode anew; `opencode mcp list` shows the server.",

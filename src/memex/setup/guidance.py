@@ -1,12 +1,12 @@
 """The texts that make an agent use memory and conversations well, in AGENTS.md, CLAUDE.md or a skill."""
 
-import os
 import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
 from memex.errors import ValidationFailed
+from memex.setup.homes import config_home, home
 from memex.setup.names import Scope
 
 BEGIN, END = "<!-- memex: begin -->", "<!-- memex: end -->"
@@ -30,12 +30,9 @@ description: >-
 # The file in a project, and the file for all projects of a user, that the agent of a client reads.
 FILES: dict[str, tuple[str, Callable[[], Path]]] = {
     "claude-code": ("CLAUDE.md", lambda: Path.home() / ".claude" / "CLAUDE.md"),
-    "codex": (
-        "AGENTS.md",
-        lambda: Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "AGENTS.md",
-    ),
+    "codex": ("AGENTS.md", lambda: home("CODEX_HOME", ".codex") / "AGENTS.md"),
     "gemini-cli": ("GEMINI.md", lambda: Path.home() / ".gemini" / "GEMINI.md"),
-    "opencode": ("AGENTS.md", lambda: _config_home() / "opencode" / "AGENTS.md"),
+    "opencode": ("AGENTS.md", lambda: config_home() / "opencode" / "AGENTS.md"),
 }
 SKILL = Path(".claude/skills/memex-memory/SKILL.md")
 CONVERSATIONS_SKILL = Path(".claude/skills/memex-conversations/SKILL.md")
@@ -64,10 +61,6 @@ def skill_file(scope: Scope, *, of_conversations: bool = False) -> Path:
     """Return the file of a skill, in the current project or in all of the user's."""
     path = CONVERSATIONS_SKILL if of_conversations else SKILL
     return path if scope == "project" else Path.home() / path
-
-
-def _config_home() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def text() -> str:

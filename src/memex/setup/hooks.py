@@ -5,7 +5,6 @@ runs of both. Claude Code runs HTTP hooks at all of these events but SessionStar
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.setup import jsontext
+from memex.setup.homes import home
 from memex.setup.names import Scope
 from memex.setup.plugin_clients import PLUGIN_CLIENTS, PluginClient
 
@@ -123,14 +123,6 @@ def _is_own(group: Any) -> bool:
     return all(f"{HOOK} " in one or f"{HOOK}' " in one or "/v1/hooks/" in one for one in said)
 
 
-def _claude_home() -> Path:
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-
-
-def _codex_home() -> Path:
-    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-
-
 _SHARED = {
     "SessionStart": None,
     "UserPromptSubmit": None,
@@ -145,7 +137,7 @@ HOOK_CLIENTS: dict[str, HookClient | PluginClient] = {
         HookClient(
             "claude-code",
             {
-                "user": lambda: _claude_home() / "settings.json",
+                "user": lambda: home("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
                 "project": lambda: Path(".claude/settings.local.json"),
             },
             _SHARED
@@ -165,7 +157,7 @@ HOOK_CLIENTS: dict[str, HookClient | PluginClient] = {
         ),
         HookClient(
             "codex",
-            {"user": lambda: _codex_home() / "hooks.json"},
+            {"user": lambda: home("CODEX_HOME", ".codex") / "hooks.json"},
             _SHARED | {"PostToolUse": None, "Interrupt": None},
             after=(UNTRUSTED,),
         ),

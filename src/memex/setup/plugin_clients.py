@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from memex.errors import ValidationFailed
 from memex.setup import jsontext, yamltext
+from memex.setup.homes import config_home, home
 from memex.setup.names import Scope
 
 PLUGINS = Path(__file__).with_name("plugins")
@@ -100,10 +101,6 @@ def _loads(plugin: str) -> Callable[[str], bool]:
     return lambda text: any(is_named(one) for one in _QUOTED.findall(text))
 
 
-def _opencode_home() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "opencode"
-
-
 def _opencode_text(_: str, program: str) -> str:
     place = json.dumps((PLUGINS / "opencode.mjs").as_uri())
     return (
@@ -111,10 +108,6 @@ def _opencode_text(_: str, program: str) -> str:
         f"import {{ memexPlugin }} from {place}\n\n"
         f"export default memexPlugin({json.dumps(program)})\n"
     )
-
-
-def _hermes_home() -> Path:
-    return Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
 
 
 def _hermes_text(_: str, program: str) -> str:
@@ -147,7 +140,7 @@ def _hermes_config(text: str, program: str) -> str:  # noqa: ARG001 - as each pa
 def _openclaw_file() -> Path:
     if named := os.environ.get("OPENCLAW_CONFIG_PATH"):
         return Path(named)
-    return Path(os.environ.get("OPENCLAW_STATE_DIR") or Path.home() / ".openclaw") / "openclaw.json"
+    return home("OPENCLAW_STATE_DIR", ".openclaw") / "openclaw.json"
 
 
 def _openclaw_config(text: str, program: str) -> str:
@@ -217,7 +210,9 @@ PLUGIN_CLIENTS = {
             "opencode",
             [
                 PluginFile(
-                    lambda: _opencode_home() / "plugin" / "memex.js", _opencode_text, _loads("opencode.mjs")
+                    lambda: config_home() / "opencode" / "plugin" / "memex.js",
+                    _opencode_text,
+                    _loads("opencode.mjs"),
                 )
             ],
             _EVENTS | {"Interrupt": None},
@@ -235,12 +230,12 @@ PLUGIN_CLIENTS = {
             "hermes",
             [
                 PluginFile(
-                    lambda: _hermes_home() / "plugins" / "memex" / "__init__.py",
+                    lambda: home("HERMES_HOME", ".hermes") / "plugins" / "memex" / "__init__.py",
                     _hermes_text,
                     _loads("hermes.py"),
                 ),
                 PluginFile(
-                    lambda: _hermes_home() / "config.yaml",
+                    lambda: home("HERMES_HOME", ".hermes") / "config.yaml",
                     _hermes_config,
                     lambda text: yamltext.value_of(text, "memory", "provider") == "memex",
                     lambda text: yamltext.put_value(text, "memory", "provider", '""'),

@@ -165,18 +165,18 @@ def _show_calls(screen: Screen, session: CommandSession, done: dict[str, Any]) -
     if reasons := Counter(one["reason"] for one in done["skipped"]):
         named = sorted((SKIPPED.get(name, name.replace("_", " ")), count) for name, count in reasons.items())
         counted = ", ".join(f"{name} ({count:,})" for name, count in named)
-        _fact(screen, "skipped", counted)
+        screen.fact("skipped", counted)
     if done["remaining"]:
-        _fact(screen, "left", f"{format_count(done['remaining'], 'message')} for the next call")
+        screen.fact("left", f"{format_count(done['remaining'], 'message')} for the next call")
     if done["planner"] != "builtin":
-        _fact(screen, "planner", done["planner"])
+        screen.fact("planner", done["planner"])
     if done.get("degraded"):
-        _fact(screen, "degraded", f"{done['degraded']}: the model failed, and the rules chose the statements")
-    _fact(screen, "call", done["tool_call_id"])
+        screen.fact("degraded", f"{done['degraded']}: the model failed, and the rules chose the statements")
+    screen.fact("call", done["tool_call_id"])
     if done["status"] == "dry_run" and done["read"]:
-        _fact(screen, "write", session.command("distil", "--write", done["tool_call_id"]))
+        screen.fact("write", session.command("distil", "--write", done["tool_call_id"]))
     if done["status"] == "committed":
-        _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
+        screen.fact("undo", session.command("revert", done["tool_call_id"]))
 
 
 def _outcome(done: dict[str, Any]) -> str:
@@ -228,7 +228,3 @@ def _show_message(screen: Screen, message: dict[str, Any]) -> None:
             screen.line((named, "dim"), "  there is evidence, in a conversation of somebody else")
         case _:
             screen.line((named, "red"), "  not verified: somebody typed this citation")
-
-
-def _fact(screen: Screen, name: str, value: str) -> None:
-    screen.line((f"{name:9}", "dim"), value)

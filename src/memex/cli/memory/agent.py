@@ -12,7 +12,6 @@ from memex.cli.output import (
     Column,
     CommandOutput,
     Screen,
-    StyledText,
     format_count,
     numbers,
     program_name,
@@ -197,21 +196,21 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
     budget, omitted = found["budget"], found["omitted"]
     filled = round(BAR_CHARS * budget["used"] / budget["limit"])
     bar = ("█" * filled, "green"), ("░" * (BAR_CHARS - filled), "dim")
-    _fact(screen, "budget", *bar, f"  {budget['used']:,} of {budget['limit']:,} characters")
+    screen.fact("budget", *bar, f"  {budget['used']:,} of {budget['limit']:,} characters")
     if judged := found.get("confidence"):
         lifted = f", lifted by {judged['lifted_by']}" if "lifted_by" in judged else ""
-        _fact(screen, "band", f"{judged['band']} ({judged['score']:.2f}{lifted})")
-    _fact(screen, "omitted", format_count(omitted["count"], "passage"))
+        screen.fact("band", f"{judged['band']} ({judged['score']:.2f}{lifted})")
+    screen.fact("omitted", format_count(omitted["count"], "passage"))
     for passage in omitted["best"][:SHOWN_OMITTED]:
         place = f"{passage['path']}@{passage['version']}:{passage['start']}-{passage['end']}"
-        _fact(screen, "", (f"{place}  {passage['reason']}", "dim"))
+        screen.fact("", (f"{place}  {passage['reason']}", "dim"))
     for kind in found.get("included") or ():
         why = " (they are left out of the past)" if kind["left_out"] else ""
-        _fact(screen, "included", f"{kind['name']}: {format_count(kind['passages'], 'passage')}{why}")
-    _fact(screen, "hash", found["hash"])
-    _fact(screen, "state", ", ".join(f"{mount} {rev}" for mount, rev in found["state"].items()))
-    _fact(screen, "planner", _planner(found))
-    _fact(screen, "call", found["tool_call_id"])
+        screen.fact("included", f"{kind['name']}: {format_count(kind['passages'], 'passage')}{why}")
+    screen.fact("hash", found["hash"])
+    screen.fact("state", ", ".join(f"{mount} {rev}" for mount, rev in found["state"].items()))
+    screen.fact("planner", _planner(found))
+    screen.fact("call", found["tool_call_id"])
 
 
 def _planner(answer: dict[str, Any]) -> str:
@@ -245,8 +244,8 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
             (f"{program_name()} queue work", "bold"),
         )
         screen.line()
-        _fact(screen, "call", done["tool_call_id"])
-        _fact(screen, "later", session.command("log", done["tool_call_id"]))
+        screen.fact("call", done["tool_call_id"])
+        screen.fact("later", session.command("log", done["tool_call_id"]))
         return
     if done.get("statements"):
         screen.line()
@@ -289,12 +288,12 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
         columns = [Column("nothing taken out for", cell="handle"), Column("why", "dim", cell="reason")]
         screen.records(done["unresolved"], columns)
     screen.line()
-    _fact(screen, "planner", _planner(done))
-    _fact(screen, "call", done["tool_call_id"])
+    screen.fact("planner", _planner(done))
+    screen.fact("call", done["tool_call_id"])
     if done["status"] == "dry_run" and done["writes"]:
-        _fact(screen, "write", session.command("remember", "--write", done["tool_call_id"]))
+        screen.fact("write", session.command("remember", "--write", done["tool_call_id"]))
     if done["status"] == "committed":
-        _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
+        screen.fact("undo", session.command("revert", done["tool_call_id"]))
 
 
 def _show_statements(
@@ -360,7 +359,3 @@ def _absence(found: dict[str, Any]) -> str:
 
 def _span(span: dict[str, Any]) -> str:
     return f"{span['start']}-{span['end']}"
-
-
-def _fact(screen: Screen, name: str, *parts: StyledText) -> None:
-    screen.line((f"{name:9}", "dim"), *parts)
