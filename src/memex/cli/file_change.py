@@ -59,7 +59,12 @@ def apply_changes(
         screen.diff(document["diff"])
     if not (yes or (not as_json and _confirm(names))):
         document["status"] = "unconfirmed"
-        return CommandOutput(document, _show_unconfirmed, on_stderr=not as_json, exit_code=UNCONFIRMED)
+        return CommandOutput(
+            document,
+            lambda screen: screen.line("Nothing was changed. Add --yes to write it."),
+            on_stderr=not as_json,
+            exit_code=UNCONFIRMED,
+        )
     records = [str(one.make()) for one in needed]
     document |= {"status": "changed", "record": records[0]}
 
@@ -74,10 +79,6 @@ def apply_changes(
 def _confirm(names: str) -> bool:
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return on_terminal and typer.confirm(f"Write {names}?")
-
-
-def _show_unconfirmed(screen: Screen) -> None:
-    screen.line("Nothing was changed. Add --yes to write it.")
 
 
 def print_text(text: str, path: Path) -> CommandOutput:

@@ -159,6 +159,14 @@ class Screen:
                 (f"Degraded: {answer['degraded']}; `memex health` says what does not answer.", "yellow")
             )
 
+    def writes(self, written: Sequence[dict[str, Any]]) -> None:
+        """Print what a call wrote: each file with its version, the reason if one is given, and the change."""
+        for write in written:
+            self.line()
+            reason = f"  {write['reason']}" if write.get("reason") else ""
+            self.line((write["path"], "bold"), f"  version {write['version']}", (reason, "dim"))
+            self.diff(write["diff"])
+
     def fact(self, name: str, *parts: StyledText) -> None:
         """Print a line of the facts at the end of an answer."""
         self.line((f"{name:9}", "dim"), *parts)

@@ -141,10 +141,7 @@ def _show_portions(screen: Screen, session: CommandSession, portions: list[dict[
 
 def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
     screen.line((_outcome(done), "bold"))
-    for write in done["writes"]:
-        screen.line()
-        screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
-        screen.diff(write["diff"])
+    screen.writes(done["writes"])
     tasks = [one for one in done["statements"] if one.get("age_days") is not None]
     age = Column("age", align="right", whole=True, cell=lambda one: format_count(one["age_days"], "day"))
     said_in, newer = Column("said in", cell="message"), Column("memory says", "dim", cut=True, cell=_newer)

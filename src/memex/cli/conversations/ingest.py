@@ -92,18 +92,17 @@ async def ingest(
             error.hint = f"{error.hint} {_kept_so_far(work.report.messages_added)}".strip()
             raise
     return CommandOutput(
-        report, lambda screen: _show(screen, session, report, local=local), exit_code=_exit_code(report)
+        report,
+        lambda screen: _show(screen, session, report, local=local),
+        exit_code=1
+        if report["failed"] or not report["files"]
+        else 0,  # nothing was read of a file, or of all
     )
 
 
 def _kept_so_far(messages: int) -> str:
     added = format_count(messages, "new message")
     return f"The import stopped after {added}, which stay stored; the same command goes on from there."
-
-
-def _exit_code(report: dict[str, Any]) -> int:
-    """Return 1 if a file that was recognised gave nothing, or if nothing at all was recognised."""
-    return 1 if report["failed"] or not report["files"] else 0
 
 
 def _local_places() -> list[Path]:

@@ -39,19 +39,14 @@ def doctor(as_json: Json = False) -> None:
     """Check this installation and its database. The exit code is 1 if something is wrong."""
     import asyncio
 
-    findings = asyncio.run(_collect())
-    findings += _capture_findings()
+    from memex.cli.operate.setup_hooks import capture_findings
+
+    findings = [*asyncio.run(_collect()), *capture_findings()]
     is_well = all(finding.state != "problem" for finding in findings)
     document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}
     print_output(CommandOutput(document, lambda screen: show(screen, findings)), as_json=as_json)
     if not is_well:
         raise typer.Exit(1)
-
-
-def _capture_findings() -> list[Finding]:
-    from memex.cli.operate.setup_hooks import capture_findings
-
-    return capture_findings()
 
 
 async def _collect() -> list[Finding]:

@@ -1,6 +1,6 @@
 """One call as a tree: what it found, read and followed, its result, its time and its cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from memex.cli.output import Branch, StyledText, format_count, shorten, to_json, why_chosen
@@ -65,10 +65,6 @@ def _find(step: Document) -> tuple[str, str, list[Branch]]:
     return "find", f"{query} → {format_count(len(step['hits']), 'hit')}", below
 
 
-def _read(step: Document) -> tuple[str, str, list[Branch]]:
-    return "read", *_listed(step["spans"], "span", SHOWN_SPANS)
-
-
 def _links(step: Document) -> tuple[str, str, list[Branch]]:
     hops = [
         Branch((hop["source"], (" → ", DIM), (hop["target"], "") if hop["target"] else ("nothing", DIM)))
@@ -80,10 +76,6 @@ def _links(step: Document) -> tuple[str, str, list[Branch]]:
     where = step["paths"][0] if len(step["paths"]) == 1 else format_count(len(step["paths"]), "file")
     told = f"{way} {where} → {format_count(len(step['hops']), 'hop')}"
     return "links", told, _with_more(hops, len(step["hops"]), "hop")
-
-
-def _files(step: Document) -> tuple[str, str, list[Branch]]:
-    return step["tool"].removeprefix("memory_"), *_listed(step["files"], "file", SHOWN_SPANS)
 
 
 def _compare(step: Document) -> tuple[str, str, list[Branch]]:
@@ -113,18 +105,17 @@ def _model(step: Document) -> tuple[str, str, list[Branch]]:
     return f"model {step['model']}", ", ".join(filter(None, facts)), below
 
 
-def _other(step: Document) -> tuple[str, str, list[Branch]]:
-    return step["tool"], shorten(to_json(step["asked"]), QUERY_CHARS), []
-
-
-_STEP_RENDERERS = {
+_STEP_RENDERERS: dict[str, Callable[[Document], tuple[str, str, list[Branch]]]] = {
     "find": _find,
-    "read": _read,
+    "read": lambda step: ("read", *_listed(step["spans"], "span", SHOWN_SPANS)),
     "links": _links,
-    "files": _files,
+    "files": lambda step: (
+        step["tool"].removeprefix("memory_"),
+        *_listed(step["files"], "file", SHOWN_SPANS),
+    ),
     "compare": _compare,
     "model": _model,
-    "other": _other,
+    "other": lambda step: (step["tool"], shorten(to_json(step["asked"]), QUERY_CHARS), []),
 }
 
 

@@ -187,7 +187,7 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
         columns = [
             Column("source", "bold", cell=lambda source: f"{source['path']}@{source['version']}"),
             Column("why", cell=why_chosen),
-            Column("spans", "dim", cut=True, cell=lambda source: ", ".join(map(_span, source["spans"]))),
+            Column("spans", "dim", cut=True, cell=_spans),
             numbers("chars", lambda source: sum(span["end"] - span["start"] for span in source["spans"])),
             Column("", "yellow", whole=True, cell=lambda source: "cut" if source["truncated"] else ""),
         ]
@@ -256,10 +256,7 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
             Column("", "dim", cell=lambda one: one["outcome"].replace("duplicate", "known")),
         ]
         screen.records(done["statements"], columns)
-    for write in done["writes"]:
-        screen.line()
-        screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
-        screen.diff(write["diff"])
+    screen.writes(done["writes"])
     skipped = [skip for skip in done["skipped"] if skip["reason"] != "forget"]  # the first line is about it
     if skipped:
         screen.line()
@@ -357,5 +354,5 @@ def _absence(found: dict[str, Any]) -> str:
     return "Not modified: the context has the known hash." if found["not_modified"] else "Nothing found."
 
 
-def _span(span: dict[str, Any]) -> str:
-    return f"{span['start']}-{span['end']}"
+def _spans(source: dict[str, Any]) -> str:
+    return ", ".join(f"{span['start']}-{span['end']}" for span in source["spans"])

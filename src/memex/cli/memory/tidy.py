@@ -27,10 +27,7 @@ def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None
     files = format_count(len(done["writes"]), "file")
     would = "would be " if done["status"] == "dry_run" else ""
     screen.line((f"{files} {would}regrouped" if done["writes"] else "Everything is tidy.", "bold"))
-    for write in done["writes"]:
-        screen.line()
-        screen.line((write["path"], "bold"), f"  version {write['version']}")
-        screen.diff(write["diff"])
+    screen.writes(done["writes"])
     if done["status"] == "committed":
         screen.line()
         screen.line(("To undo: ", "dim"), session.command("revert", done["tool_call_id"]))

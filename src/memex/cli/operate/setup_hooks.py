@@ -109,6 +109,7 @@ def plan_hooks(client: str, *, url: str | None, scope: "Scope | None", http: boo
 
 def check_setup() -> CommandOutput:
     """Return for each client what is missing, and when an event of it was last heard."""
+    from memex.hook.events import RUNTIMES
     from memex.setup import change, hooks
 
     told = _local_status()
@@ -123,7 +124,7 @@ def check_setup() -> CommandOutput:
                 "file": str(path),
                 "hooks": len(agent.events) - len(missing),
                 "missing": missing,
-                "last_heard": heard.get(_runtime(name)),
+                "last_heard": heard.get(RUNTIMES[name]),
             }
         )
     document = {"capture": told, "clients": clients}
@@ -172,12 +173,6 @@ def capture_findings() -> "list[Finding]":
         else:
             found.append(Finding("capture", said))
     return found
-
-
-def _runtime(client: str) -> str:
-    from memex.hook.events import RUNTIMES
-
-    return RUNTIMES[client]
 
 
 def _local_status() -> dict[str, Any]:

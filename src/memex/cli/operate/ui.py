@@ -28,7 +28,9 @@ async def ui(
     of the tenant, and first sees the memory of the user me.
     """
     service = await session.local.service()
-    address = (url or _default_url()).rstrip("/")
+    from memex.settings import read_settings
+
+    address = (url or f"http://127.0.0.1:{read_settings().port}").rstrip("/")
     link = None
     if sys.stdout.isatty():
         from memex.service.identity.sessions import LINK_PATH, make_link
@@ -36,12 +38,6 @@ async def ui(
         link = address + LINK_PATH + await make_link(service.database, session.tenant)
     document = {"url": f"{address}/ui"}
     return CommandOutput(document, lambda screen: _show(screen, document, link))
-
-
-def _default_url() -> str:
-    from memex.settings import read_settings
-
-    return f"http://127.0.0.1:{read_settings().port}"
 
 
 def _show(screen: Screen, document: dict[str, Any], link: str | None) -> None:

@@ -1,7 +1,6 @@
 """`memex users`: for whom the service keeps memory, and how a user is erased for good."""
 
 import sys
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -105,7 +104,8 @@ async def erase(
         return CommandOutput(counted, lambda screen: _show_counts(screen, counted))
     if not yes and not _confirm(counted):
         document = counted | {"status": "unconfirmed"}
-        return CommandOutput(document, _show_unconfirmed, exit_code=UNCONFIRMED)
+        told = "Nothing was removed. Add --yes to erase the user, or --dry-run to see what would be removed."
+        return CommandOutput(document, lambda screen: screen.line(told), exit_code=UNCONFIRMED)
     done = await session.call("user_erase", {"user": user})
     return CommandOutput(done, lambda screen: _show_receipt(screen, done))
 
@@ -127,12 +127,6 @@ def _confirm(counted: dict[str, Any]) -> bool:
         return False
     _show_counts(Screen(sys.stdout), counted)
     return typer.confirm(f"Erase {counted['user']} for good? It cannot be undone")
-
-
-def _show_unconfirmed(screen: Screen) -> None:
-    screen.line(
-        "Nothing was removed. Add --yes to erase the user, or --dry-run to see what would be removed."
-    )
 
 
 def _show_counts(screen: Screen, counted: dict[str, Any]) -> None:
@@ -166,10 +160,7 @@ def _show_receipts(screen: Screen, listed: dict[str, Any]) -> None:
         Column(
             "erased", cell=lambda one: format_time(one["finished_at"]) if one["finished_at"] else "unfinished"
         ),
-        *(numbers(name, partial(_count, name)) for name in ("files", "revisions", "calls", "keys")),
+        *(numbers(name) for name in ("files", "revisions", "calls", "keys")),
     ]
-    screen.records(listed["erasures"], columns, "No user was erased.", listed["next_cursor"])
-
-
-def _count(name: str, erasure: dict[str, Any]) -> int:
-    return int(erasure["counts"][name])
+    erasures = [{**one["counts"], **one} for one in listed["erasures"]]
+    screen.records(erasures, columns, "No user was erased.", listed["next_cursor"])

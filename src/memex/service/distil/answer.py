@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memex.service.distil.portion import READ, Portion, ReadPart
+from memex.service.distil.portion import READ, Portion
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
 from memex.service.tools.remember_answer import RivalResult, WriteMade, reason_of, write_made
@@ -144,7 +144,10 @@ def render(
     statements, overtaken = _statements(made, done, by_place, now.date())
     result = DistilResult(
         status="dry_run" if is_dry_run else "committed" if written else "nothing",
-        read=[_read(part) for part in portion.parts],
+        read=[
+            DistilledConversation.taken_from(part, conversation=part.conversation_id)
+            for part in portion.parts
+        ],
         remaining=portion.remaining,
         statements=statements,
         outdated=[*(_outdated(one, by_place) for one in made.outdated), *overtaken],
@@ -219,10 +222,6 @@ def _place(add: Addition, by_place: Mapping[CitedPlace, MessageReading]) -> dict
 def _outdated(one: OutdatedStatement, by_place: Mapping[CitedPlace, MessageReading]) -> OutdatedResult:
     newer = {"path": one.newer.path, "newer_text": one.newer.text} if one.newer else {"path": None}
     return OutdatedResult(**_place(one.add, by_place), text=one.add.statement.text, **newer)
-
-
-def _read(part: ReadPart) -> DistilledConversation:
-    return DistilledConversation.taken_from(part, conversation=part.conversation_id)
 
 
 def _rival(rival: Rivalry) -> RivalResult:

@@ -354,7 +354,8 @@ def _survey(chain: list[_Segment], include: Include, thread: _Thread) -> _Thread
             elif kind == "event_msg" and payload.get("type") == "thread_name_updated":
                 thread.title = clean_title(payload.get("thread_name")) or thread.title
             elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
-                thread.spoken.roll_back(_turns(payload))
+                turns = payload.get("num_turns")
+                thread.spoken.roll_back(turns if isinstance(turns, int) else 0)
                 thread.breaks += 1
             elif (said := said_in(kind, payload, include)) is not None:
                 _hear(thread, said, line.get("timestamp"))
@@ -385,10 +386,6 @@ def _hear(thread: _Thread, said: Line, time: object) -> None:
             thread.spoken.turns.setdefault(said.form, []).append(before)
     else:
         thread.spoken.count(said, said.form, time)
-
-
-def _turns(payload: dict[str, Any]) -> int:
-    return turns if isinstance(turns := payload.get("num_turns"), int) else 0
 
 
 def _messages(
