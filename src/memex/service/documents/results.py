@@ -1,7 +1,6 @@
 """Documents and their roots, as answers show them."""
 
 from datetime import datetime
-from typing import Any
 
 from memex.service.tools.tool import ReadAnswer, ResultPart
 from memex.store.access import Access
@@ -87,58 +86,28 @@ def project_of(mount: str) -> str | None:
 
 def document_result(document: MirroredDocument) -> DocumentResult:
     """Return a document as an answer shows it."""
-    return DocumentResult(
-        reference=document.reference,
-        root=document.root,
+    return DocumentResult.taken_from(
+        document,
         project=project_of(document.mount),
-        path=document.path,
-        version=document.version,
-        kind=document.kind,
-        title=document.title,
-        tags=list(document.tags),
         sha256=document.sha256.hex(),
-        size_bytes=document.size_bytes,
-        changed_at=_time(document.changed_at),
-        updated_at=document.updated_at.isoformat(),
         owner=document.owner or None,
     )
 
 
 def hit_result(hit: DocumentHit) -> DocumentHitResult:
     """Return a passage as an answer shows it."""
-    return DocumentHitResult(
-        document=document_result(hit.document),
-        heading=list(hit.heading),
-        start=hit.span[0],
-        end=hit.span[1],
-        text=hit.text,
-        score=hit.score,
-    )
+    start, end = hit.span
+    return DocumentHitResult.taken_from(hit, document=document_result(hit.document), start=start, end=end)
 
 
 def root_result(root: DocumentRoot, access: Access, now: datetime) -> RootResult:
     """Return a root as an answer shows it to a caller at a time."""
-    examples: list[dict[str, Any]] = [dict(one) for one in root.examples]
-    return RootResult(
+    return RootResult.taken_from(
+        root,
         root=root.name,
         project=project_of(root.mount),
         owner=root.owner or None,
-        state=root.state,
-        sync=root.sync,
-        client=root.client,
-        began_at=_time(root.began_at),
-        heard_at=_time(root.heard_at),
-        completed_at=_time(root.completed_at),
         is_watched=root.is_watched(now),
-        documents=root.documents,
-        text_bytes=root.text_bytes,
-        passages=root.passages,
-        patterns=list(root.patterns),
-        left_out=dict(root.left_out),
-        examples=[LeftOutResult.model_validate(one) for one in examples],
+        examples=[dict(one) for one in root.examples],
         may_change=may_change(access, root.owner),
     )
-
-
-def _time(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

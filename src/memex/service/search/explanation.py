@@ -197,10 +197,7 @@ def _render(found: FindExplanation, hits: Sequence[OneHit], limit: int) -> Expla
         match=match,
         heading=hit.heading if hit is not None else None,
         span=hit.span if hit is not None else None,
-        words=[
-            WordResult(word=one.word, lexeme=one.lexeme, place=one.place, score=one.score)
-            for one in found.words
-        ],
+        words=list(map(WordResult.taken_from, found.words)),
         removed_by=list(found.removed_by),
         last=_last(found, match),
     )
@@ -212,11 +209,8 @@ def _last(found: FindExplanation, match: MatchResult | None) -> LastHitResult | 
         return None
     is_below = match is not None and not found.is_shown
     fused = match.fused if match is not None else None
-    return LastHitResult(
-        path=last.path,
-        rank=last.rank,
-        score=last.score,
-        fused=last.fused,
+    return LastHitResult.taken_from(
+        last,
         score_below=last.score - match.score if is_below and match is not None else None,
         fused_below=last.fused - fused if is_below and last.fused is not None and fused is not None else None,
     )

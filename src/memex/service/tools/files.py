@@ -138,30 +138,11 @@ class FindResult(ReadAnswer):
 
 def render_hit(hit: Hit, entries: Sequence[str] = ()) -> HitResult:
     """Return a hit as callers see it, with the entries that it stands for too."""
-    return HitResult(
-        path=hit.path,
-        version=hit.version,
-        title=hit.title,
-        heading=list(hit.heading),
+    return HitResult.taken_from(
+        hit,
         span=_span(hit.span),
-        snippet=hit.snippet,
-        score=hit.score,
-        reason=hit.reason,
-        match=MatchResult(
-            mode=hit.match.mode,
-            bm25_rank=hit.match.bm25_rank,
-            vector_rank=hit.match.vector_rank,
-            terms=hit.match.terms,
-            borrowed=hit.match.borrowed,
-            score=hit.match.score,
-            fused=hit.match.fused,
-            share=hit.match.share,
-            interaction=hit.match.interaction,
-        ),
+        match=MatchResult.taken_from(hit.match),
         more_spans=[_span(span) for span in hit.more_spans],
-        tags=list(hit.tags),
-        updated_at=hit.updated_at.isoformat(),
-        confidence=hit.confidence,
         entries=list(entries) or None,
     )
 
@@ -334,17 +315,7 @@ async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
         for one in await memory.journal_months(arguments.prefix)
     ]
     result = ListResult(
-        files=[
-            ListedResult(
-                path=file.path,
-                version=file.version,
-                size_chars=file.size_chars,
-                title=file.title,
-                tags=list(file.tags),
-                updated_at=file.updated_at.isoformat(),
-            )
-            for file in page
-        ],
+        files=list(map(ListedResult.taken_from, page)),
         journal=journal,
         next_cursor=cursor,
     ).body()

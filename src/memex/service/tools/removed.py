@@ -275,15 +275,10 @@ def _place(cursor: str) -> tuple[datetime, str]:
 
 
 def _line(line: RemovedLine) -> RemovedLineResult:
-    return RemovedLineResult(
+    return RemovedLineResult.taken_from(
+        line,
         id=line.handle,
-        state=line.state,
-        path=line.path,
         file_stands=line.page_stands,
-        text=line.text,
-        newer=line.newer,
-        held_in=line.held_in,
-        tool_call_id=line.tool_call_id,
         removed_at=line.changed_at.isoformat(),
     )
 

@@ -188,20 +188,7 @@ async def _older(memory: Memory, arguments: DiffArguments, new: Revision) -> Rev
 
 
 def _revision(revision: Revision) -> RevisionResult:
-    return RevisionResult(
-        path=revision.virtual_path,
-        version=revision.version,
-        operation=revision.operation,
-        deleted=revision.deleted,
-        size_chars=revision.size_chars,
-        sha256=revision.sha256,
-        counterpart=revision.counterpart,
-        reason=revision.reason,
-        actor=revision.actor,
-        channel=revision.channel,
-        tool_call_id=revision.tool_call_id,
-        created_at=revision.created_at.isoformat(),
-    )
+    return RevisionResult.taken_from(revision, path=revision.virtual_path)
 
 
 REVERT = WriteTool("memory_revert", RevertArguments, RevertResult, stage_revert, answer_revert)

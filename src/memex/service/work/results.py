@@ -221,10 +221,7 @@ def check_result(work: LoadedWork, checked: CompletionCheck) -> WorkCheckResult:
         open=item_results(state.open, state),
         blockers=item_results(state.blockers, state),
         definition_of_done=list(map(_point, state.definition_of_done)),
-        evidence=[
-            EvidenceResult(kind=one.kind, text=one.text, reference=one.reference, at=one.at.isoformat())
-            for one in checked.evidence
-        ],
+        evidence=list(map(EvidenceResult.taken_from, checked.evidence)),
         claim=observation_result(checked.claim) if checked.claim else None,
         state=state.token,
     )
@@ -258,40 +255,14 @@ def item_results(items: Iterable[WorkItem], state: WorkState) -> list[WorkItemRe
 
 def item_result(item: WorkItem, state: WorkState) -> WorkItemResult:
     """Return an item as an answer has it."""
-    return WorkItemResult(
-        id=item.item_id,
-        kind=item.kind,
-        text=item.text,
-        status=item.status,
-        reference=item.reference,
-        origin=item.origin,
-        who=item.who,
-        at=item.at.isoformat(),
-        is_firm=item.is_firm,
-        confidence=item.confidence,
-        method=item.method,
-        model=item.model or None,
-        resolved_by=item.resolved_by,
-        resolved_at=item.resolved_at.isoformat() if item.resolved_at else None,
-        is_kept=item.item_id in state.kept,
-        is_pinned=item.is_pinned,
-        is_left_out=item.is_left_out,
-        ends_on=item.ends_on.isoformat() if item.ends_on else None,
-        sessions=list(item.sessions),
+    return WorkItemResult.taken_from(
+        item, id=item.item_id, model=item.model or None, is_kept=item.item_id in state.kept
     )
 
 
 def observation_result(one: Observation) -> ObservationResult:
     """Return what a message says, as an answer has it."""
-    return ObservationResult(
-        kind=one.kind,
-        text=one.text,
-        reference=one.reference,
-        start=one.start,
-        end=one.end,
-        who=one.who,
-        at=one.at.isoformat(),
-    )
+    return ObservationResult.taken_from(one)
 
 
 def _point(point: DodPoint) -> DodPointResult:
@@ -306,13 +277,9 @@ def _point(point: DodPoint) -> DodPointResult:
 
 def _session(session: SessionRow, summaries: Iterable[Observation]) -> WorkSessionResult:
     own = [one for one in summaries if one.conversation_id == session.conversation_id]
-    return WorkSessionResult(
+    return WorkSessionResult.taken_from(
+        session,
         id=session.conversation_id,
-        title=session.title,
-        label=session.label,
-        source=session.source,
-        started_at=session.started_at.isoformat() if session.started_at else None,
-        last_at=session.last_at.isoformat() if session.last_at else None,
         request=next((one.text for one in own if one.who == "human"), None),
         outcome=next((one.text for one in own if one.who == "agent"), None),
     )
