@@ -206,7 +206,7 @@ def work_result(work: LoadedWork) -> WorkResult:
             )
             for one in work.read
         ],
-        requests=list(map(observation_result, state.requests)),
+        requests=list(map(ObservationResult.taken_from, state.requests)),
         sessions=[_session(one, state.summaries) for one in work.sessions[:MAX_LISTED]],
     )
 
@@ -222,7 +222,7 @@ def check_result(work: LoadedWork, checked: CompletionCheck) -> WorkCheckResult:
         blockers=item_results(state.blockers, state),
         definition_of_done=list(map(_point, state.definition_of_done)),
         evidence=list(map(EvidenceResult.taken_from, checked.evidence)),
-        claim=observation_result(checked.claim) if checked.claim else None,
+        claim=ObservationResult.taken_from(checked.claim) if checked.claim else None,
         state=state.token,
     )
 
@@ -258,11 +258,6 @@ def item_result(item: WorkItem, state: WorkState) -> WorkItemResult:
     return WorkItemResult.taken_from(
         item, id=item.item_id, model=item.model or None, is_kept=item.item_id in state.kept
     )
-
-
-def observation_result(one: Observation) -> ObservationResult:
-    """Return what a message says, as an answer has it."""
-    return ObservationResult.taken_from(one)
 
 
 def _point(point: DodPoint) -> DodPointResult:
