@@ -16,19 +16,6 @@ if TYPE_CHECKING:
 UNCONFIRMED = 3  # the exit code if nobody confirmed the change
 
 
-def apply_change(
-    made: "ConfigChange",
-    notes: list[str] | None = None,
-    warnings: list[str] | None = None,
-    *,
-    secret: str | None = None,
-    yes: bool,
-    as_json: bool,
-) -> CommandOutput:
-    """Show the change, and write it after confirmation."""
-    return apply_changes([made], notes, warnings, secret=secret, yes=yes, as_json=as_json)
-
-
 def apply_changes(
     changes: "Sequence[ConfigChange]",
     notes: list[str] | None = None,

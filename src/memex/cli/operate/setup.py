@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memex.cli.file_change import apply_change, apply_changes, print_text, undo_change
+from memex.cli.file_change import apply_changes, print_text, undo_change
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, print_output, program_name, report_errors
 from memex.cli.session.commands import plain_command
@@ -234,7 +234,7 @@ def _text(
         return undo_change(path)
     if only_print:
         return print_text(whole(), path)
-    return apply_change(ConfigChange.planned(path, placed), yes=yes, as_json=as_json)
+    return apply_changes([ConfigChange.planned(path, placed)], yes=yes, as_json=as_json)
 
 
 def _mcp_client(name: str) -> "Client":
@@ -296,7 +296,7 @@ def _change_client(
     )
     notes = [client.after, *_notes(client, connection, path)]
     warnings = key_warnings(connection)
-    return apply_change(made, notes, warnings, secret=connection.key, yes=yes, as_json=as_json)
+    return apply_changes([made], notes, warnings, secret=connection.key, yes=yes, as_json=as_json)
 
 
 def _notes(client: "Client", connection: "Connection", path: Path) -> list[str]:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memex.cli.file_change import apply_change, print_text
+from memex.cli.file_change import apply_changes, print_text
 from memex.cli.output import CommandOutput, Screen, program_name
 from memex.errors import FileNotFound, MemexError, ValidationFailed
 
@@ -64,13 +64,6 @@ class WorkBlock:
 
         return CommandOutput(document, show, exit_code=1 if is_stale else 0)
 
-    def show_nothing(self) -> CommandOutput:
-        """Return that there is nothing to write."""
-        document = {"path": str(self.path), "status": "unchanged", "diff": "", "notes": [], "warnings": []}
-        return CommandOutput(
-            document, lambda screen: screen.line("No work is open, so there is nothing to write.")
-        )
-
 
 def setup_work_block(
     file: Path | None,
@@ -102,10 +95,13 @@ def setup_work_block(
         return block.check()
     made = block.change()
     if not made.is_needed and not block.text:
-        return block.show_nothing()
+        document = {"path": str(made.path), "status": "unchanged", "diff": "", "notes": [], "warnings": []}
+        return CommandOutput(
+            document, lambda screen: screen.line("No work is open, so there is nothing to write.")
+        )
     notes = [f"It stays so until somebody writes it anew: {block.command}"]
     warnings = list(block.warnings) if made.is_needed else []
-    return apply_change(made, notes, warnings, yes=yes, as_json=as_json)
+    return apply_changes([made], notes, warnings, yes=yes, as_json=as_json)
 
 
 def work_file(file: Path | None, client: str | None) -> Path:
