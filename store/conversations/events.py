@@ -92,12 +92,7 @@ class HeardRuntime:
 
 
 async def put_events(
-    database: Database,
-    access: Access,
-    events: Sequence[NewEvent],
-    *,
-    now: datetime,
-    max_events: int = MAX_EVENTS,
+    database: Database, access: Access, events: Sequence[NewEvent], *, now: datetime
 ) -> list[EventChange]:
     """Store events in one transaction, all or none, and return what became of each.
 
@@ -109,7 +104,6 @@ async def put_events(
         access: an access with `conversations`.
         events: in the order in which they happened.
         now: when they came.
-        max_events: how many events the user may have; the oldest go.
     """
     scope = access.conversations
     if scope is None:
@@ -139,7 +133,7 @@ async def put_events(
                 "tenant_id": access.tenant_id,
                 "events": json.dumps(list(once.values())),
                 "next_event": stat["next_event"],
-                "max_events": max_events,
+                "max_events": MAX_EVENTS,
                 "received_at": now,
             },
         )

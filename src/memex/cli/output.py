@@ -63,10 +63,10 @@ class Column:
         return "" if value is None else value
 
 
-def numbers(name: str, cell: str | Callable[[Any], Any] = "", style: str = "") -> Column:
+def numbers(name: str, cell: str | Callable[[Any], Any] = "") -> Column:
     """Return a column of whole numbers, such as `1,234`."""
     shown = Column(name, cell=cell).cell_of
-    return Column(name, style, "right", whole=True, cell=lambda one: f"{shown(one):,}")
+    return Column(name, align="right", whole=True, cell=lambda one: f"{shown(one):,}")
 
 
 def times(name: str, cell: str, style: str = "", *, whole: bool = False) -> Column:

@@ -62,8 +62,8 @@ class PushedRoot:
 class RootsFile:
     """The file of the roots, `memex/documents.toml` in the folder for settings of the user."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or _config_home() / "memex" / "documents.toml"
+    def __init__(self) -> None:
+        self.path = _config_home() / "memex" / "documents.toml"
 
     def read(self) -> list[PushedRoot]:
         """Return the roots; raises ValidationFailed if the file is broken."""

@@ -200,8 +200,8 @@ class JsonElements:
         shrink: the key of an object in each element, and what is kept of each part of that object.
     """
 
-    def __init__(self, file: ExportFile, prefix: str = "item", *, is_keyed: bool = False) -> None:
-        self.file, self.prefix, self.is_keyed, self.count = file, prefix, is_keyed, 0
+    def __init__(self, file: ExportFile) -> None:
+        self.file, self.prefix, self.is_keyed, self.count = file, "item", False, 0
         self.shrink: tuple[str, Callable[[Any], Any]] | None = None
 
     def read(self, report: ReadReport | None) -> Iterator[Any]:
