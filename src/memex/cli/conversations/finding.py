@@ -1,6 +1,6 @@
 """`memex dig`, `keyword`, `semantic` and `similar`: find what was said."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -25,18 +25,6 @@ MAX_TITLE = 80
 MAX_QUERY_CHARS = 10_000
 
 
-QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
-RoleOption = Annotated[str | None, typer.Option(help="Only messages of this role: user or assistant.")]
-ConversationOption = Annotated[
-    str | None, typer.Option(metavar="ID", help="Only messages of this conversation.")
-]
-HumanOption = Annotated[bool, typer.Option("--human", help="Only what a person typed.")]
-BranchesOption = Annotated[
-    bool, typer.Option("--all-branches", help="Also branches of conversations that were given up.")
-]
-ExplainOption = Annotated[
-    bool, typer.Option("--explain", help="Show what each word adds to the score, and what was searched.")
-]
 LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest number of results.")]
 
 
@@ -44,34 +32,34 @@ LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest numb
 class MessageSearchOptions:
     """What all commands that search conversations take."""
 
-    query: QueryArgument
+    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
     source: SourceOption = None
     of_project: ProviderProjectOption = None
-    role: RoleOption = None
+    role: Annotated[str | None, typer.Option(help="Only messages of this role: user or assistant.")] = None
     since: SinceOption = None
     until: UntilOption = None
-    conversation: ConversationOption = None
-    human: HumanOption = False
-    all_branches: BranchesOption = False
+    conversation: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only messages of this conversation.")
+    ] = None
+    human: Annotated[bool, typer.Option("--human", help="Only what a person typed.")] = False
+    all_branches: Annotated[
+        bool, typer.Option("--all-branches", help="Also branches of conversations that were given up.")
+    ] = False
     limit: LimitOption = 10
-    explain: ExplainOption = False
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each word adds to the score, and what was searched.")
+    ] = False
     output_format: FormatOption = "panel"
 
     def asked(self) -> dict[str, Any]:
         """Return the arguments of the search."""
-        return {
+        asked = asdict(self) | {
             "query": " ".join(self.query),
-            "source": self.source,
-            "project": self.of_project,
-            "role": self.role,
             "since": parse_moment(self.since, "--since"),
             "until": parse_moment(self.until, "--until"),
-            "conversation": self.conversation,
-            "human": self.human,
-            "all_branches": self.all_branches,
-            "limit": self.limit,
-            "explain": self.explain,
+            "project": self.of_project,
         }
+        return {name: value for name, value in asked.items() if name not in ("of_project", "output_format")}
 
 
 @user_command
