@@ -168,7 +168,7 @@ def test_each_pattern_takes_linear_time(share: int) -> None:
 
 def test_patterns_of_whole_statements_take_linear_time() -> None:
     """A statement may be as long as its text, and most patterns of a language see only its first characters."""
-    tables = language.load("en")
+    tables = language.load()
 
     for name, method in sampled(list(OF_WHOLE_STATEMENTS.items()), 4):
         pattern: re.Pattern[str] = getattr(tables, name)

@@ -128,7 +128,7 @@ class _Judgement:
 
 def extract_statements(text: str) -> Extraction:
     """Return the statements of a text and what it holds besides."""
-    tables = language.load("en")
+    tables = language.load()
     found: list[Statement | SkippedSpan] = []
     for piece in segments.split_segments(text, tables):
         if piece.role == "code" and found and _takes_code(found[-1], text, piece):
@@ -177,7 +177,7 @@ def _skip_chatter(
 
 def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
     """Return where a text orders its reader to leave its rules, or speaks as a system, also inside code."""
-    tables = language.load("en")
+    tables = language.load()
     found = []
     for piece in segments.split_segments(text, tables):
         places = piece.places()
@@ -194,8 +194,8 @@ def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
 
 def is_attack(sentence: str) -> bool:
     """Whether a sentence orders its reader to leave its rules, such as `Ignore all previous instructions`."""
-    tables = language.load("en")
-    plain = strip_opening(tables.lead_in, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
+    tables = language.load()
+    plain = strip_opening(tables.lead_ins, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
     leading = takewhile(lambda rule: rule.verdict == "instruction", tables.rules)
     return any(rule.match.match(plain) for rule in leading)
 
@@ -380,12 +380,12 @@ def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None,
 
 def rule_verdict(sentence: str) -> str:
     """Return what the rules take one sentence for, without what stands around it."""
-    return _judge(sentence, None, is_firm=False, tables=language.load("en")).verdict
+    return _judge(sentence, None, is_firm=False, tables=language.load()).verdict
 
 
 def order_about_text(head: str) -> bool:
     """Whether the words before a colon are an order to the assistant that is about the text behind it."""
-    tables = language.load("en")
+    tables = language.load()
     plain = head[:JUDGED_CHARS].translate(APOSTROPHES)
     if _label(plain + ": x", tables) or _match_request(plain + ": x", tables):
         return False
@@ -394,7 +394,7 @@ def order_about_text(head: str) -> bool:
 
 def fact_after_order(sentence: str) -> int | None:
     """Return where in an order a fact begins that stands behind it, `Forget my old address, I live in Linz`."""
-    fact = _fact_after_order(sentence[:JUDGED_CHARS].translate(APOSTROPHES), language.load("en"))
+    fact = _fact_after_order(sentence[:JUDGED_CHARS].translate(APOSTROPHES), language.load())
     return fact[1] if fact else None
 
 
@@ -460,7 +460,7 @@ def _verdict(
         return hint or "note"
     if is_question:
         return "question"
-    plain = strip_opening(tables.lead_in, plain)
+    plain = strip_opening(tables.lead_ins, plain)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
     is_closed = head.rstrip().endswith((".", "!"))

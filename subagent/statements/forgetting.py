@@ -93,7 +93,7 @@ def sounds_like_request(text: str) -> bool:
 
 def own_sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences stand that may ask memory for something: no quotation, code, or turn of a talk."""
-    for piece in segments.split_segments(text, language.load("en")):
+    for piece in segments.split_segments(text, language.load()):
         if piece.role not in ("prose", "item"):
             continue
         if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
@@ -103,7 +103,7 @@ def own_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def all_sentences(text: str) -> list[tuple[int, int]]:
     """Return where the sentences of a text stand, whoever says them."""
-    pieces = segments.split_segments(text, language.load("en"))
+    pieces = segments.split_segments(text, language.load())
     return [sentence for piece in pieces for sentence in _sentences(piece)]
 
 
@@ -115,7 +115,7 @@ def known_sentences(text: str) -> tuple[tuple[int, int], ...]:
 
 def _sentences(piece: segments.Segment) -> Iterator[tuple[int, int]]:
     places = piece.places()
-    for start, end in sentences.split_sentences(piece.text, language.load("en")):
+    for start, end in sentences.split_sentences(piece.text, language.load()):
         yield places.of(start), places.end_of(end)
 
 

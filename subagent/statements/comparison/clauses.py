@@ -131,7 +131,7 @@ def _clause(
     plain: str, span: tuple[int, int, bool], values: Sequence[Value], analyzer: Analyzer
 ) -> StatementClause:
     start, end, is_dependent = span
-    closing = language.load("en").closing
+    closing = language.load().closing
     tables, text = _load(), plain[start:end]
     here = [value for value in values if start <= value.start < end]
     mine = [value for value in here if value.sort != "name"]
@@ -168,7 +168,7 @@ def _clause(
 
 def _words(text: str, analyzer: Analyzer) -> list[str]:
     """Return the words of a part of a clause, verbs of English in their base form."""
-    plain = language.load("en").change_words.sub(" ", text)
+    plain = language.load().change_words.sub(" ", text)
     return [
         lexeme
         for word in _WORD.findall(plain)

@@ -170,7 +170,7 @@ class Relation:
 @cached_for_short_texts(entries=4_096)
 def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     """Return a statement as it is compared."""
-    tables = language.load("en")
+    tables = language.load()
     # The dates beside days are no words of the statement.
     plain = " ".join(without_dates(text[:MAX_COMPARED_CHARS]).translate(APOSTROPHES).split())
     values = tuple(
@@ -387,7 +387,7 @@ def _says_more(older: StatementView) -> bool:
     text = older.text.strip().rstrip(".!?")
     if older.is_guarded or len(text) > MAX_REPLACED_CHARS or _SEVERAL.search(text):
         return True
-    return len(list(sentences.split_sentences(text, language.load("en")))) > 1
+    return len(list(sentences.split_sentences(text, language.load()))) > 1
 
 
 def _differing_values(new: StatementView, older: StatementView) -> tuple[frozenset[str], bool]:
