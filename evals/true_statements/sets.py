@@ -96,15 +96,13 @@ def removed_pairs(newer: Sequence[StatementView], older: Sequence[StatementView]
                 yield RemovedPair(new.text, old.text)
 
 
-def standing_after(line: TwoFacts) -> tuple[str, bool]:
-    """Return what memory holds of a line after its newer statement, and whether the older one was changed."""
+def standing_after(line: TwoFacts) -> str:
+    """Return what memory holds of a line after its newer statement."""
     analyzer = analyzer_of(line.language)
     new = [view(one.text, one.kind, analyzer) for one in statements_of(line.newer)]
-    texts, is_changed = [one.text for one in new], False
+    texts = [one.text for one in new]
     for one in statements_of(line.older):
         old = view(one.text, one.kind, analyzer)
         found = next((got for other in new if (got := decide(other, [compare(other, old, {})]))), None)
-        is_going = found is not None and found.outcome != "rival"
-        is_changed = is_changed or is_going
-        texts.append(found.rest if found is not None and is_going else old.text)
-    return "\n".join(texts), is_changed
+        texts += [] if found is not None and found.outcome == "replaces" else [old.text]
+    return "\n".join(texts)

@@ -315,7 +315,7 @@ def _filing(group: _FileParts, day: date, matches_paraphrases: bool) -> Filing:
         group.path,
         group.adds[0].title if group.adds else "",
         tuple(_entry(add, day) for add in group.adds),
-        tuple((removal.removes, removal.keeps) for removal in group.removals),
+        tuple((removal.removes, removal.stays_done) for removal in group.removals),
         tuple(group.confirmed),
         day,
         group.own_names,
@@ -327,7 +327,7 @@ def _entry(add: Addition, day: date) -> Entry:
     said = add.said
     if said is None:
         due = due_day(add.statement.text, add.statement.kind, day)
-        return Entry(add.statement, add.heading, day, add.links, add.replaces, due, keeps=add.keeps)
+        return Entry(add.statement, add.heading, day, add.links, add.replaces, due)
     due = None if said.day == UNDATED else due_day(add.statement.text, add.statement.kind, said.day)
     links = (*add.links, said.link)
-    return Entry(add.statement, add.heading, said.day, links, add.replaces, due, said.place, add.keeps)
+    return Entry(add.statement, add.heading, said.day, links, add.replaces, due, said.place)

@@ -25,8 +25,7 @@ SAME_TASK: dict[StatementKind, tuple[StatementKind, ...]] = {
 class Entry:
     """A statement to file; `links` are targets such as `people/alice`.
 
-    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands;
-    `keeps` is what else that bullet says, which stays.
+    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands.
     `due` is the day on which it is due. `cited` is the message of a conversation that it was taken from: such a
     statement never takes the place of one that may be newer; see `ListItem.resists`.
     """
@@ -38,7 +37,6 @@ class Entry:
     replaces: str | None = None
     due: datetime.date | None = None
     cited: CitedPlace | None = None
-    keeps: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from memex.subagent.remember.filing.entries import (
     SAME_TASK,
     EntryOutcome,
     PlannedEntry,
-    entry_subject,
     lookup_keys,
     opposite_claim,
 )
@@ -112,34 +111,28 @@ class FileRevision:
             return EntryOutcome("duplicate")
         return EntryOutcome("duplicate", cited=same[-1].cite(planned.entry), known=same[-1].text)
 
-    def remove(self, text: str, keeps: str = "") -> EntryOutcome:
-        """Take a statement out, but what else it says, and say what became of it."""
+    def remove(self, text: str, *, stays_done: bool = False) -> EntryOutcome:
+        """Take a statement out, or leave it as a task that is done, and say what became of it."""
         item = self._find_item(text)
         if item is None:
-            return EntryOutcome("absent") if keeps else self._remove_prose(text)
+            return EntryOutcome("absent") if stays_done else self._remove_prose(text)
         if item.is_later:
             return EntryOutcome("overtaken")
-        if keeps:
-            return EntryOutcome("removed", text) if self._keep(item, keeps) else EntryOutcome("nested")
         if self._nests(item):
             return EntryOutcome("nested")
         self._unindex_item(item)
         item.is_gone = True
+        if stays_done:
+            self._add_done(item)
         return EntryOutcome("removed", item.text)
 
     def _replace(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put an entry in the place of a text; None when that is not there, or says the same."""
-        older, keeps = self._find_item(text), planned.entry.keeps
+        older = self._find_item(text)
         if older is None:
-            return None if planned.entry.cited or keeps else self._rewrite_prose(planned, text)
+            return None if planned.entry.cited else self._rewrite_prose(planned, text)
         if older.resists(planned.entry):
             return None
-        if keeps:
-            if not self._keep(older, keeps):
-                return None
-            if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
-                self._add(planned)
-            return EntryOutcome("superseded", text)
         is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
         if is_moved:
             return self._finish(planned, [older])
@@ -156,28 +149,14 @@ class FileRevision:
         older.is_gone = True
         return EntryOutcome("superseded", older.text)
 
-    def _keep(self, item: ListItem, rest: str) -> bool:
-        """Leave of a bullet what else it says, with its date and links; all of a task that is done stays, as done.
-
-        False if its text does not stand in its line as it is.
-        """
-        lines = item.lines or (self.text[item.start : item.own_end] if item.entry is None else "")
-        if lines.count(item.text) != 1 or self._nests(item):
-            return False
-        self._unindex_item(item)
-        if rest == item.text:
-            ticked = lines.replace("[ ]", "[x]", 1)
-            item.is_gone, item.kind = True, "done"
-            item = ListItem(
-                item.text, item.normal_form, item.subject, "done", DONE_HEADING, lines=self._ended(ticked)
-            )
-            self.added.append(item)
-        else:
-            item.lines, item.text = lines.replace(item.text, rest, 1), rest
-            item.normal_form = normal_form(rest)
-            item.subject = entry_subject(item.kind, rest, item.normal_form)
-        self._index_item(item)
-        return True
+    def _add_done(self, task: ListItem) -> None:
+        """Put a task under those that are done, with its date and links."""
+        lines = self.text[task.start : task.own_end].replace("[ ]", "[x]", 1)
+        done = ListItem(
+            task.text, task.normal_form, task.subject, "done", DONE_HEADING, lines=self._ended(lines)
+        )
+        self.added.append(done)
+        self._index_item(done)
 
     def _find_item(self, text: str) -> ListItem | None:
         """Return the last bullet that makes a statement, one that makes it in these very words before others.

@@ -47,14 +47,17 @@ def common_frame(newer: str, older: str) -> Frame | None:
     return _short_frame(newer, older) if max(len(newer), len(older)) <= MAX_CHARS else None
 
 
-def verb_in(text: str) -> tuple[int, int] | None:
-    """Return where the first verb stands that may stand before a value; None if there is none."""
-    found = _load().verb.search(text)
-    return found.span() if found else None
+def _as_said_before(newer: str, older: str) -> tuple[str, str]:
+    """Return two statements with `was raised to` and the like as the verb of the older one."""
+    tables = _load()
+    older = tables.changed.sub("is", older)
+    verb = tables.verb_before_value.search(older)
+    return (tables.changed.sub(verb[0], newer, count=1) if verb else newer), older
 
 
 @lru_cache(maxsize=4_096)
 def _short_frame(newer: str, older: str) -> Frame | None:
+    newer, older = _as_said_before(newer.translate(APOSTROPHES), older.translate(APOSTROPHES))
     now, then = _tokens(newer), _tokens(older)
     first = _agreeing(now, then)
     last = min(_agreeing(now[::-1], then[::-1]), len(now) - first, len(then) - first)
@@ -62,7 +65,6 @@ def _short_frame(newer: str, older: str) -> Frame | None:
     common = {token.form for token in (*now[:first], *now[len(now) - last :])}
     if not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING) or common <= _load().generic:
         return None
-    newer, older = newer.translate(APOSTROPHES), older.translate(APOSTROPHES)
     span, old_span = (new[0].start, new[-1].end), (old[0].start, old[-1].end)
     frame = Frame(newer[slice(*span)], older[slice(*old_span)])
     kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
@@ -138,9 +140,7 @@ def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[s
     between = (forms[0] & forms[1]) - generic - _load().time_words
     if between:
         return False
-    differing = forms[0] ^ forms[1]
-    is_counted = all(any(map(str.isdigit, form)) for form in differing)
-    return forms[0].isdisjoint(forms[1]) or ("name" not in kinds and bool(kinds) and is_counted)
+    return forms[0].isdisjoint(forms[1]) or (bool(kinds) and "name" not in kinds)
 
 
 def _may_both_hold(newer: str, older: str, frame: "Frame", kinds: set[str]) -> bool:
@@ -180,6 +180,8 @@ class _Tables:
     condition: re.Pattern[str]
     past: re.Pattern[str]
     one: re.Pattern[str]
+    changed: re.Pattern[str]
+    verb_before_value: re.Pattern[str]
 
 
 @cache
@@ -210,6 +212,8 @@ def _load() -> _Tables:
                 "condition",
                 "past",
                 "one",
+                "changed",
+                "verb_before_value",
             )
         ),
     )
@@ -247,4 +251,4 @@ def _kinds_in(text: str, span: tuple[int, int]) -> set[str]:
         for value in values_of(text)
         if value.start < span[1] and span[0] < value.end
     }
-    return kinds | {"name"} if text[span[0]].isupper() else kinds
+    return kinds or ({"name"} if text[span[0]].isupper() else set())

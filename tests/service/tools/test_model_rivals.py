@@ -98,7 +98,7 @@ async def test_a_verdict_is_carried_out(database: Database, alice: Caller) -> No
 
 
 async def test_what_is_closed_is_taken_out(database: Database, service: Service, alice: Caller) -> None:
-    """Also in another file than the new statement goes to."""
+    """Of a task, in another file than the new statement goes to, it stays as one that is done."""
     task, done = (
         "I need to book the chapel for the choir rehearsal.",
         "The chapel is booked for the choir rehearsal.",
@@ -112,7 +112,8 @@ async def test_what_is_closed_is_taken_out(database: Database, service: Service,
     closing = Model(reply).service(database)
     result = await remember(closing, alice, done)
 
-    assert statements(await files(closing, alice)) == sorted([OLD, done])
+    assert statements(await files(closing, alice)) == sorted([OLD, done, f"[x] {task}"])
+    assert [one["kept"] for one in result["replaced"]] == [task]
     assert result["rivals"] == []
 
 
@@ -193,21 +194,6 @@ async def test_a_verdict_without_its_statement_is_idle(database: Database, alice
     result = await remember(model.service(database), alice, f"{NEW} Otters sleep.")
 
     assert set(statements(await files(model.service(database), alice))) == {OLD, "Otters sleep."}
-    assert result["rivals"] == []
-
-
-async def test_of_what_says_more_a_verdict_leaves_the_rest(database: Database, alice: Caller) -> None:
-    """The value goes, and what else the line says stays in its place."""
-    more = "The choir rehearsal is on Tuesday at 18:00; bring the blue scores."
-    plain = Model(lambda _: answer(edit(more)))
-    await remember(plain.service(database), alice, f"Forget this: {OLD}")
-    await remember(plain.service(database), alice, more)
-    model = Model(lambda told: answer(edit(NEW), verdicts=((number_of(told, more), "replaced"),)))
-    result = await remember(model.service(database), alice, NEW)
-
-    rest = "The choir rehearsal is on …; bring the blue scores."
-    assert set(statements(await files(model.service(database), alice))) == {NEW, rest}
-    assert [one["kept"] for one in result["replaced"]] == [rest]
     assert result["rivals"] == []
 
 
