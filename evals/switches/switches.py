@@ -151,9 +151,6 @@ SWITCHES: Mapping[str, Switch] = {
         "FileRevision.group",
         _nothing,
     ),
-    "small talk": _one(
-        "a text of small talk alone states nothing", "statements.extraction", "chatter.is_chatter", _none
-    ),
     "others' words": _one(
         "what others say is none of the teller's statements",
         "remember.reading",
@@ -164,12 +161,7 @@ SWITCHES: Mapping[str, Switch] = {
     "own names": _one("a user's name is no topic", "builtin", "find_own_names", _no_names),
     "task lists": _one("a line names several tasks", "statements.extraction", "_tasks_in_line", _no_list),
     "facts": _one("a fact stands behind an order", "statements.extraction", "_fact_after_order", _nothing),
-    "letters": _one(
-        "a letter speaks to the user", "statements.segments", "_Scanner._takes_letter_line", _none
-    ),
-    "places": _one(
-        "a list or a letter says what an order is", "statements.extraction", "_in_context", _first
-    ),
+    "places": _one("a list says what an order is", "statements.extraction", "_in_context", _first),
     "dates": _one("a date stands beside a day", "statements.storable", "with_dates", _first),
 }
 

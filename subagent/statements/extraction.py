@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from memex.subagent.statements import chatter, language, segments, sentences
+from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguagePattern,
@@ -135,7 +135,7 @@ def extract_statements(text: str) -> Extraction:
             found[-1] = _with_code(found[-1], piece)
         else:
             found += _read_segment(piece, tables)
-    found = _skip_chatter(_withhold_values(found, text), text, tables)
+    found = _withhold_values(found, text)
     if not found and text:
         found = [SkippedSpan(0, len(text), "empty")]
     return Extraction(
@@ -160,19 +160,6 @@ def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[St
 def _is_named(before: Statement | SkippedSpan | None, text: str) -> bool:
     """Whether a sentence or heading ends with the name of a secret."""
     return before is not None and names_secret(text[max(before.start, before.end - 80) : before.end])
-
-
-def _skip_chatter(
-    found: list[Statement | SkippedSpan], text: str, tables: LanguageTables
-) -> list[Statement | SkippedSpan]:
-    """Return what was found; nothing of a text that is small talk alone."""
-    stated = [(item.kind, item.text) for item in found if isinstance(item, Statement)]
-    if "```" in text or not chatter.is_chatter(stated, text, tables):
-        return found
-    return [
-        SkippedSpan(item.start, item.end, "small_talk") if isinstance(item, Statement) else item
-        for item in found
-    ]
 
 
 def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
@@ -347,27 +334,17 @@ def _is_dated(part: str) -> bool:
 
 
 def _in_context(judgement: _Judgement, sentence: str, piece: Segment, tables: LanguageTables) -> _Judgement:
-    """Return a judgement with what the place says of it.
-
-    An order in a list is a task, and one in a letter asks something of the user; so may a question there.
-    """
+    """Return a judgement with what the place says of it: an order in a list is a task."""
     if judgement.verdict in {"pending", "instruction"} and not piece.is_firm and _NUMBERED.search(sentence):
         return replace(judgement, verdict="note")
-    if judgement.verdict == "question" and piece.is_letter and any(char.isdigit() for char in sentence):
-        return replace(judgement, verdict="note")
-    if judgement.verdict == "note" and piece.role == "item":
-        plain = plain_form(sentence[:JUDGED_CHARS])
-        return replace(judgement, verdict="pending") if tables.list_task.match(plain) else judgement
-    if (
-        judgement.verdict != "instruction"
-        or not (piece.is_letter or piece.role == "item")
-        or is_attack(sentence)
-    ):
+    if piece.role != "item" or judgement.verdict not in {"note", "instruction"}:
         return judgement
     plain = plain_form(sentence[:JUDGED_CHARS])
-    if piece.is_letter:
-        return replace(judgement, verdict="constraint" if plain.casefold().startswith("you ") else "pending")
-    return judgement if tables.to_assistant.match(plain) else replace(judgement, verdict="pending")
+    if judgement.verdict == "note":
+        is_task = tables.list_task.match(plain) is not None
+    else:
+        is_task = tables.to_assistant.match(plain) is None and not is_attack(sentence)
+    return replace(judgement, verdict="pending") if is_task else judgement
 
 
 def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None, int] | None:

@@ -40,8 +40,7 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 # Tables whose patterns are tried only on sentences that may be in their language: they are the costly ones.
-_BY_LANGUAGE = ("task", "open_question", "moment")
-_COUNTED = ("substance", "chatter")  # of these it counts how many are found
+_BY_LANGUAGE = ("task", "open_question")
 _ANY_LANGUAGE = ""
 
 
@@ -104,9 +103,6 @@ class LanguageTables:
     contractions: Mapping[str, str]
     function_words: Mapping[str, frozenset[str]]
     letters: Mapping[str, frozenset[str]]
-    substance: Sequence[LanguagePattern]
-    chatter: Sequence[LanguagePattern]
-    moment: Sequence[LanguagePattern]
     list_opener: re.Pattern[str]
     process: re.Pattern[str]
     fillers: re.Pattern[str]
@@ -131,9 +127,6 @@ class LanguageTables:
     allergy: re.Pattern[str]
     task_lead_ins: re.Pattern[str]
     open_end: re.Pattern[str]
-    letter_head: re.Pattern[str]
-    letter_end: re.Pattern[str]
-    keep_request: re.Pattern[str]
     change: re.Pattern[str]
     closing: re.Pattern[str]
     no_change: re.Pattern[str]
@@ -208,10 +201,6 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         "any_key": _alternatives([rule.match.pattern for rule in keys]),
     }
     made |= {name: by_language(name) for name in _BY_LANGUAGE}
-    made |= {
-        name: [LanguagePattern(compiled(row["match"]), row["language"]) for row in tables[name]]
-        for name in _COUNTED
-    }
     for table in fields(LanguageTables):
         if table.name not in made:
             kind, given = table.type, tables[table.name]
@@ -230,7 +219,7 @@ def _tagged(tables: dict[str, Any]) -> dict[str, Any]:
     code = tables.get("language", _ANY_LANGUAGE)
     tagged = {
         name: [{"match": pattern, "language": code} for pattern in _list_alternatives(tables[name])]
-        for name in (*_BY_LANGUAGE, *_COUNTED)
+        for name in _BY_LANGUAGE
         if name in tables
     }
     rules = [
