@@ -61,14 +61,14 @@ BOUNDED |= {
 OF_WHOLE_STATEMENTS = {
     "any_key": "match",
     "denial": "match",
-    "filler": "match",
+    "fillers": "match",
     "label": "match",
-    "lead_in": "match",
+    "lead_ins": "match",
     "more": "search",
     "negations": "finditer",
     "no_change": "search",
     "not_exclusive": "search",
-    "task_lead_in": "match",
+    "task_lead_ins": "match",
 }
 
 SHARES = 4  # of the patterns, of which each takes some 7 s

@@ -32,10 +32,6 @@ def _first(reading: object, *_: object, **__: object) -> object:
     return reading
 
 
-def _no_list(*_: object) -> list[Any]:
-    return []
-
-
 async def _yes(*_: object) -> bool:
     return True
 
@@ -159,7 +155,6 @@ SWITCHES: Mapping[str, Switch] = {
     ),
     "holders": _one("what others like is a note", "builtin", "_with_holders", _first_of),
     "own names": _one("a user's name is no topic", "builtin", "find_own_names", _no_names),
-    "task lists": _one("a line names several tasks", "statements.extraction", "_tasks_in_line", _no_list),
     "facts": _one("a fact stands behind an order", "statements.extraction", "_fact_after_order", _nothing),
     "places": _one("a list says what an order is", "statements.extraction", "_in_context", _first),
     "dates": _one("a date stands beside a day", "statements.storable", "with_dates", _first),

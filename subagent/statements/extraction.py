@@ -74,11 +74,7 @@ _WORK_KINDS = frozenset(
 _SMALL_TALK_CHARS = 160
 
 _SIGNATURE_WORDS = 4  # `Kind regards, Ana Holm`: a comma in it parts nothing
-_TASK_LINE_CHARS = 300
-_TASK_WORDS = 8
 
-_TASK_MARK = re.compile(r"[,;] (?:and |und |et |y )?(?!then |dann |puis |luego )| \+ ")
-_SEMICOLON = re.compile(r"; ")
 _NUMBERED = re.compile(r"(?:[:：]|(?<!\s)[^\S\n]*+\n)\s*+1[.)]\s")
 _PART = re.compile(r"[,;!.…–—]+ *| - |(?<=\w)[ ]*[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+ *")
 _QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u27bf\ufe0f!?]*$")
@@ -258,11 +254,6 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
     kind, is_label_ahead = piece.kind, False
     whole = [(0, len(piece.text.rstrip()))] if piece.is_firm and piece.role == "item" else None
     for start, end in whole or sentences.split_sentences(piece.text, tables):
-        if tasks := _tasks_in_line(piece.text[start:end], piece.kind if piece.is_firm else None, tables):
-            for at, until in tasks:
-                text = piece.text[start + at : start + until]
-                yield Statement("pending", text, places.of(start + at), places.end_of(start + until))
-            continue
         label = _label(piece.text[start:end], tables)
         if label is not None and label[0] is not None:
             kind, is_label_ahead = label[0], True
@@ -279,58 +270,6 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
             yield Statement(judgement.verdict, text, places.of(at), places.end_of(at + len(text)))
         else:
             yield SkippedSpan(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
-
-
-def _tasks_in_line(
-    sentence: str, kind: StatementKind | None, tables: LanguageTables
-) -> list[tuple[int, int]]:
-    """Return where the tasks of a line such as `todo: call mum, buy stamps` stand; none if it is one."""
-    if len(sentence) > _TASK_LINE_CHARS or "\n" in sentence:
-        return []
-    label = _label(sentence, tables)
-    if (label[0] if label is not None else kind) != "pending":
-        return []
-    begin = label[1] if label is not None else 0
-    has_label = label is not None
-    for mark in (_TASK_MARK, _SEMICOLON):
-        parts = _parts(sentence, begin, mark)
-        texts = [sentence[at:until] for at, until in parts]
-        if (mark is _SEMICOLON and len(parts) > 1) or _are_tasks(texts, tables, needs_verbs=not has_label):
-            return parts
-    return []
-
-
-def _parts(sentence: str, begin: int, mark: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return where the parts of a sentence between marks stand, outer space cut."""
-    marks = list(mark.finditer(sentence, begin))
-    starts = [begin, *(one.end() for one in marks)]
-    ends = [*(one.start() for one in marks), len(sentence)]
-    spans = []
-    for start, end in zip(starts, ends, strict=True):
-        if bare := sentence[start:end].strip():
-            at = sentence.index(bare, start)
-            spans.append((at, at + len(bare)))
-    return spans
-
-
-def _are_tasks(parts: list[str], tables: LanguageTables, *, needs_verbs: bool) -> bool:
-    """Whether each part of a line is a task of its own, by its verb; or none has a verb, and each is short."""
-    if len(parts) < 2 or any(len(part.split()) > _TASK_WORDS for part in parts):
-        return False
-    plain = [plain_form(part) for part in parts]
-    by_verb = [
-        tables.list_task.match(part) is not None or _fits(tables.task, part, tables.languages_of(part))
-        for part in plain
-    ]
-    if all(by_verb) or needs_verbs:
-        return all(by_verb)
-    return len(parts) > 2 and not any(by_verb) and not any(map(_is_dated, plain))
-
-
-def _is_dated(part: str) -> bool:
-    return part[0].isdecimal() or part.casefold().startswith(
-        ("by ", "bis ", "avant ", "antes ", "and ", "und ")
-    )
 
 
 def _in_context(judgement: _Judgement, sentence: str, piece: Segment, tables: LanguageTables) -> _Judgement:
