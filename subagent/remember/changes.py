@@ -10,6 +10,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, FiledStatement, Overtaking, Removal, Rivalry
 from memex.subagent.remember.related import RelatedFiles
 from memex.subagent.remember.told_sentences import is_stated
+from memex.subagent.statements.comparison.endings import says_more
 from memex.subagent.statements.comparison.relations import (
     Relation,
     RelationOutcome,
@@ -137,13 +138,11 @@ def find_contradiction(
         return None
     relation, older = found
     is_same_scope = mount_of(older.path) == mount_of(add.path)
-    is_done = relation.outcome == "closes" and older.kind == "pending" and not is_entry_at(older.path)
-    stays_done = is_done and (add.statement.kind != "done" or len(relation.older.parts) > 1)
-    is_settled = (
-        relation.outcome == "replaces"
-        or stays_done
-        or may_give_way(relation.older, is_same_scope=is_same_scope)
-    )
+    new = view(add.statement.text, add.statement.kind, analyzer)
+    is_more = relation.outcome == "closes" and says_more(new.parts, relation.older.parts)
+    stays_done = is_more and older.kind == "pending" and not is_entry_at(older.path)
+    is_whole = relation.outcome != "rival" and not is_more
+    is_settled = is_whole or stays_done or may_give_way(relation.older, is_same_scope=is_same_scope)
     return Contradiction(older, relation.outcome, is_settled and older.day <= day, stays_done)
 
 

@@ -59,12 +59,13 @@ def parts_of(plain: str, amounts: frozenset[str], analyzer: Analyzer) -> tuple[S
 
 def ends(newer: Sequence[StatementPart], older: Sequence[StatementPart]) -> bool:
     """Tell whether a part of a statement, or two such as `strings: done`, says that an older one is over."""
-    return any(
-        _is_same_thing(said.words, part.words)
-        for said in (*newer, *_joined(newer))
-        if said.is_end
-        for part in older
-    )
+    return any(_is_ended(part, newer) for part in older)
+
+
+def says_more(newer: Sequence[StatementPart], older: Sequence[StatementPart]) -> bool:
+    """Tell whether an older statement says more than what ends: another part with two words of its own."""
+    said = {word for part in newer for word in part.words}
+    return any(len(part.words - said) > 1 and not _is_ended(part, newer) for part in older)
 
 
 def leaves_a_part(done: str, task: str) -> bool:
@@ -72,6 +73,11 @@ def leaves_a_part(done: str, task: str) -> bool:
     said = _beginnings(done)
     parts = [_beginnings(part) for part in _AND.split(task)]
     return len(parts) > 1 and any(part and part.isdisjoint(said) for part in parts)
+
+
+def _is_ended(part: StatementPart, newer: Sequence[StatementPart]) -> bool:
+    said = (one for one in (*newer, *_joined(newer)) if one.is_end)
+    return any(_is_same_thing(one.words, part.words) for one in said)
 
 
 def _joined(parts: Sequence[StatementPart]) -> Iterator[StatementPart]:
