@@ -24,6 +24,7 @@ from memex.subagent.context.pool import (
     included_lines,
     lines_of,
     score_lines,
+    window_weight,
     with_listed,
     without_score,
 )
@@ -96,11 +97,13 @@ class BuiltinPlanner:
         entries = entries_of((*survey.ranked, *rest))
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
+        asked = lines + others if survey.is_compared else lines
+        weight = window_weight(request.budget)
+        scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
         if survey.is_compared:
-            lines = score_lines([*lines, *others], survey.query, tools.analyzer, survey.beside)
-            lines = await add_meaning(request.query, lines, tools)
+            lines = await add_meaning(request.query, scored, tools)
         else:
-            lines = score_lines(lines, survey.query, tools.analyzer, survey.beside) + without_score(others)
+            lines = scored + without_score(others)
         asks_little = len(survey.query.lexemes) <= MAX_LIST_LEXEMES
         intent = intent_of(request.query) if asks_little else None
         if intent is not None:
@@ -110,7 +113,7 @@ class BuiltinPlanner:
             await mark_older(lines, tools),
             survey.judge(request.query, lines, is_intent=intent is not None),
             is_shown_whole=is_small and not survey.is_compared,
-            included=included_lines(request.included, survey.query, tools.analyzer),
+            included=included_lines(request.included, survey.query, tools.analyzer, weight=weight),
         )
 
     def select(self, pool: LinePool, request: ContextRequest) -> ContextPlan:

@@ -15,9 +15,12 @@ from memex.evals.planner.remembering import remember_texts
 from memex.evals.planner.remembering import to_text as remember_text
 from memex.evals.planner.report import to_text
 from memex.evals.planner.run import run
-from memex.evals.planner.shipped import more_chats, shipped_chat
+from memex.evals.planner.shipped import FILE, PEOPLE, shipped_chat, told_by
+from memex.evals.reading.people import SETS as PEOPLE_SETS
+from memex.evals.reading.people import read_people
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.evals.told.chats import SETS
+from memex.evals.told.questions import ToldChat
 
 NO_DATA_EXIT_CODE = 2
 SHIPPED = "shipped"
@@ -55,7 +58,7 @@ def main() -> None:
             sys.stdout.write(_remember(options))
             return
         if options.set == SHIPPED:
-            chats = more_chats()[: options.chats]
+            chats = _more_chats()[: options.chats]
         else:
             chats = SETS[options.set].load(find_data_folder())[: options.chats]
         figures = asyncio.run(
@@ -74,6 +77,18 @@ def main() -> None:
         sys.stderr.write(f"{error.message} {error.hint or ''}\n")
         raise SystemExit(NO_DATA_EXIT_CODE) from None
     sys.stdout.write(to_text(figures, budgets))
+
+
+def _more_chats() -> list[ToldChat]:
+    """Return the shipped memory and four more of its kind, which stand in a checkout alone: 200 questions."""
+    people = [
+        *read_people(PEOPLE_SETS["people"] / FILE)[: 3 * PEOPLE],
+        *read_people(PEOPLE_SETS["people"] / "e5.txt"),
+    ]
+    chats = [
+        told_by(f"planner-{at // PEOPLE}", people[at : at + PEOPLE]) for at in range(0, 5 * PEOPLE, PEOPLE)
+    ]
+    return [shipped_chat(), *chats[1:]]
 
 
 def _remember(options: argparse.Namespace) -> str:

@@ -166,11 +166,12 @@ async def _measure(
         tools.reset_operations()
         for budget in budgets:
             asked = ContextRequest(question.text, budget, MAX_HOPS, now.date())
-            ruled = await _text(builtin.select(pool, asked), tools)
+            found = await builtin.find_lines(asked, tools)
+            ruled = await _text(builtin.select(found, asked), tools)
             figures.rules.setdefault(budget, ContextFigures()).count(question, ruled)
             for who, lines in picked.items():
                 for worth in WORTHS:
-                    plan = builtin.select(with_picks(pool, lines, worth), asked)
+                    plan = builtin.select(with_picks(found, lines, worth), asked)
                     figures.count(who, worth, budget, question, await _text(plan, tools))
         for who, lines in picked.items():
             figures.count_picks(who, question, lines)

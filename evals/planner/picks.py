@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -48,21 +47,6 @@ class ModelPicks(BaseModel):
     usd: float = 0.0
     seconds: float = 0.0
     failure: str | None = None
-
-
-class Picker(Protocol):
-    """A model that picks lines, or what it once picked."""
-
-    async def pick(
-        self,
-        user: str | None,
-        request: ContextRequest,
-        pool: LinePool,
-        builtin: BuiltinPlanner,
-        tools: MemoryTools,
-    ) -> tuple[list[ContextLine], ModelPicks]:
-        """Return the lines that are picked for a question, and what that took."""
-        ...
 
 
 @dataclass(slots=True)
@@ -146,6 +130,9 @@ class RecordedPicker:
         for line in pool.lines:
             found.setdefault(line.candidate.text, line)
         return [found[text] for text in picks.lines if text in found], picks
+
+
+Picker = LivePicker | RecordedPicker
 
 
 def load_picks(path: Path) -> RecordedPicker:

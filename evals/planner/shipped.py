@@ -10,19 +10,11 @@ QUESTIONS = 8  # of each person, the first that have an answer
 
 def shipped_chat() -> ToldChat:
     """Return 120 told statements, and 40 questions with the statements that answer them."""
-    return _chat("planner", read_people(SETS["people"] / FILE)[:PEOPLE])
+    return told_by("planner", read_people(SETS["people"] / FILE)[:PEOPLE])
 
 
-def more_chats() -> list[ToldChat]:
-    """Return the shipped memory and four more of its kind, which stand in a checkout alone: 200 questions."""
-    people = [*read_people(SETS["people"] / FILE)[: 3 * PEOPLE], *read_people(SETS["people"] / "e5.txt")]
-    chats = [
-        _chat(f"planner-{at // PEOPLE}", people[at : at + PEOPLE]) for at in range(0, 5 * PEOPLE, PEOPLE)
-    ]
-    return [shipped_chat(), *chats[1:]]
-
-
-def _chat(user_id: str, people: list[Person]) -> ToldChat:
+def told_by(user_id: str, people: list[Person]) -> ToldChat:
+    """Return what people tell one memory, and the first questions of each that have an answer."""
     questions = [
         ToldQuestion("told", asked.text, tuple(person.statements[name] for name in asked.answers))
         for person in people

@@ -1,13 +1,14 @@
 """One pool of lines: the lines of all passages that may answer, and one score for all of them. Pure.
 
-    score(line) = share(line) + WINDOW * share(window) + MaxSim(line) - typical MaxSim
+    score(line) = share(line) + w * share(window) + MaxSim(line) - typical MaxSim
 
-The window of a line is the passage that it stands in; of a short entry of the journal, which says little by
-itself, it is that entry with those that were told around it on its day. `share` is what a text scores by BM25,
-of the most that a text could score for the question: from 0 to 1. What a window scores holds what links that
-lead to it are worth, and how near it is in meaning where search compares that. MaxSim says how near the line
-itself is (`late_interaction`), where it is embedded by itself and search compares meaning; what is typical is
-the median of the compared lines.
+A small context has room for single lines, a large one for what stands around them: w is 1/2 for up to 2,000
+characters, and 1 from 4,000 on. The window of a line is the passage that it stands in; of a short entry of the
+journal, which says little by itself, it is that entry with those that were told around it on its day. `share` is
+what a text scores by BM25, of the most that a text could score for the question: from 0 to 1. What a window scores
+holds what links that lead to it are worth, and how near it is in meaning where search compares that. MaxSim
+says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares meaning;
+what is typical is the median of the compared lines.
 
 The lines of passages that were found beside memory have the same score by words, with the weights that words have
 where the passages were found; of a passage of one line both shares are what search gave it, with the words that a
@@ -43,7 +44,8 @@ from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.places import is_statement_file
 from memex.subagent.statements.words import count_lexemes
 
-WINDOW = 0.5  # of the share of a line's passage, or of its entry's window
+WINDOW = 0.5  # of the share of a line's passage, or of its entry's window; more in large contexts
+WHOLE_WINDOW_CHARS = 4_000  # of a context in which a window counts whole
 SHORT_ENTRY_CHARS = 300  # an entry that is no longer has a window: it says little without those around it
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
@@ -214,8 +216,18 @@ def entries_of(passages: Iterable[CandidatePassage]) -> list[str]:
     return [path for path in paths if is_entry_at(path)]
 
 
+def window_weight(budget: int) -> float:
+    """Return what the share of a line's window counts in a context of so many characters: from 1/2 to 1."""
+    return min(1.0, max(WINDOW, budget / WHOLE_WINDOW_CHARS))
+
+
 def score_lines(
-    lines: Sequence[ContextLine], query: Query, analyzer: Analyzer, beside: Sequence[EntryBeside] = ()
+    lines: Sequence[ContextLine],
+    query: Query,
+    analyzer: Analyzer,
+    beside: Sequence[EntryBeside] = (),
+    *,
+    weight: float = WINDOW,
 ) -> list[ContextLine]:
     """Return the best lines, best first; ties by what their passages are worth, path and place.
 
@@ -224,6 +236,7 @@ def score_lines(
         query: as search weighed it.
         analyzer: makes the lexemes of a line.
         beside: the entries of the journal that were told around those of the lines.
+        weight: what the share of a window counts; see `window_weight`.
     """
     counted = [count_lexemes(_said(one), analyzer) for one in lines]
     lengths = [sum(one.values()) for one in counted]
@@ -237,7 +250,7 @@ def score_lines(
         window = own if line.is_of_page else line.candidate.value
         window = of_entries.get(line.reference.path, window)
         why = _why(line, "words" if own > 0 else "neighbour")
-        scored.append(replace(line, score=(own + WINDOW * window) / most, share=own / most, why=why))
+        scored.append(replace(line, score=(own + weight * window) / most, share=own / most, why=why))
     return best_first(scored)[:POOL_LINES]
 
 
@@ -317,13 +330,16 @@ async def add_meaning(question: str, lines: Sequence[ContextLine], tools: Memory
     )
 
 
-def included_lines(included: Iterable[FoundSection], query: Query, analyzer: Analyzer) -> list[ContextLine]:
+def included_lines(
+    included: Iterable[FoundSection], query: Query, analyzer: Analyzer, *, weight: float = WINDOW
+) -> list[ContextLine]:
     """Return the lines of passages that were found beside memory, best first.
 
     Args:
         included: the passages, with the query as the search of their kind weighed it.
         query: as the search of memory weighed it, for passages of which nobody knows the other.
         analyzer: makes the lexemes of a line.
+        weight: as of `score_lines`.
     """
     found: list[ContextLine] = []
     for section in included:
@@ -332,7 +348,7 @@ def included_lines(included: Iterable[FoundSection], query: Query, analyzer: Ana
             for passage in section.passages
             for line in lines_of([_candidate(section, passage)])
         ]
-        scored = score_lines(lines, section.query or query, analyzer)
+        scored = score_lines(lines, section.query or query, analyzer, weight=weight)
         found += [replace(line, why=section.reason) for line in scored]
     return best_first(found)
 

@@ -11,7 +11,14 @@ from memex.errors import FileNotFound
 from memex.store.records import FilePassages, Reference
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.assembly import WRAPPER_CHARS
-from memex.subagent.context.pool import ContextLine, best_first, entries_of, lines_of, score_lines
+from memex.subagent.context.pool import (
+    ContextLine,
+    best_first,
+    entries_of,
+    lines_of,
+    score_lines,
+    window_weight,
+)
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.survey import LinePool
 from memex.subagent.limits import ModelFailure, model_unavailable
@@ -98,7 +105,7 @@ async def pick_lines(
         text=first_prompt(request, pool, shown, session.tools.now, prompt.instructions),
         output=Picks,
         check=lambda answer: answer_problems(answer, shown),
-        tools=_tools(shown, pool, session.tools) if with_tools else (),
+        tools=_tools(shown, pool, session.tools, window_weight(request.budget)) if with_tools else (),
         shown=shown.shown,
     )
     answer = await ask(job, session)
@@ -154,13 +161,13 @@ def _day(day: date) -> str:
     return f"{day.isoformat()}, a {day:%A}"
 
 
-def _tools(shown: NumberedLines, pool: LinePool, tools: MemoryTools) -> list[ModelTool]:
+def _tools(shown: NumberedLines, pool: LinePool, tools: MemoryTools, weight: float) -> list[ModelTool]:
     """Return what the model may call; each tool adds the lines that it finds to `shown`."""
 
     async def show(passages: Sequence[CandidatePassage], *, is_ranked: bool) -> str:
         entries = entries_of(passages)
         found = lines_of(passages, await tools.entry_statements(entries) if entries else ())
-        scored = score_lines(found, pool.survey.query, tools.analyzer)
+        scored = score_lines(found, pool.survey.query, tools.analyzer, weight=weight)
         if not is_ranked:
             scored.sort(key=lambda line: line.reference)
         return shown.show(scored, RESULT_CHARS) if scored else "Nothing was found."
