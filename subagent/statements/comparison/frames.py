@@ -147,7 +147,8 @@ def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[s
 
 def _may_both_hold(newer: str, older: str, frame: "Frame", kinds: set[str]) -> bool:
     """Tell whether both statements may hold: what they speak of may have several values, or happens again."""
-    if _TABLE.pattern("weekly").search(frame.newer) or any(
+    is_weekly = _TABLE.pattern("weekly").search(frame.newer) and not _TABLE.pattern("now").search(newer)
+    if is_weekly or any(
         _TABLE.pattern("added").search(text) or _TABLE.pattern("past").search(text) for text in (newer, older)
     ):
         return True
