@@ -195,7 +195,7 @@ class BuiltinPlanner:
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
         )
         known: dict[Addition, KnownStatement] = {}
-        changes = Changes(request.day)
+        changes = Changes(request.day, request.project)
         said = SaidTime(request.day, request.moment) if request.is_kept else None
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
             about = await find_related(add, own_paths, tools, said)

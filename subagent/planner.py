@@ -154,8 +154,9 @@ class Addition:
     """A statement to add under a heading of a file, with links to the files that the statement names.
 
     `filing.page.revise` decides under the scope's lock whether the statement is new, known, or replaces an older
-    statement. `replaces` is the text of the statement to replace, if the file still holds that text. `said` is the
-    message of a conversation that the statement was taken from; without one, the statement was said by the caller.
+    statement. `replaces` is the text of the statement to replace, if the file still holds that text; `keeps` is
+    what else that statement says, which stays. `said` is the message of a conversation that the statement was
+    taken from; without one, the statement was said by the caller.
     """
 
     path: str
@@ -165,6 +166,7 @@ class Addition:
     links: tuple[str, ...] = ()
     replaces: str | None = None
     said: SaidMessage | None = None
+    keeps: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +174,14 @@ class Removal:
     """A statement to remove from a file: `removes` is its text; if it ends with citations, the bullet has these.
 
     `statement` is the part of the caller's text that says so; None if the caller named the statement by its handle.
-    `stays_done` if it is a task that stays, as one that is done. `is_forgotten` if the text asks to forget the
-    statement, and states nothing in its place.
+    `keeps` is what else the statement says, which stays. `is_forgotten` if the text asks to forget the statement,
+    and states nothing in its place.
     """
 
     path: str
     statement: Statement | None
     removes: str
-    stays_done: bool = False
+    keeps: str = ""
     is_forgotten: bool = False
 
 

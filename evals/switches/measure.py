@@ -5,32 +5,20 @@ from dataclasses import dataclass
 
 from memex.evals.lives.__main__ import play_all
 from memex.evals.lives.life import load_life, shipped_lives
-from memex.evals.lives.measure import LifeMeasures, combine
-from memex.evals.lives.pairs import FILES, load_pairs, measure_pairs
-from memex.evals.memex_adapter import MemexAdapter
+from memex.evals.lives.measure import combine
 from memex.evals.planner.run import run
 from memex.evals.retrieval.datasets import find_data_folder
-from memex.evals.serving import ServingOptions, open_service
 from memex.evals.told.chats import SETS
-from memex.subagent.planner import BUILTIN
 
 BUDGETS: Mapping[str, Sequence[int]] = {"beam": (600, 1_500, 4_000, 8_000), "locomo": (2_000, 4_000, 8_000)}
 LIFE_FIGURES = (
     "evidence in 600 characters",
     "evidence in 1500 characters",
     "evidence in 8000 characters",
-    "applied: digests",
-    "applied: messages",
     "applied or shown as rivals",
     "wrong rivals",
-    "wrongly removed",
-    "true statements shown as old",
     "old value alone",
     "old beside new, unmarked",
-    "kind right",
-    "forgotten: one statement",
-    "small talk kept",
-    "lost",
     "questions about oneself: answered",
 )
 
@@ -59,13 +47,6 @@ async def measure(sample: ToldSample) -> dict[str, float | None]:
     if sample.with_lives:
         lives = [life for path in shipped_lives() if not (life := load_life(path)).is_sealed]
         played = combine("all", await play_all(lives, None, sample.embedder, lambda *_: None))
-        found |= _percents(played, LIFE_FIGURES)
-        async with open_service(ServingOptions(model=BUILTIN, language="english")) as service:
-            pairs = await measure_pairs("pairs", load_pairs(FILES["open"]), MemexAdapter(service))
-        found |= _percents(pairs, [figure.name for figure in pairs.figures])
+        shares = {figure.name: figure.share for figure in played.figures}
+        found |= {name: None if shares[name] is None else 100 * (shares[name] or 0) for name in LIFE_FIGURES}
     return found
-
-
-def _percents(played: LifeMeasures, names: Sequence[str]) -> dict[str, float | None]:
-    shares = {figure.name: figure.share for figure in played.figures}
-    return {name: None if (share := shares[name]) is None else 100 * share for name in names}

@@ -28,20 +28,8 @@ def _second(_: object, reading: object, *__: object) -> object:
     return reading
 
 
-def _first(reading: object, *_: object, **__: object) -> object:
-    return reading
-
-
-async def _yes(*_: object) -> bool:
-    return True
-
-
-async def _no_lines(*_: object) -> list[Any]:
-    return []
-
-
-async def _first_of(statements: Sequence[Any], *_: object) -> list[Any]:
-    return list(statements)
+async def _unchanged(adds: Sequence[Any], *_: object) -> list[Any]:
+    return list(adds)
 
 
 async def _no_names(*_: object) -> frozenset[str]:
@@ -105,47 +93,20 @@ SWITCHES: Mapping[str, Switch] = {
     "replacing": _one(
         "a statement takes the place of an older one",
         "statements.comparison.relations",
-        "_outcome",
+        "_replacement",
         _nothing,
     ),
-    "frames": _one(
-        "one that is the same but for one value does so",
-        "statements.comparison.relations",
-        "_is_same_frame",
-        _none,
-    ),
-    "endings": _one("a statement says that a task is done", "statements.comparison.relations", "ends", _none),
     "rivals": _one(
         "a statement that may contradict another is named",
         "statements.comparison.relations",
         "RIVAL_FROM",
         2.0,
     ),
-    "told rivals": _one(
-        "sentences of the journal are compared too", "remember.related", "standing_sentences", _no_lines
-    ),
-    "stated": _one("only what an entry states is a rival", "remember.changes", "is_stated", _yes),
-    "keys": Switch(
-        "statements with one key replace each other",
-        (
-            ("remember.filing.file_revision", "is_replaceable", _none),
-            ("remember.filing.entries", "is_replaceable", _none),
-        ),
-    ),
-    "opposites": Switch(
-        "the opposite of a statement replaces it",
-        (
-            ("remember.filing.file_revision", "opposite_claim", _nothing),
-            ("remember.filing.entries", "opposite_claim", _nothing),
-        ),
-    ),
-    "known notes": _one("what another file says is no news", "remember.related", "_states_outright", _none),
-    "names": _one("a statement links to the files that it names", "remember.related", "_is_named", _none),
-    "topics": _one(
-        "statements stand under headings of topics",
-        "remember.filing.file_revision",
-        "FileRevision.group",
-        _nothing,
+    "corrections": _one("a statement puts one value right", "remember.changes", "corrected", _nothing),
+    "completions": _one("a statement says that a task is done", "remember.changes", "is_completion", _none),
+    "keys": _one("statements with one key replace each other", "builtin", "find_replacements", _unchanged),
+    "small talk": _one(
+        "a text of small talk alone states nothing", "statements.extraction", "chatter.is_chatter", _none
     ),
     "others' words": _one(
         "what others say is none of the teller's statements",
@@ -153,11 +114,7 @@ SWITCHES: Mapping[str, Switch] = {
         "without_others_words",
         _second,
     ),
-    "holders": _one("what others like is a note", "builtin", "_with_holders", _first_of),
     "own names": _one("a user's name is no topic", "builtin", "find_own_names", _no_names),
-    "facts": _one("a fact stands behind an order", "statements.extraction", "_fact_after_order", _nothing),
-    "places": _one("a list says what an order is", "statements.extraction", "_in_context", _first),
-    "dates": _one("a date stands beside a day", "statements.storable", "with_dates", _first),
 }
 
 

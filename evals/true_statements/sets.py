@@ -96,13 +96,15 @@ def removed_pairs(newer: Sequence[StatementView], older: Sequence[StatementView]
                 yield RemovedPair(new.text, old.text)
 
 
-def standing_after(line: TwoFacts) -> str:
-    """Return what memory holds of a line after its newer statement."""
+def standing_after(line: TwoFacts) -> tuple[str, bool]:
+    """Return what memory holds of a line after its newer statement, and whether the older one was changed."""
     analyzer = analyzer_of(line.language)
     new = [view(one.text, one.kind, analyzer) for one in statements_of(line.newer)]
-    texts = [one.text for one in new]
+    texts, is_changed = [one.text for one in new], False
     for one in statements_of(line.older):
         old = view(one.text, one.kind, analyzer)
         found = next((got for other in new if (got := decide(other, [compare(other, old, {})]))), None)
-        texts += [] if found is not None and found.outcome == "replaces" else [old.text]
-    return "\n".join(texts)
+        is_going = found is not None and found.outcome != "rival"
+        is_changed = is_changed or is_going
+        texts.append(found.rest if found is not None and is_going else old.text)
+    return "\n".join(texts), is_changed

@@ -60,7 +60,7 @@ from memex.subagent.statements.extraction import (
     Statement,
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.paraphrase import paraphrase_form
+from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
 from memex.subagent.statements.places import destination, is_statement_file, mount_of
 from memex.subagent.statements.subjects import is_replaceable, subject_of
 
@@ -426,7 +426,11 @@ class _Reader:
             return None
         words = paraphrase_form(add.statement.text)
         for one in self._bullets(add):
-            if one.kind not in SAME_TASK and one.reference and words == paraphrase_form(one.text):
+            if (
+                one.kind not in SAME_TASK
+                and one.reference
+                and are_paraphrases(words, paraphrase_form(one.text))
+            ):
                 return KnownStatement(add.statement, one.reference)
         return None
 

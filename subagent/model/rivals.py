@@ -258,10 +258,10 @@ class JudgedChanges:
                 self._name(add.statement, older)
             return add
         self.gone.add(one.rival.key)
-        stays_done = one.rival.contradiction.stays_done
-        if older.path == add.path and add.replaces is None and not stays_done:
-            return replace(add, replaces=older.text)
-        self.removals.append(Removal(older.path, add.statement, older.text, stays_done=stays_done))
+        rest = one.rival.contradiction.rest
+        if older.path == add.path and add.replaces is None:
+            return replace(add, replaces=older.text, keeps=rest)
+        self.removals.append(Removal(older.path, add.statement, older.text, rest))
         return add
 
     def _name(self, newer: Statement, older: FiledStatement) -> None:

@@ -8,9 +8,11 @@ from memex.store.entry_path import is_entry_at
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, FiledStatement, Overtaking, Removal, Rivalry
+from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import RelatedFiles
 from memex.subagent.remember.told_sentences import is_stated
-from memex.subagent.statements.comparison.endings import says_more
+from memex.subagent.statements.comparison.completions import is_completion
+from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.relations import (
     Relation,
     RelationOutcome,
@@ -20,7 +22,7 @@ from memex.subagent.statements.comparison.relations import (
     may_give_way,
     view,
 )
-from memex.subagent.statements.places import mount_of
+from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
 LEFT_OUT_FROM = 0.6  # the likelihood from which on an older statement is not stored beside a newer rival
@@ -34,20 +36,20 @@ class Contradiction:
     Attributes:
         older: the stored statement.
         outcome: what becomes of it by the rules.
-        may_give_way: it may be replaced or closed at all: it is of the same scope, it says one thing or stays as
-            a task that is done, and it is not of a later day.
-        stays_done: it is a task, and stays as one that is done.
+        may_give_way: it may be replaced or closed at all: it is of the same scope, it says one thing or the rest of
+            it stays, and it is not of a later day.
+        rest: what else it says, which stays.
     """
 
     older: FiledStatement
     outcome: RelationOutcome
     may_give_way: bool
-    stays_done: bool = False
+    rest: str = ""
 
 
 @dataclass(slots=True)
 class Changes:
-    """The changes of one call so far; `day` is the one on which its text was said.
+    """The changes of one call so far; `day` is the one on which its text was said, `project` the one that it names.
 
     A statement that is replaced in the file to which the new one goes gives its place to it. One in another file
     is taken out there, and a sentence of the journal stays where it is, as one that is `overtaken`. A rival stays
@@ -55,6 +57,7 @@ class Changes:
     """
 
     day: date
+    project: str | None = None
     removals: list[Removal] = field(default_factory=list)
     rivals: list[Rivalry] = field(default_factory=list)
     overtaken: list[Overtaking] = field(default_factory=list)
@@ -62,6 +65,10 @@ class Changes:
 
     async def take(self, add: Addition, about: RelatedFiles, tools: MemoryTools) -> Addition:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
+        if (done := self._corrected(add, about, tools.analyzer)) is not None:
+            return done
+        if (task := self._finished_task(add, about)) is not None:
+            return self._finish(add, task)
         for _ in range(MAX_READ):
             found = find_contradiction(add, about, tools.analyzer, self.day, self.gone)
             if found is None or not is_entry_at(found.older.path):
@@ -86,10 +93,58 @@ class Changes:
         if is_entry_at(older.path):
             return add
         self.gone.add((older.path, older.text))
-        if older.path == add.path and not found.stays_done:
-            return replace(add, replaces=older.text)
-        self.removals.append(Removal(older.path, add.statement, older.text, stays_done=found.stays_done))
+        if older.path == add.path:
+            return replace(add, replaces=older.text, keeps=found.rest)
+        self.removals.append(Removal(older.path, add.statement, older.text, found.rest))
         return add
+
+    def _corrected(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition | None:
+        """Return the one stored statement in which a new one puts a value right, with that value; None for none."""
+        text = add.statement.text
+        found = {one: right for one in self._older(about) if (right := corrected(text, one.text, analyzer))}
+        if len(found) != 1:
+            return None
+        [(older, right)] = found.items()
+        self.gone.add((older.path, older.text))
+        place = destination(older.kind, self.project)
+        statement = replace(add.statement, kind=older.kind, text=right)
+        return replace(
+            add,
+            path=older.path,
+            title=place.title,
+            heading=place.heading,
+            statement=statement,
+            replaces=older.text,
+        )
+
+    def _finished_task(self, add: Addition, about: RelatedFiles) -> FiledStatement | None:
+        """Return the one open task that a new statement says is done; None for none."""
+        open_tasks = (one for one in self._older(about) if one.kind == "pending")
+        found = [one for one in open_tasks if is_completion(add.statement.text, one.text)]
+        return found[0] if len(found) == 1 else None
+
+    def _older(self, about: RelatedFiles) -> list[FiledStatement]:
+        """Return the statements of pages where the call may write, that were not said after its text."""
+        return [
+            one
+            for one in dict.fromkeys(about.stored)
+            if one.day <= self.day
+            and not is_entry_at(one.path)
+            and (one.path, one.text) not in self.gone
+            and is_writable(one.path, self.project)
+        ]
+
+    def _finish(self, add: Addition, task: FiledStatement) -> Addition:
+        """Return what is done as the statement that stands for a task; of another scope the task is taken out."""
+        self.gone.add((task.path, task.text))
+        if mount_of(task.path) != mount_of(add.path):
+            self.removals.append(Removal(task.path, add.statement, task.text))
+            return add
+        place = destination("done", self.project)
+        done = replace(add.statement, kind="done")
+        return replace(
+            add, path=task.path, title=place.title, heading=place.heading, statement=done, replaces=task.text
+        )
 
     def _overtake(self, add: Addition, about: RelatedFiles, older: FiledStatement) -> None:
         """Note the sentences of the journal that say what a new statement takes the place of."""
@@ -138,12 +193,10 @@ def find_contradiction(
         return None
     relation, older = found
     is_same_scope = mount_of(older.path) == mount_of(add.path)
-    new = view(add.statement.text, add.statement.kind, analyzer)
-    is_more = relation.outcome == "closes" and says_more(new.parts, relation.older.parts)
-    stays_done = is_more and older.kind == "pending" and not is_entry_at(older.path)
-    is_whole = relation.outcome != "rival" and not is_more
-    is_settled = is_whole or stays_done or may_give_way(relation.older, is_same_scope=is_same_scope)
-    return Contradiction(older, relation.outcome, is_settled and older.day <= day, stays_done)
+    is_settled = relation.outcome != "rival" or may_give_way(relation.older, is_same_scope=is_same_scope)
+    if is_entry_at(older.path):  # whose words are not rewritten, so that what else they say would go
+        is_settled = is_settled and not relation.rest
+    return Contradiction(older, relation.outcome, is_settled and older.day <= day, relation.rest)
 
 
 def newer_contradiction(

@@ -259,7 +259,7 @@ def _match(topic: str, stored: FiledStatement, weights: Mapping[str, float], ana
 def _says(stored: str, clause: str) -> bool:
     """Tell whether a statement says what a clause says, and besides at most when or how often it is."""
     said = _form(stored)
-    return any(are_asides(said, left) for left in _lefts(stored, clause))
+    return any(are_asides(said, left, may_repeat=True) for left in _lefts(stored, clause))
 
 
 def _lefts(stored: str, clause: str) -> list[list[int]]:

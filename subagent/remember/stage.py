@@ -1,7 +1,7 @@
 """Remembering a text: a planner decides where its statements go, and code files them in one commit."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from memex.store.entry_path import is_entry_at
@@ -68,6 +68,17 @@ class FileOutcome:
         return [*added, *removed]
 
 
+@dataclass(slots=True)
+class _FileParts:
+    """The parts of a plan that concern one file."""
+
+    path: str
+    own_names: frozenset[str] = frozenset()
+    adds: list[Addition] = field(default_factory=list)
+    removals: list[Removal] = field(default_factory=list)
+    confirmed: list[str] = field(default_factory=list)
+
+
 def group_by_file(
     adds: Sequence[Addition],
     day: date,
@@ -87,24 +98,23 @@ def group_by_file(
         own_names: keys of the user's own name.
         matches_paraphrases: do not add a statement that the file holds in nearly the same words.
     """
-    staged = []
-    paths = [add.path for add in adds] + [removal.path for removal in removals]
-    for path in dict.fromkeys([*paths, *(path for path, _ in confirmed)]):
-        new = tuple(add for add in adds if add.path == path)
-        gone = tuple(removal for removal in removals if removal.path == path)
-        held = tuple(text for where, text in confirmed if where == path)
-        task = Filing(
+    groups: dict[str, _FileParts] = {}
+    for add in adds:
+        groups.setdefault(add.path, _FileParts(add.path, own_names)).adds.append(add)
+    for removal in removals:
+        groups.setdefault(removal.path, _FileParts(removal.path, own_names)).removals.append(removal)
+    for path, text in confirmed:
+        groups.setdefault(path, _FileParts(path, own_names)).confirmed.append(text)
+    return [
+        StagedFile(
             path,
-            new[0].title if new else "",
-            tuple(_entry(add, day) for add in new),
-            tuple((removal.removes, removal.stays_done) for removal in gone),
-            held,
-            day,
-            own_names,
-            matches_paraphrases,
+            tuple(group.adds),
+            tuple(group.removals),
+            tuple(group.confirmed),
+            _filing(group, day, matches_paraphrases),
         )
-        staged.append(StagedFile(path, new, gone, held, task))
-    return staged
+        for path, group in groups.items()
+    ]
 
 
 async def find_replacements(
@@ -300,11 +310,24 @@ def _chars(file: StagedFile) -> int:
     return sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
 
 
+def _filing(group: _FileParts, day: date, matches_paraphrases: bool) -> Filing:
+    return Filing(
+        group.path,
+        group.adds[0].title if group.adds else "",
+        tuple(_entry(add, day) for add in group.adds),
+        tuple((removal.removes, removal.keeps) for removal in group.removals),
+        tuple(group.confirmed),
+        day,
+        group.own_names,
+        matches_paraphrases,
+    )
+
+
 def _entry(add: Addition, day: date) -> Entry:
     said = add.said
     if said is None:
         due = due_day(add.statement.text, add.statement.kind, day)
-        return Entry(add.statement, add.heading, day, add.links, add.replaces, due)
+        return Entry(add.statement, add.heading, day, add.links, add.replaces, due, keeps=add.keeps)
     due = None if said.day == UNDATED else due_day(add.statement.text, add.statement.kind, said.day)
     links = (*add.links, said.link)
-    return Entry(add.statement, add.heading, said.day, links, add.replaces, due, said.place)
+    return Entry(add.statement, add.heading, said.day, links, add.replaces, due, said.place, add.keeps)

@@ -6,10 +6,13 @@ Only the user's own words ask: not a quotation, code, a pasted document, or the 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
 
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.extraction import fact_after_order
-from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
 
@@ -18,7 +21,7 @@ MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
 
-_TABLE = RuleTable("forgetting.yaml")
+_FRAGMENT = re.compile(r"\{(\w+)\}")
 _FORGET = re.compile(r"\b(?:forget|forgot|vergiss|vergess|oubli|olvid)", re.IGNORECASE)
 # `Forget that …` states what is meant, up to the end of the clause.
 _STATED = re.compile(
@@ -57,15 +60,25 @@ class ForgetRequest:
     stated: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    requests: re.Pattern[str]
+    no_requests: re.Pattern[str]
+    several: re.Pattern[str]
+    everything: re.Pattern[str]
+    request_words: re.Pattern[str]
+
+
 def find_forget_request(text: str) -> ForgetRequest | None:
     """Return the first request to forget something in a text; None if there is none."""
     if len(text) > MAX_REQUEST_CHARS:
         return None
+    tables = _load()
     sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
-        if _asks(sentence):
-            return _request(text, sentences, place)
+        if _asks(sentence, tables):
+            return _request(text, sentences, place, tables)
     return None
 
 
@@ -73,18 +86,14 @@ def sounds_like_request(text: str) -> bool:
     """Tell whether a text has the words of a request to forget, also where it is none, as in `don't forget`."""
     if len(text) > MAX_REQUEST_CHARS:
         return False
-    plain = " ".join(text.translate(APOSTROPHES).split())
-    is_reminder = (
-        _TABLE.pattern("no_requests").search(plain) is not None and _FORGET.search(plain) is not None
-    )
-    return is_reminder or any(
-        one.search(plain) for one in (_TABLE.pattern("requests"), _TABLE.pattern("everything"))
-    )
+    tables, plain = _load(), " ".join(text.translate(APOSTROPHES).split())
+    is_reminder = tables.no_requests.search(plain) is not None and _FORGET.search(plain) is not None
+    return is_reminder or any(one.search(plain) for one in (tables.requests, tables.everything))
 
 
 def own_sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences stand that may ask memory for something: no quotation, code, or turn of a talk."""
-    for piece in segments.split_segments(text, language.load()):
+    for piece in segments.split_segments(text, language.load("en")):
         if piece.role not in ("prose", "item"):
             continue
         if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
@@ -94,7 +103,7 @@ def own_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def all_sentences(text: str) -> list[tuple[int, int]]:
     """Return where the sentences of a text stand, whoever says them."""
-    pieces = segments.split_segments(text, language.load())
+    pieces = segments.split_segments(text, language.load("en"))
     return [sentence for piece in pieces for sentence in _sentences(piece)]
 
 
@@ -106,22 +115,19 @@ def known_sentences(text: str) -> tuple[tuple[int, int], ...]:
 
 def _sentences(piece: segments.Segment) -> Iterator[tuple[int, int]]:
     places = piece.places()
-    for start, end in sentences.split_sentences(piece.text, language.load()):
+    for start, end in sentences.split_sentences(piece.text, language.load("en")):
         yield places.of(start), places.end_of(end)
 
 
-def _asks(sentence: str) -> bool:
+def _asks(sentence: str, tables: _Tables) -> bool:
     """Tell whether a sentence asks memory to forget something."""
     plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
     if _NAMED_OUTRIGHT.match(plain):
         return True
-    return (
-        _TABLE.pattern("requests").search(plain) is not None
-        and _TABLE.pattern("no_requests").search(plain) is None
-    )
+    return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
 
 
-def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> ForgetRequest:
+def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables: _Tables) -> ForgetRequest:
     start, end = sentences[place]
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
@@ -133,14 +139,39 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         text=sentence,
         start=start,
         end=end,
-        topic=_topic(sentence),
-        beside=_topic(others),
-        is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
-        is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,
+        topic=_topic(sentence, tables),
+        beside=_topic(others, tables),
+        is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
+        is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
         stated=stated["clause"] if stated else "",
     )
 
 
-def _topic(text: str) -> str:
+def _topic(text: str, tables: _Tables) -> str:
     """Return the words of a text without those by which people ask to forget."""
-    return " ".join(_TABLE.pattern("request_words").sub(" ", text.translate(APOSTROPHES)).split())
+    return " ".join(tables.request_words.sub(" ", text.translate(APOSTROPHES)).split())
+
+
+@cache
+def _load() -> _Tables:
+    data = yaml.safe_load(
+        (files("memex.subagent.statements") / "forgetting.yaml").read_text(encoding="utf-8")
+    )
+    fragments: dict[str, str] = {}
+    for name, pattern in data["fragments"].items():
+        fragments[name] = _fill(pattern, fragments)
+
+    def compiled(name: str) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{_fill(one, fragments)})" for one in data[name]), re.IGNORECASE)
+
+    return _Tables(
+        requests=compiled("requests"),
+        no_requests=compiled("no_requests"),
+        several=compiled("several"),
+        everything=compiled("everything"),
+        request_words=compiled("request_words"),
+    )
+
+
+def _fill(pattern: str, fragments: dict[str, str]) -> str:
+    return _FRAGMENT.sub(lambda match: fragments.get(match[1], match[0]), pattern)

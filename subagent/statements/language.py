@@ -7,7 +7,7 @@ pattern runs over one sentence of bounded length, brought to a plain form first 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -40,7 +40,7 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 # Tables whose patterns are tried only on sentences that may be in their language: they are the costly ones.
-_BY_LANGUAGE = ("task", "open_question")
+_BY_LANGUAGE = ("task", "open_question", "substance", "chatter", "moment")
 _ANY_LANGUAGE = ""
 
 
@@ -76,44 +76,30 @@ class SubjectRule:
 
 @dataclass(frozen=True, slots=True)
 class LanguageTables:
-    """The compiled tables of all languages, by their names in the files, which say what each holds.
-
-    Not in the files are `label` and `label_line`, which are made of the labels, and `any_key`: all of `keys`
-    at once, whose `lastindex` counts from 1 the one that fits first.
-    """
+    """The compiled tables of one language; the file says what each holds."""
 
     labels: Mapping[str, StatementKind | None]
     label: re.Pattern[str]
     label_line: re.Pattern[str]
+    list_opener: re.Pattern[str]
+    process: re.Pattern[str]
     roles: Mapping[str, str]
     roles_in_dialogue: Mapping[str, str]
     requests: Sequence[tuple[re.Pattern[str], StatementKind | None]]
-    rules: Sequence[StatementRule]
-    task: Sequence[LanguagePattern]
-    open_question: Sequence[LanguagePattern]
-    keys: Sequence[SubjectRule]
-    any_key: re.Pattern[str]
-    stop_words: frozenset[str]
-    abbreviations: frozenset[str]
-    abbreviations_at_end: frozenset[str]
-    abbreviations_before_number: frozenset[str]
-    sentence_openers: frozenset[str]
-    continuations: frozenset[str]
-    spellings: Mapping[str, str]
-    contractions: Mapping[str, str]
-    function_words: Mapping[str, frozenset[str]]
-    letters: Mapping[str, frozenset[str]]
-    list_opener: re.Pattern[str]
-    process: re.Pattern[str]
-    fillers: re.Pattern[str]
-    lead_ins: re.Pattern[str]
+    filler: re.Pattern[str]
+    lead_in: re.Pattern[str]
     small_talk: re.Pattern[str]
+    rules: Sequence[StatementRule]
     instruction: re.Pattern[str]
+    task: Sequence[LanguagePattern]
     list_task: re.Pattern[str]
     order_with_fact: re.Pattern[str]
     correction: re.Pattern[str]
     to_assistant: re.Pattern[str]
+    open_question: Sequence[LanguagePattern]
     dangling: re.Pattern[str]
+    keys: Sequence[SubjectRule]
+    any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
     trailing: re.Pattern[str]
     not_exclusive: re.Pattern[str]
     more: re.Pattern[str]
@@ -125,12 +111,28 @@ class LanguageTables:
     oneself: re.Pattern[str]
     addressing: re.Pattern[str]
     allergy: re.Pattern[str]
-    task_lead_ins: re.Pattern[str]
+    task_lead_in: re.Pattern[str]
+    stop_words: frozenset[str]
+    spellings: Mapping[str, str]
+    contractions: Mapping[str, str]
+    abbreviations: frozenset[str]
+    abbreviations_at_end: frozenset[str]
+    abbreviations_before_number: frozenset[str]
+    sentence_openers: frozenset[str]
+    continuations: frozenset[str]
     open_end: re.Pattern[str]
+    letter_head: re.Pattern[str]
+    letter_end: re.Pattern[str]
+    substance: Sequence[LanguagePattern]
+    chatter: Sequence[LanguagePattern]
+    moment: Sequence[LanguagePattern]
+    keep_request: re.Pattern[str]
     change: re.Pattern[str]
     closing: re.Pattern[str]
     no_change: re.Pattern[str]
     change_words: re.Pattern[str]
+    function_words: Mapping[str, frozenset[str]]
+    letters: Mapping[str, frozenset[str]]
 
     def languages_of(self, text: str) -> frozenset[str]:
         """Return the languages that a text may be in, by its small words and letters; all if nothing tells."""
@@ -142,17 +144,12 @@ class LanguageTables:
 
 
 @cache
-def load() -> LanguageTables:
-    """Return the tables of English, with what the files of other languages add."""
-    return compile_tables(table_texts())
-
-
-def table_texts() -> list[str]:
-    """Return the files of tables, that of English first."""
+def load(code: str) -> LanguageTables:
+    """Return the tables of a language, such as `en`, with what the files of other languages add."""
     folder = files("memex.subagent.statements") / "languages"
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
-    names.sort(key=lambda name: name != "en.yaml")
-    return [(folder / name).read_text(encoding="utf-8") for name in names]
+    names.sort(key=lambda name: name != f"{code}.yaml")  # its own first
+    return compile_tables([(folder / name).read_text(encoding="utf-8") for name in names])
 
 
 def compile_tables(texts: Sequence[str]) -> LanguageTables:
@@ -182,14 +179,19 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         for pattern in _list_alternatives(row["match"])
     ]
     rules = sorted(tables["rules"], key=lambda row: not row.get("attack", False))
-    made: dict[str, Any] = {
-        "labels": labels,
-        "label": compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
-        "label_line": compiled(tables["label_forms"]["line"].replace("{label}", label)),
-        "roles": _by_name(tables["roles"]),
-        "roles_in_dialogue": _by_name(tables["roles_in_dialogue"]),
-        "requests": [(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
-        "rules": [
+    return LanguageTables(
+        labels=labels,
+        label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
+        label_line=compiled(tables["label_forms"]["line"].replace("{label}", label)),
+        list_opener=compiled(tables["list_opener"]),
+        process=compiled(tables["process"]),
+        roles=_by_name(tables["roles"]),
+        roles_in_dialogue=_by_name(tables["roles_in_dialogue"]),
+        requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
+        filler=compiled(tables["fillers"]),
+        lead_in=compiled(tables["lead_ins"]),
+        small_talk=compiled(tables["small_talk"]),
+        rules=[
             StatementRule(
                 compiled([pattern for row in rows for pattern in _list_alternatives(row["match"])]),
                 verdict,
@@ -197,21 +199,50 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
             )
             for (verdict, code), rows in groupby(rules, key=itemgetter("is", "language"))
         ],
-        "keys": keys,
-        "any_key": _alternatives([rule.match.pattern for rule in keys]),
-    }
-    made |= {name: by_language(name) for name in _BY_LANGUAGE}
-    for table in fields(LanguageTables):
-        if table.name not in made:
-            kind, given = table.type, tables[table.name]
-            made[table.name] = (
-                compiled(given)
-                if kind == re.Pattern[str]
-                else frozenset(given)
-                if kind == frozenset[str]
-                else given
-            )
-    return LanguageTables(**made)
+        instruction=compiled(tables["instruction"]),
+        task=by_language("task"),
+        list_task=compiled(tables["list_task"]),
+        order_with_fact=compiled(tables["order_with_fact"]),
+        correction=compiled(tables["correction"]),
+        to_assistant=compiled(tables["to_assistant"]),
+        open_question=by_language("open_question"),
+        dangling=compiled(tables["dangling"]),
+        keys=keys,
+        any_key=_alternatives([rule.match.pattern for rule in keys]),
+        trailing=compiled(tables["trailing"]),
+        not_exclusive=compiled(tables["not_exclusive"]),
+        more=compiled(tables["more"]),
+        negations=compiled(tables["negations"]),
+        denial=compiled(tables["denial"]),
+        personal=compiled(tables["personal"]),
+        work=compiled(tables["work"]),
+        private=compiled(tables["private"]),
+        oneself=compiled(tables["oneself"]),
+        addressing=compiled(tables["addressing"]),
+        allergy=compiled(tables["allergy"]),
+        task_lead_in=compiled(tables["task_lead_ins"]),
+        stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
+        spellings=tables["spellings"],
+        contractions=tables["contractions"],
+        abbreviations=frozenset(tables["abbreviations"]),
+        abbreviations_at_end=frozenset(tables["abbreviations_at_end"]),
+        abbreviations_before_number=frozenset(tables["abbreviations_before_number"]),
+        sentence_openers=frozenset(tables["sentence_openers"]),
+        continuations=frozenset(tables["continuations"]),
+        open_end=compiled(tables["open_end"]),
+        letter_head=compiled(tables["letter_head"]),
+        letter_end=compiled(tables["letter_end"]),
+        substance=[LanguagePattern(compiled(row["match"]), row["language"]) for row in tables["substance"]],
+        chatter=[LanguagePattern(compiled(row["match"]), row["language"]) for row in tables["chatter"]],
+        moment=by_language("moment"),
+        keep_request=compiled(tables["keep_request"]),
+        change=compiled(tables["change"]),
+        closing=compiled(tables["closing"]),
+        no_change=compiled(tables["no_change"]),
+        change_words=compiled(tables["change_words"]),
+        function_words=tables["function_words"],
+        letters=tables["letters"],
+    )
 
 
 def _tagged(tables: dict[str, Any]) -> dict[str, Any]:

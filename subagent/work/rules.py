@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from memex.subagent.statements.language import LanguageTables, compile_tables, table_texts
+from memex.subagent.statements.language import LanguageTables, compile_tables
 from memex.subagent.work.records import WorkAuthor, WorkKind
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -60,7 +60,11 @@ def load_rules() -> WorkRules:
 @cache
 def load_labels() -> LanguageTables:
     """Return the tables of statements, with the labels of reports on work."""
-    return compile_tables([*table_texts(), _text("labels.yaml")])
+    folder = files("memex.subagent.statements") / "languages"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
+    names.sort(key=lambda name: name != "en.yaml")
+    texts = [(folder / name).read_text(encoding="utf-8") for name in names]
+    return compile_tables([*texts, _text("labels.yaml")])
 
 
 def _text(name: str) -> str:

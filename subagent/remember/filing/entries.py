@@ -25,7 +25,8 @@ SAME_TASK: dict[StatementKind, tuple[StatementKind, ...]] = {
 class Entry:
     """A statement to file; `links` are targets such as `people/alice`.
 
-    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands.
+    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands;
+    `keeps` is what else that bullet says, which stays.
     `due` is the day on which it is due. `cited` is the message of a conversation that it was taken from: such a
     statement never takes the place of one that may be newer; see `ListItem.resists`.
     """
@@ -37,6 +38,7 @@ class Entry:
     replaces: str | None = None
     due: datetime.date | None = None
     cited: CitedPlace | None = None
+    keeps: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from memex.subagent.remember.filing.entries import (
     SAME_TASK,
     EntryOutcome,
     PlannedEntry,
+    entry_subject,
     lookup_keys,
     opposite_claim,
 )
@@ -46,9 +47,9 @@ class FileRevision:
     added: list[ListItem] = field(default_factory=list)
     by_normal_form: dict[tuple[str, ...], _Items] = field(default_factory=dict)
     by_name: dict[object, _Items] = field(default_factory=dict)
-    by_paraphrase: dict[tuple[str, ...], _Items] = field(default_factory=dict)
+    by_rotation: dict[tuple[str, ...], _Items] = field(default_factory=dict)
     prose: set[tuple[str, ...]] = field(default_factory=set)
-    prose_paraphrases: set[tuple[str, ...]] = field(default_factory=set)
+    prose_by_rotation: dict[tuple[str, ...], set[tuple[str, ...]]] = field(default_factory=dict)
     rewritten: list[_Change] = field(default_factory=list)
 
     @classmethod
@@ -111,33 +112,40 @@ class FileRevision:
             return EntryOutcome("duplicate")
         return EntryOutcome("duplicate", cited=same[-1].cite(planned.entry), known=same[-1].text)
 
-    def remove(self, text: str, *, stays_done: bool = False) -> EntryOutcome:
-        """Take a statement out, or leave it as a task that is done, and say what became of it."""
+    def remove(self, text: str, keeps: str = "") -> EntryOutcome:
+        """Take a statement out, but what else it says, and say what became of it."""
         item = self._find_item(text)
         if item is None:
-            return EntryOutcome("absent") if stays_done else self._remove_prose(text)
+            return EntryOutcome("absent") if keeps else self._remove_prose(text)
         if item.is_later:
             return EntryOutcome("overtaken")
+        if keeps:
+            return EntryOutcome("removed", text) if self._keep(item, keeps) else EntryOutcome("nested")
         if self._nests(item):
             return EntryOutcome("nested")
         self._unindex_item(item)
         item.is_gone = True
-        if stays_done:
-            self._add_done(item)
         return EntryOutcome("removed", item.text)
 
     def _replace(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put an entry in the place of a text; None when that is not there, or says the same."""
-        older = self._find_item(text)
+        older, keeps = self._find_item(text), planned.entry.keeps
         if older is None:
-            return None if planned.entry.cited else self._rewrite_prose(planned, text)
+            return None if planned.entry.cited or keeps else self._rewrite_prose(planned, text)
         if older.resists(planned.entry):
             return None
+        if keeps:
+            if not self._keep(older, keeps):
+                return None
+            if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
+                self._add(planned)
+            return EntryOutcome("superseded", text)
         is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
         if is_moved:
             return self._finish(planned, [older])
         if older.normal_form == planned.normal_form or (
-            self.matches_paraphrases and paraphrase.are_paraphrases(older.text, planned.entry.statement.text)
+            self.matches_paraphrases
+            and paraphrase.texts_are_paraphrases(older.text, planned.entry.statement.text)
         ):
             return None
         if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
@@ -148,14 +156,28 @@ class FileRevision:
         older.is_gone = True
         return EntryOutcome("superseded", older.text)
 
-    def _add_done(self, task: ListItem) -> None:
-        """Put a task under those that are done, with its date and links."""
-        lines = self.text[task.start : task.own_end].replace("[ ]", "[x]", 1)
-        done = ListItem(
-            task.text, task.normal_form, task.subject, "done", DONE_HEADING, lines=self._ended(lines)
-        )
-        self.added.append(done)
-        self._index_item(done)
+    def _keep(self, item: ListItem, rest: str) -> bool:
+        """Leave of a bullet what else it says, with its date and links; all of a task that is done stays, as done.
+
+        False if its text does not stand in its line as it is.
+        """
+        lines = item.lines or (self.text[item.start : item.own_end] if item.entry is None else "")
+        if lines.count(item.text) != 1 or self._nests(item):
+            return False
+        self._unindex_item(item)
+        if rest == item.text:
+            ticked = lines.replace("[ ]", "[x]", 1)
+            item.is_gone, item.kind = True, "done"
+            item = ListItem(
+                item.text, item.normal_form, item.subject, "done", DONE_HEADING, lines=self._ended(ticked)
+            )
+            self.added.append(item)
+        else:
+            item.lines, item.text = lines.replace(item.text, rest, 1), rest
+            item.normal_form = normal_form(rest)
+            item.subject = entry_subject(item.kind, rest, item.normal_form)
+        self._index_item(item)
+        return True
 
     def _find_item(self, text: str) -> ListItem | None:
         """Return the last bullet that makes a statement, one that makes it in these very words before others.
@@ -199,10 +221,14 @@ class FileRevision:
         if not self.matches_paraphrases:
             return False
         form = paraphrase.paraphrase_form(planned.entry.statement.text)
+        key = paraphrase.rotation_key(form)
         same = SAME_TASK.get(planned.kind)
-        return form in self.prose_paraphrases or any(
-            item.kind in same if same else item.kind not in SAME_TASK
-            for item in self.by_paraphrase.get(form, ())
+        return any(
+            paraphrase.are_paraphrases(form, other) for other in self.prose_by_rotation.get(key, ())
+        ) or any(
+            paraphrase.are_paraphrases(form, paraphrase.paraphrase_form(item.text))
+            for item in self.by_rotation.get(key, ())
+            if (item.kind in same if same else item.kind not in SAME_TASK)
         )
 
     def _supersede(self, older: ListItem, planned: PlannedEntry) -> EntryOutcome:
@@ -259,19 +285,22 @@ class FileRevision:
         for name in lookup_keys(item.kind, item.subject, item.normal_form):
             self.by_name.setdefault(name, {})[item] = None
         if self.matches_paraphrases:
-            self.by_paraphrase.setdefault(paraphrase.paraphrase_form(item.text), {})[item] = None
+            self.by_rotation.setdefault(paraphrase.rotation_key(paraphrase.paraphrase_form(item.text)), {})[
+                item
+            ] = None
 
     def _unindex_item(self, item: ListItem) -> None:
         del self.by_normal_form[item.normal_form][item]
         for name in lookup_keys(item.kind, item.subject, item.normal_form):
             del self.by_name[name][item]
         if self.matches_paraphrases:
-            del self.by_paraphrase[paraphrase.paraphrase_form(item.text)][item]
+            del self.by_rotation[paraphrase.rotation_key(paraphrase.paraphrase_form(item.text))][item]
 
     def _index_prose(self, line: str) -> None:
         self.prose.add(normal_form(line))
         if self.matches_paraphrases:
-            self.prose_paraphrases.add(paraphrase.paraphrase_form(line))
+            form = paraphrase.paraphrase_form(line)
+            self.prose_by_rotation.setdefault(paraphrase.rotation_key(form), set()).add(form)
 
     def _rewrite_prose(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put a statement of one line in the place of prose; None when that does not stand there once."""
@@ -327,7 +356,8 @@ class FileRevision:
     def _rewrite(self, change: _Change) -> None:
         self.rewritten.append(change)
         self.prose.discard(normal_form(self.text[change[0] : change[1]]))
-        self.prose_paraphrases.discard(paraphrase.paraphrase_form(self.text[change[0] : change[1]]))
+        form = paraphrase.paraphrase_form(self.text[change[0] : change[1]])
+        self.prose_by_rotation.get(paraphrase.rotation_key(form), set()).discard(form)
 
     def group(self, own_names: Collection[str] = (), *, all_of_them: bool = False) -> None:
         """Give the new statements of the general heading, or all of them, the headings of their topics.

@@ -139,7 +139,7 @@ def list_items(text: str, document: MarkdownDocument, path: str = "", above: str
 
 def prose_parts(text: str, document: MarkdownDocument) -> Iterator[str]:
     """Yield the lines of the paragraphs and quotes, their sentences, and each of them whole."""
-    tables = language.load()
+    tables = language.load("en")
     for block in document.blocks:
         if block.kind not in {"paragraph", "blockquote"}:
             continue
@@ -154,7 +154,7 @@ def prose_parts(text: str, document: MarkdownDocument) -> Iterator[str]:
 
 def prose_sentences(text: str, document: MarkdownDocument, *, with_lines: bool = False) -> Iterator[Span]:
     """Yield where the sentences of the paragraphs stand; with them the lines that hold more than one."""
-    tables = language.load()
+    tables = language.load("en")
     for block in document.blocks:
         start = block.start
         while block.kind == "paragraph" and start < block.end:

@@ -1,6 +1,6 @@
 """A Markdown file under revision: statements are put in, a dated bullet each, and texts taken out. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from memex.store import markdown
@@ -34,16 +34,16 @@ def revise(
     path: str = "",
     own_names: Collection[str] = (),
     removals: Sequence[str] = (),
-    done: Collection[str] = (),
+    kept: Mapping[str, str] | None = None,
     matches_paraphrases: bool = False,
     later: frozenset[bytes] = frozenset(),
 ) -> RevisedFile:
     """Return a file with entries put in, each under its heading, and what became of each.
 
     - A text to take out goes first: a bullet, or a sentence or line of prose that stands there once. What is
-      nested below a bullet keeps it. A task may stay, as one that is done.
+      nested below a bullet keeps it.
     - An entry that says what it replaces takes the place of that, date and all, whatever it is about; where it
-      does not stand there any more the entry is like any other.
+      does not stand there any more the entry is like any other. What else a bullet says stays, in its own line.
     - A statement that a bullet or a line of prose anywhere in the file makes already is a duplicate.
     - One with the key of a bullet takes that bullet's place, date and all, unless the bullet says more than
       that; what is nested below stays. Where several have that key, the last one counts.
@@ -69,7 +69,7 @@ def revise(
         path: of the file, which tells the kinds of its statements.
         own_names: keys of the user's own name, which is no topic.
         removals: texts of statements to take out.
-        done: those of them that are tasks, and stay as tasks that are done.
+        kept: what else each of them says, which stays.
         matches_paraphrases: a statement in nearly the same words is a duplicate too.
         later: keys of bullets that were said later than the entries, which their dates need not tell; see
             `store.statement_lines.line_key`.
@@ -77,7 +77,7 @@ def revise(
     page = FileRevision.of(content or "", title, path, matches_paraphrases=matches_paraphrases)
     for item in page.items if later else ():
         item.is_later = line_key(item.text) in later
-    removed = tuple(page.remove(text, stays_done=text in done) for text in removals)
+    removed = tuple(page.remove(text, (kept or {}).get(text, "")) for text in removals)
     outcomes = tuple(map(page.place, plan_entries(entries, path)))
     page.group(own_names)
     changed = page.content()

@@ -13,7 +13,7 @@ from memex.subagent.statements.bullets import confirm
 class Filing:
     """Files statements: `entries` go into the file, and `confirmed` hold as of `day`.
 
-    `removals` go out of the file, each with whether it is a task that stays, as one that is done.
+    `removals` go out of the file, each with what else it says, which stays.
 
     The other attributes are the arguments of `page.revise`.
     """
@@ -21,7 +21,7 @@ class Filing:
     path: str
     title: str
     entries: tuple[Entry, ...]
-    removals: tuple[tuple[str, bool], ...]
+    removals: tuple[tuple[str, str], ...]
     confirmed: tuple[str, ...]
     day: date
     own_names: frozenset[str]
@@ -36,7 +36,7 @@ class Filing:
             path=self.path,
             own_names=self.own_names,
             removals=[text for text, _ in self.removals],
-            done=[text for text, stays_done in self.removals if stays_done],
+            kept=dict(self.removals),
             matches_paraphrases=self.matches_paraphrases,
             later=later,
         )

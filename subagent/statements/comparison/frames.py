@@ -8,11 +8,13 @@ hold: the tables of `frames.yaml` tell these apart, and what is doubtful is no f
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import takewhile
 
+import yaml
+
 from memex.subagent.statements.comparison.values import values_of
-from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_short_texts
 
@@ -21,7 +23,6 @@ MAX_DIFFERING = 6  # words that a value has
 MAX_PLAIN_WORDS = 2  # of a value that is no number, date, name or the like
 STEMMED_FROM = 4  # a longer word is compared without its ending
 
-_TABLE = RuleTable("comparison/frames.yaml")
 _IN_YEAR = re.compile(
     r"\b(?:in|since|from|until|im|ab|seit|bis|en|depuis|dès|desde|hasta) (?:19|20)\d\d\b", re.IGNORECASE
 )
@@ -46,35 +47,30 @@ def common_frame(newer: str, older: str) -> Frame | None:
     return _short_frame(newer, older) if max(len(newer), len(older)) <= MAX_CHARS else None
 
 
-def _as_said_before(newer: str, older: str) -> tuple[str, str]:
-    """Return two statements with `was raised to` and the like as the verb of the older one."""
-    older = _TABLE.pattern("changed").sub("is", older)
-    verb = _TABLE.pattern("verb_before_value").search(older)
-    return (_TABLE.pattern("changed").sub(verb[0], newer, count=1) if verb else newer), older
+def verb_in(text: str) -> tuple[int, int] | None:
+    """Return where the first verb stands that may stand before a value; None if there is none."""
+    found = _load().verb.search(text)
+    return found.span() if found else None
 
 
 @lru_cache(maxsize=4_096)
 def _short_frame(newer: str, older: str) -> Frame | None:
-    newer, older = _as_said_before(newer.translate(APOSTROPHES), older.translate(APOSTROPHES))
     now, then = _tokens(newer), _tokens(older)
     first = _agreeing(now, then)
     last = min(_agreeing(now[::-1], then[::-1]), len(now) - first, len(then) - first)
     new, old = now[first : len(now) - last], then[first : len(then) - last]
     common = {token.form for token in (*now[:first], *now[len(now) - last :])}
-    if not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING) or common <= _TABLE.words(
-        "generic"
-    ):
+    if not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING) or common <= _load().generic:
         return None
+    newer, older = newer.translate(APOSTROPHES), older.translate(APOSTROPHES)
     span, old_span = (new[0].start, new[-1].end), (old[0].start, old[-1].end)
     frame = Frame(newer[slice(*span)], older[slice(*old_span)])
     kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
     if not first:
         rest = newer[span[1] :].lstrip()
-        is_role = (
-            "name" in kinds and _TABLE.pattern("role").match(rest) and not _TABLE.pattern("kin").search(rest)
-        )
+        is_role = "name" in kinds and _load().role.match(rest) and not _load().kin.search(rest)
         return frame if is_role else None
-    if _splits(frame) or not _TABLE.pattern("verb").search(newer[: span[0]]):
+    if _splits(frame) or not _load().verb.search(newer[: span[0]]):
         return None
     if not (_is_pure(newer, span, new) and _is_pure(older, old_span, old)):
         return None
@@ -83,7 +79,7 @@ def _short_frame(newer: str, older: str) -> Frame | None:
     if not _is_one_value(new, old, kinds) or _may_both_hold(newer, older, frame, kinds):
         return None
     is_alike = frame.newer[0].isupper() == frame.older[0].isupper()
-    return frame if kinds or (is_alike and _TABLE.pattern("one").search(newer[: span[0]])) else None
+    return frame if kinds or (is_alike and _load().one.search(newer[: span[0]])) else None
 
 
 def _is_of_another_time(
@@ -98,9 +94,9 @@ def _is_of_another_time(
         return any(_IN_YEAR.search(text[slice(*at)]) for text, at in ((newer, span), (older, old_span)))
     if kinds & {"money", "code"}:
         return True
-    verb = list(_TABLE.pattern("verb").finditer(newer[: span[0]]))[-1]
+    verb = list(_load().verb.finditer(newer[: span[0]]))[-1]
     between = {token.form for token in _tokens(newer[verb.end() : span[0]])}
-    return not between <= _TABLE.words("generic") | _TABLE.words("happens")
+    return not between <= _load().generic | _load().happens
 
 
 def _is_pure(text: str, span: tuple[int, int], tokens: Sequence["_Token"]) -> bool:
@@ -108,7 +104,7 @@ def _is_pure(text: str, span: tuple[int, int], tokens: Sequence["_Token"]) -> bo
     values = [value for value in values_of(text) if value.start < span[1] and span[0] < value.end]
     if not values:
         return len(tokens) <= MAX_PLAIN_WORDS
-    small = _TABLE.words("generic") | _TABLE.words("time_words")
+    small = _load().generic | _load().time_words
     return all(
         token.form in small
         or any(value.start < token.end and token.start < value.end for value in values)
@@ -121,7 +117,7 @@ def _splits(frame: "Frame") -> bool:
     """Tell whether what differs has two parts, as in `Tom: A`, or says when else, as in `11:00 on holidays`."""
     if any(_KEY.search(text) for text in (frame.newer, frame.older)):
         return True
-    when = [bool(_TABLE.pattern("condition").search(text)) for text in (frame.newer, frame.older)]
+    when = [bool(_load().condition.search(text)) for text in (frame.newer, frame.older)]
     return when[0] != when[1]
 
 
@@ -135,26 +131,28 @@ def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[s
         len(tokens) > 1 and len(tokens[0].form) == 1 and tokens[0].form.isalpha() for tokens in (new, old)
     ):
         return False
-    generic = _TABLE.words("generic")
+    generic = _load().generic
     if new[0].form in generic or old[0].form in generic:  # `at Acme`, `in Ghent`: two things of one person
         return False
     forms = {token.form for token in new}, {token.form for token in old}
-    between = (forms[0] & forms[1]) - generic - _TABLE.words("time_words")
+    between = (forms[0] & forms[1]) - generic - _load().time_words
     if between:
         return False
-    return forms[0].isdisjoint(forms[1]) or (bool(kinds) and "name" not in kinds)
+    differing = forms[0] ^ forms[1]
+    is_counted = all(any(map(str.isdigit, form)) for form in differing)
+    return forms[0].isdisjoint(forms[1]) or ("name" not in kinds and bool(kinds) and is_counted)
 
 
 def _may_both_hold(newer: str, older: str, frame: "Frame", kinds: set[str]) -> bool:
     """Tell whether both statements may hold: what they speak of may have several values, or happens again."""
-    is_weekly = _TABLE.pattern("weekly").search(frame.newer) and not _TABLE.pattern("now").search(newer)
-    if is_weekly or any(
-        _TABLE.pattern("added").search(text) or _TABLE.pattern("past").search(text) for text in (newer, older)
+    tables = _load()
+    if tables.weekly.search(frame.newer) or any(
+        tables.added.search(text) or tables.past.search(text) for text in (newer, older)
     ):
         return True
-    if not kinds and _TABLE.pattern("kind_of").search(newer):
+    if not kinds and tables.kind_of.search(newer):
         return True
-    return not kinds - {"name"} and _TABLE.pattern("many").search(newer) is not None
+    return not kinds - {"name"} and tables.many.search(newer) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +162,65 @@ class _Token:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of `frames.yaml`."""
+
+    skipped: frozenset[str]
+    generic: frozenset[str]
+    time_words: frozenset[str]
+    happens: frozenset[str]
+    added: re.Pattern[str]
+    many: re.Pattern[str]
+    kind_of: re.Pattern[str]
+    weekly: re.Pattern[str]
+    role: re.Pattern[str]
+    verb: re.Pattern[str]
+    kin: re.Pattern[str]
+    condition: re.Pattern[str]
+    past: re.Pattern[str]
+    one: re.Pattern[str]
+
+
+@cache
+def _load() -> _Tables:
+    data = yaml.safe_load(
+        (files("memex.subagent.statements.comparison") / "frames.yaml").read_text(encoding="utf-8")
+    )
+
+    def any_of(patterns: str | Sequence[str]) -> re.Pattern[str]:
+        rows = [patterns] if isinstance(patterns, str) else patterns
+        return re.compile("|".join(f"(?:{pattern})" for pattern in rows), re.IGNORECASE)
+
+    return _Tables(
+        frozenset((*data["articles"], *data["speaker"], *data["fillers"])),
+        frozenset(data["generic"]),
+        frozenset(data["time_words"]),
+        frozenset(data["happens"]),
+        *(
+            any_of(data[name])
+            for name in (
+                "added",
+                "many",
+                "kind_of",
+                "weekly",
+                "role",
+                "verb",
+                "kin",
+                "condition",
+                "past",
+                "one",
+            )
+        ),
+    )
+
+
 @cached_for_short_texts(entries=4_096)
 def _tokens(text: str) -> tuple[_Token, ...]:
     return tuple(
         _Token(_stem(match[0].casefold()), *match.span())
         for match in _TOKEN.finditer(text.translate(APOSTROPHES).rstrip(" .!"))
-        if match[0].casefold() not in _TABLE.words("articles", "speaker", "fillers") or _is_label(match)
+        if match[0].casefold() not in _load().skipped or _is_label(match)
     )
 
 
@@ -196,4 +247,4 @@ def _kinds_in(text: str, span: tuple[int, int]) -> set[str]:
         for value in values_of(text)
         if value.start < span[1] and span[0] < value.end
     }
-    return kinds or ({"name"} if text[span[0]].isupper() else set())
+    return kinds | {"name"} if text[span[0]].isupper() else kinds

@@ -1,10 +1,10 @@
 """What a new statement makes of an older one: it replaces it, closes it, contradicts it, or leaves it alone. Pure.
 
 Finding the older statement is the easy half: it shares rare words with the new one. Deciding is the hard half.
-`decide` says `replaces` only if both are the same sentence but for one value (`frames`), and `closes` only if the
-new one says that what was open is over (`endings`). What is merely likely is a rival: it stays, and a context shows
-it below the newer one. How likely that is says `contradiction`, with weights that were fitted to the open lives of
-`memex.evals.lives` and are measured on the sealed ones.
+`decide` says `replaces` or `closes` only by the grounds of `replacement`, and not by how likely a contradiction is.
+What is merely likely is a rival: it stays, and a context shows it below the newer one. How likely that is says
+`contradiction`, with weights that were fitted to the open lives of `memex.evals.lives` and are measured on the
+sealed ones.
 """
 
 import math
@@ -17,12 +17,13 @@ from typing import Literal
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
-from memex.subagent.statements.comparison.endings import StatementPart, ends, leaves_a_part, parts_of
+from memex.subagent.statements.comparison.clauses import StatementClause, clauses_of
 from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.comparison.replacement import Supersession, replacement
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.subjects import APOSTROPHES, normal_form
+from memex.subagent.statements.subjects import APOSTROPHES, normal_form, subject_of
 from memex.subagent.text_cache import cached_for_short_texts
 
 RelationOutcome = Literal["replaces", "closes", "rival"]
@@ -43,6 +44,8 @@ _WEIGHTS = (1.84, 1.15, 1.92, 3.75, 1.44, 1.95, 1.15, 0.78, 0.29)
 _MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
 _SEVERAL = re.compile(r";\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
+_AND = re.compile(r" (?:and|&|\+|und|et|y) ")
+_LONGER_WORD = re.compile(r"[^\W\d_]{3,}")
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 _ADDED = re.compile(
     r"\b(?:joins?|also|too|as well|besides|in addition|additionally|another|additional"
@@ -102,11 +105,12 @@ class StatementView:
         amounts: those of its words that say when or how much.
         values: its values, in their order.
         plain: the statement with single spaces and straight quotes, without the dates beside days.
-        parts: its clauses, in their order.
+        clauses: its clauses, in their order.
+        subject: see `subject_of`.
         is_change: its words say that something is different now.
         is_closing: its words say that something is over or done.
         is_added: its words say that something holds beside something else.
-        is_quoting: it has words in quotation marks, of which nobody knows who says them.
+        may_change: it may change what memory holds: it is not guarded, denies nothing, and quotes nobody.
         is_guarded: it is a hypothesis, hearsay, an exception or a denial, and changes nothing.
         is_open: it is a task, a blocker or an open question.
     """
@@ -117,11 +121,12 @@ class StatementView:
     amounts: frozenset[str]
     values: tuple[Value, ...]
     plain: str
-    parts: tuple[StatementPart, ...]
+    clauses: tuple[StatementClause, ...]
+    subject: str | None
     is_change: bool
     is_closing: bool
     is_added: bool
-    is_quoting: bool
+    may_change: bool
     is_guarded: bool
     is_open: bool
 
@@ -151,17 +156,21 @@ class StatementComparison:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What becomes of an older statement, and how likely the new one contradicts it, from 0 to 1."""
+    """What becomes of an older statement, and how likely the new one contradicts it, from 0 to 1.
+
+    `rest` is what else the older statement says, which stays; see `replacement.Supersession`.
+    """
 
     outcome: RelationOutcome
     older: StatementView
     likelihood: float
+    rest: str = ""
 
 
 @cached_for_short_texts(entries=4_096)
 def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     """Return a statement as it is compared."""
-    tables = language.load()
+    tables = language.load("en")
     # The dates beside days are no words of the statement.
     plain = " ".join(without_dates(text[:MAX_COMPARED_CHARS]).translate(APOSTROPHES).split())
     values = tuple(
@@ -173,21 +182,21 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     is_reported = _REPORTED.match(unquoted) is not None or _REPORTED_BEHIND.search(unquoted) is not None
     is_guarded = tables.no_change.search(unquoted) is not None or is_reported
     is_plain = not is_guarded and _DENIED.search(unquoted) is None
-    amounts = frozenset(lexeme for value in values if _is_amount(value) for lexeme in value.lexemes)
     return StatementView(
         text=text,
         kind=kind,
         topic=topic or frozenset(analyzer.lexemes(plain)),
-        amounts=amounts,
+        amounts=frozenset(lexeme for value in values if _is_amount(value) for lexeme in value.lexemes),
         values=values,
         plain=plain,
-        parts=parts_of(plain, amounts, analyzer),
+        clauses=clauses_of(plain, values, analyzer),
+        subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
         is_closing=is_plain
         and _NOT_OVER.search(unquoted) is None
         and (kind == "done" or tables.closing.search(_NO_END.sub(" ", unquoted)) is not None),
         is_added=_ADDED.search(unquoted) is not None,
-        is_quoting=unquoted != plain,
+        may_change=is_plain and unquoted == plain,
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
     )
@@ -270,11 +279,12 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
         if not _is_another_task(new, one)
     ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
-    going = [(*found, outcome) for found in others if (outcome := _outcome(new, found[0])) is not None]
+    going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]
     # Which of several is meant is in doubt, but where each is the same sentence.
-    if going and (len(going) == 1 or going[0][2] == "replaces"):
-        one, likelihood, outcome = going[0]
-        return Relation(outcome, one.older, max(likelihood, RIVAL_FROM))
+    if going and (len(going) == 1 or going[0][2].ground == "frame"):
+        one, likelihood, why = going[0]
+        outcome: RelationOutcome = "closes" if why.ground == "done" else "replaces"
+        return Relation(outcome, one.older, max(likelihood, RIVAL_FROM), why.rest)
     best, likelihood = max(likely, key=lambda found: found[1], default=(ranked[0], 0.0))
     if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
         return None
@@ -331,32 +341,38 @@ def may_give_way(older: StatementView, *, is_same_scope: bool) -> bool:
     return is_same_scope and not _says_more(older)
 
 
-def _outcome(new: StatementView, one: StatementComparison) -> RelationOutcome | None:
-    """Return whether a new statement replaces or closes an older one; None if that stays."""
+def _replacement(new: StatementView, one: StatementComparison) -> Supersession | None:
+    """Return why an older statement goes; None if it stays."""
     older = one.older
     if not one.is_same_scope or older.is_guarded or new.is_added or older.is_added or not one.shared:
         return None
     if one.is_same_frame:
-        return "replaces"
-    is_end = new.is_closing and older.is_open and not new.is_quoting and ends(new.parts, older.parts)
-    is_whole = is_end and not (_is_another_number(new, older) or leaves_a_part(new.text, older.text))
-    return "closes" if is_whole else None
-
-
-def _is_another_number(new: StatementView, older: StatementView) -> bool:
-    """Tell whether two statements name two things by their numbers, such as `flat 2` and `flat 4`."""
-    for kind in ("number", "code"):
-        said = {value.form for value in new.values if value.kind == kind}
-        stored = {value.form for value in older.values if value.kind == kind}
-        if said and stored and said.isdisjoint(stored):
-            return True
-    return False
+        return Supersession("frame")  # the new statement says the rest as well
+    why = replacement(new, older) if new.may_change else None
+    if why is None or why.ground != "done":
+        return why
+    is_task = older.kind in ("pending", "blocker")
+    if not new.is_closing or (why.rest and not is_task) or _leaves_a_part(new.text, older.text):
+        return None
+    return why
 
 
 def _is_another_task(new: StatementView, one: StatementComparison) -> bool:
     """Tell whether two statements are tasks of which neither changes the other: many tasks hold at a time."""
     are_tasks = new.kind == "pending" and one.older.kind == "pending"
     return are_tasks and not (new.is_change or new.is_closing) and one.likeness < SAME_TASK
+
+
+def _leaves_a_part(done: str, task: str) -> bool:
+    """Tell whether a task such as `buy milk and bread` has a part of which a statement says nothing."""
+    said = _beginnings(done)
+    parts = [_beginnings(part) for part in _AND.split(task)]
+    return len(parts) > 1 and any(part and part.isdisjoint(said) for part in parts)
+
+
+def _beginnings(text: str) -> set[str]:
+    """Return the beginnings of the longer words of a text, in which their forms agree."""
+    return {word[:4].casefold() for word in _LONGER_WORD.findall(text)}
 
 
 def _is_same_frame(new: StatementView, older: StatementView) -> bool:
@@ -371,7 +387,7 @@ def _says_more(older: StatementView) -> bool:
     text = older.text.strip().rstrip(".!?")
     if older.is_guarded or len(text) > MAX_REPLACED_CHARS or _SEVERAL.search(text):
         return True
-    return len(list(sentences.split_sentences(text, language.load()))) > 1
+    return len(list(sentences.split_sentences(text, language.load("en")))) > 1
 
 
 def _differing_values(new: StatementView, older: StatementView) -> tuple[frozenset[str], bool]:

@@ -30,16 +30,18 @@ def test_no_true_statement_takes_another_one_out() -> None:
 
 
 def test_of_a_line_of_two_facts_the_other_one_stays() -> None:
-    """Beside the newer statement: the whole line does."""
+    """Beside the newer statement, in its own line; in most of the lines the older value goes."""
     lines = load_lines()
-    lost = []
+    lost, changed = [], 0
     for line in lines:
-        standing = standing_after(line)
+        standing, is_changed = standing_after(line)
+        changed += is_changed
         if line.stays.casefold() not in standing.casefold():
             lost.append((line.older, standing))
 
     assert lost == []
     assert len({line.older for line in lines}) == 200
+    assert changed >= 120
 
 
 @pytest.mark.slow

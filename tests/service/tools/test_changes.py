@@ -184,6 +184,31 @@ async def test_true_statements_take_nothing_out(service: Service, alice: Caller)
     assert (await remember(service, alice, " ".join(BOTH_TRUE[4])))["replaced"] == []
 
 
+@notes_are_filed
+async def test_of_a_line_that_says_more_the_rest_stays(service: Service, alice: Caller) -> None:
+    """The answer says what went, for what, and what is left; the log names the older text by its version."""
+    older, newer = "I take 5 mg of ramipril because of my blood pressure.", "I now take 10 mg of ramipril."
+    rest = "I take … of ramipril because of my blood pressure."
+    await remember(service, alice, older)
+    path = (await remember(service, alice, "The hall costs 40 euros an hour, and Ana has the key."))[
+        "writes"
+    ][0]
+    answer = await remember(service, alice, newer, call="dose")
+    second = await remember(service, alice, "The hall now costs 45 euros an hour.")
+    text = await everything(service, alice)
+    logged = await service.operation(alice, "dose")
+
+    [took] = answer["replaced"]
+    assert took == {"path": took["path"], "older": older, "newer": newer, "kept": rest}
+    assert [one["kept"] for one in second["replaced"]] == ["Ana has the key."]
+    assert second["replaced"][0]["path"] == path["path"]
+    assert f"- {rest} (" in text
+    assert "- Ana has the key. (" in text
+    assert f"- {newer} (" in text
+    assert older not in text
+    assert [list(one["older"]) for one in logged[0].response["replaced"]] == [["$text"]]
+
+
 async def test_a_task_that_says_more_stays_whole_as_done(service: Service, alice: Caller) -> None:
     """It is ticked, and stands under its heading with what it says besides."""
     task = "I have to order the sodium thiosulphate, the van with the pump can fetch it."

@@ -196,6 +196,21 @@ async def test_a_verdict_without_its_statement_is_idle(database: Database, alice
     assert result["rivals"] == []
 
 
+async def test_of_what_says_more_a_verdict_leaves_the_rest(database: Database, alice: Caller) -> None:
+    """The value goes, and what else the line says stays in its place."""
+    more = "The choir rehearsal is on Tuesday at 18:00; bring the blue scores."
+    plain = Model(lambda _: answer(edit(more)))
+    await remember(plain.service(database), alice, f"Forget this: {OLD}")
+    await remember(plain.service(database), alice, more)
+    model = Model(lambda told: answer(edit(NEW), verdicts=((number_of(told, more), "replaced"),)))
+    result = await remember(model.service(database), alice, NEW)
+
+    rest = "The choir rehearsal is on …; bring the blue scores."
+    assert set(statements(await files(model.service(database), alice))) == {NEW, rest}
+    assert [one["kept"] for one in result["replaced"]] == [rest]
+    assert result["rivals"] == []
+
+
 async def test_a_rule_of_a_project_outlives_what_a_member_says_of_himself(
     database: Database, singer: Caller
 ) -> None:

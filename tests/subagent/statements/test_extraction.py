@@ -316,9 +316,9 @@ def test_long_text_is_read_whole() -> None:
 )
 def test_no_pattern_backtracks_without_end(hostile: str) -> None:
     """Every pattern of the language gives up soon on text that almost fits."""
-    tables = language.load()
+    tables = language.load("en")
     rules = [rule.match for rule in tables.rules] + [rule.match for rule in tables.keys]
-    single = [tables.label, tables.lead_ins, tables.small_talk, tables.instruction, tables.any_key]
+    single = [tables.label, tables.lead_in, tables.small_talk, tables.instruction, tables.any_key]
     single += [tables.order_with_fact, tables.correction, tables.personal, tables.more, tables.denial]
     for pattern in [*rules, *single, *(pattern for pattern, _ in tables.requests)]:
         for text in (hostile, f"i {hostile}", f"we use {hostile}", f"i prefer {hostile}", f"{hostile}!"):
@@ -503,7 +503,7 @@ def test_key_of_a_task_is_the_task() -> None:
 
 def test_language_file_has_no_unknown_words() -> None:
     """Every rule's verdict and every label's kind is one that the code knows."""
-    tables = language.load()
+    tables = language.load("en")
 
     assert {rule.verdict for rule in tables.rules} <= {
         *STATEMENT_KINDS,
@@ -534,5 +534,5 @@ stop_words: [der, die, das]
     assert both.small_talk.fullmatch("danke schön")
     assert [rule.verdict for rule in both.rules if rule.match.match("ich wohne in Graz")] == ["profile"]
     assert "das" in both.stop_words
-    assert alone.labels.items() < language.load().labels.items()
+    assert alone.labels.items() < language.load("en").labels.items()
     assert not alone.small_talk.fullmatch("danke schön")

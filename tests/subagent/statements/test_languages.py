@@ -1,4 +1,4 @@
-"""What a text is in English, German, French and Spanish: small talk, orders, kinds, lists."""
+"""What a text is in English, German, French and Spanish: small talk, orders, kinds, letters, lists."""
 
 import pytest
 
@@ -20,14 +20,24 @@ def texts(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
+        "hailing like mad out here. shoes full of it",
+        "honestly you're faster than my old trainee, cheers",
+        "so tired. good tired though",
+        "haha brilliant, made me laugh out loud",
+        "puh, was für ein tag. bin total kaputt",
+        "es schneit schon wieder, herrlich. gute nacht",
+        "danke dir, du bist echt besser als mein chef haha",
+        "pff, journée de folie. je suis crevée",
+        "encore de la pluie, j'ai froid aux pieds. bonne nuit",
+        "uf, qué día. estoy agotada",
+        "llueve otra vez, qué frío. buenas noches",
         "Sehr geehrte Frau Lindqvist,",
         "Mit freundlichen Grüßen",
-        "haha, danke dir",
         "Bien cordialement,",
     ],
 )
 def test_small_talk_is_skipped(text: str) -> None:
-    """Salutations and closing words."""
+    """Moods, weather, thanks and words to the assistant, in a short text."""
     assert texts(text) == []
 
 
@@ -119,6 +129,19 @@ def test_orders_in_a_list_are_tasks() -> None:
     assert "poem" not in " ".join(texts(text))
 
 
+def test_letter_speaks_to_the_user() -> None:
+    """In a pasted letter an order asks something of the user; its head is not joined with its text."""
+    text = (
+        "From: Harbour Clinic\nSubject: Your visit\nDear Ms Olsen,\nPlease bring your insurance card.\n"
+        "You should eat nothing after midnight.\nKind regards\nHarbour Clinic\n\nWrite a reply."
+    )
+
+    assert "Please bring your insurance card." in texts(text)
+    assert "You should eat nothing after midnight." in texts(text)
+    assert "Subject: Your visit" in texts(text)
+    assert "Write a reply." not in texts(text)
+
+
 def test_chat_lines_keep_time_and_speaker() -> None:
     """Also with a date before the time; what somebody says of himself is nothing that the teller states."""
     text = "[08:41] Wenna: the crane is booked for 4 May\n[03/05, 08:43] Ada: then i'll bring the straps\n"
@@ -155,6 +178,6 @@ def test_sentences_end_where_they_do(text: str, sentences: int) -> None:
 
 def test_every_language_is_read() -> None:
     """Each file compiles, and its labels are known."""
-    labels = language.load().labels
+    labels = language.load("en").labels
 
     assert labels["entscheidung"] == labels["décision"] == labels["decisión"] == "decision"

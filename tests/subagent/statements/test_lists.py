@@ -24,6 +24,24 @@ def test_steps_are_one_statement_in_their_order() -> None:
     ]
 
 
+def test_line_with_several_tasks_is_several_tasks() -> None:
+    """Each part with a verb of its own is one; a list of things to buy is one task."""
+    assert stated("todo: sweep the yard, feed the hens; call Uncle Bo") == [
+        ("pending", "sweep the yard, feed the hens"),
+        ("pending", "call Uncle Bo"),
+    ]
+    assert stated("To do: ring Sam, pay the milkman, fetch the ladder") == [
+        ("pending", "ring Sam"),
+        ("pending", "pay the milkman"),
+        ("pending", "fetch the ladder"),
+    ]
+    assert stated("Aufgaben: Oma anrufen, Rechnung bezahlen") == [
+        ("pending", "Oma anrufen"),
+        ("pending", "Rechnung bezahlen"),
+    ]
+    assert stated("TODO: buy flour, eggs and yeast") == [("pending", "buy flour, eggs and yeast")]
+
+
 def test_action_item_is_a_task_of_its_person() -> None:
     """`AI` in minutes says whose task it is, and not that an assistant speaks."""
     assert stated("AI Ravi: draft by Mon") == [("pending", "Ravi: draft by Mon")]

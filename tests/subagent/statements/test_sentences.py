@@ -71,7 +71,7 @@ PARAGRAPHS = [
 
 def test_sentences_end_where_they_do() -> None:
     """Abbreviations, initials, ordinals and dates end no sentence, in English, German, French, Spanish and more."""
-    tables = language.load()
+    tables = language.load("en")
 
     for sentences in PARAGRAPHS:
         text = " ".join(sentences)
@@ -91,7 +91,7 @@ def test_casual_small_letters_begin_sentences() -> None:
     """Who writes without capitals ends sentences all the same."""
     text = "we met at the door. he is 74 and well. list of guests follows."
 
-    tables = language.load()
+    tables = language.load("en")
     assert len(list(split_sentences(text, tables))) == 3
 
 

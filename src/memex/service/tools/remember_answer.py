@@ -87,8 +87,8 @@ class RivalResult(ResultPart):
 class ReplacedResult(ResultPart):
     """A statement that was taken out of the file at `path`, and the one for which it went.
 
-    `kept` is the older one if it is a task that stays there, as one that is done; else None. An entry of the
-    journal keeps its words, which no context and no search shows any more.
+    `kept` is what else the older one said, which stays there; None if it said nothing else. An entry of the journal
+    keeps its words, which no context and no search shows any more.
     """
 
     path: str
@@ -214,10 +214,7 @@ def render_answer(
         skipped=sorted(skipped, key=lambda skip: skip.start),
         replaced=[
             *(one for one, _ in replaced),
-            *(
-                ReplacedResult(path=one.older.path, older=one.older.text, newer=one.statement.text, kept=None)
-                for one in plan.overtaken
-            ),
+            *(_taken_out(one.older.path, one.older.text, one.statement.text, "") for one in plan.overtaken),
         ],
         rivals=[
             RivalResult(
@@ -264,12 +261,18 @@ def _replaced(done: list[FileOutcome]) -> Iterator[tuple[ReplacedResult, FileCha
         for add, outcome in zip(file.adds, file.outcomes, strict=True):
             older, newer = outcome.replaced, add.statement.text
             if outcome.action == "superseded" and older and normal_form(older) != normal_form(newer):
-                yield ReplacedResult(path=file.path, older=older, newer=newer, kept=None), file.change
+                kept = add.keeps if older == add.replaces else ""
+                yield _taken_out(file.path, older, newer, kept), file.change
         for removal, outcome in zip(file.removals, file.removed, strict=True):
             if outcome.action == "removed" and removal.statement in said:
-                newer, kept = removal.statement.text, removal.removes if removal.stays_done else None
-                taken_out = ReplacedResult(path=file.path, older=removal.removes, newer=newer, kept=kept)
-                yield taken_out, file.change
+                yield (
+                    _taken_out(file.path, removal.removes, removal.statement.text, removal.keeps),
+                    file.change,
+                )
+
+
+def _taken_out(path: str, older: str, newer: str, kept: str) -> ReplacedResult:
+    return ReplacedResult(path=path, older=older, newer=newer, kept=kept or None)
 
 
 def _older_reference(change: FileChange | None, older: str) -> dict[str, Any]:

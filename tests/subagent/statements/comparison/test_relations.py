@@ -33,7 +33,7 @@ MOVED = [
     ("The deposit for the cottage is £300.", "The deposit for the cottage was raised to £450.", "english"),
     (
         "Die Orgelprobe ist am Dienstag um 18 Uhr.",
-        "Die Orgelprobe ist jetzt am Donnerstag um 19 Uhr.",
+        "Die Orgelprobe wurde auf Donnerstag um 19 Uhr verschoben.",
         "german",
     ),
     (
@@ -167,6 +167,19 @@ def test_what_is_about_something_else_changes_nothing() -> None:
     assert relate(seen("The choir rehearsal moved to Thursday.")) is None
 
 
+def test_of_what_says_more_the_rest_stays() -> None:
+    """A sentence by itself, a clause with its subject, and a sentence with a mark in the place of the value."""
+    new = seen("The choir rehearsal moved to Thursday at 19:30.")
+    for more, rest in (
+        (f"{REHEARSAL} Bring the scores.", "Bring the scores."),
+        (REHEARSAL[:-1] + ", and it needs a key.", "The choir rehearsal needs a key."),
+        (REHEARSAL[:-1] + " because of the hall.", "The choir rehearsal is on … because of the hall."),
+    ):
+        found = relate(new, seen(more))
+        assert found is not None, more
+        assert (found.outcome, found.rest) == ("replaces", rest), more
+
+
 def test_another_scope_is_never_changed() -> None:
     """What is likely enough there is a rival."""
     for old, new, language in MOVED:
@@ -182,7 +195,7 @@ def test_another_scope_is_never_changed() -> None:
 
 def test_more_in_common_is_more_of_a_contradiction() -> None:
     """Each thing that speaks for it raises the likelihood."""
-    new, older = seen("We moved the choir rehearsal to Thursday."), seen(REHEARSAL)
+    new, older = seen("The choir rehearsal moved to Thursday."), seen(REHEARSAL)
     rare, common = dict.fromkeys(older.topic, 6.0), dict.fromkeys(older.topic, 1.0)
 
     def likely(weights: dict[str, float], *, lead: float = 1.0, is_same_scope: bool = True) -> float:

@@ -1,0 +1,220 @@
+"""The clauses of a statement: what each is about, its values, and what it says of a change. Pure.
+
+Two statements speak of the same property of the same thing if a clause of one agrees with a clause of the other:
+with the values left out, one has no word that the other lacks. `replacement` decides by that.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.statements import language
+from memex.subagent.statements.comparison.completions import base_form
+from memex.subagent.statements.comparison.values import Value
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_CONTINUED = re.compile(r": | (?:and|und|et|y) |, (?:not|nicht|pas|no) ", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_][\w'/@.:+-]*[^\W_]|[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseValue:
+    """A number, a day, a price or the like in a clause.
+
+    Attributes:
+        kind: only values of one kind take each other's place.
+        form: the form by which it is compared.
+        role: `until` or `since` before a day that is an end or a beginning; else "".
+        labels: the words beside a bare number, which say what the number is of.
+        start: where it begins in the statement.
+        end: where it ends.
+    """
+
+    kind: str
+    form: str
+    role: str
+    labels: frozenset[str]
+    start: int
+    end: int
+
+    @property
+    def is_moment(self) -> bool:
+        """Whether it is a day or a time."""
+        return self.kind.startswith(("date", "time"))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementClause:
+    """A clause of a statement.
+
+    Attributes:
+        start: where it begins in the statement.
+        end: where it ends.
+        words: its words without values, and without words of change and of time; a name of several words is one.
+        head: the first of them; "" for none.
+        values: its values but for names.
+        is_dependent: it is no statement by itself, such as a reason.
+        is_change: its words say that its value is a new one.
+        ends: the words by which it says that something is over or done; none if it does not.
+        is_over: they say so of whatever it is about, such as `done`.
+        given_up: the words of what it says is no longer so, one tuple for each such place.
+        is_continued: a colon or `and` stands behind it.
+    """
+
+    start: int
+    end: int
+    words: frozenset[str]
+    head: str
+    values: tuple[ClauseValue, ...]
+    is_dependent: bool
+    is_change: bool
+    ends: frozenset[str]
+    is_over: bool
+    given_up: tuple[tuple[str, ...], ...]
+    is_continued: bool
+
+    def joined(self, other: "StatementClause") -> "StatementClause":
+        """Return both clauses as one, such as `cello strings: done`."""
+        return StatementClause(
+            self.start,
+            other.end,
+            self.words | other.words,
+            self.head or other.head,
+            (*self.values, *other.values),
+            self.is_dependent,
+            self.is_change or other.is_change,
+            self.ends | other.ends,
+            self.is_over or other.is_over,
+            (*self.given_up, *other.given_up),
+            other.is_continued,
+        )
+
+
+def clauses_of(plain: str, values: Sequence[Value], analyzer: Analyzer) -> tuple[StatementClause, ...]:
+    """Return the clauses of a statement.
+
+    Args:
+        plain: the statement, with single spaces and straight quotes.
+        values: its values.
+        analyzer: makes lexemes.
+    """
+    clauses: list[StatementClause] = []
+    for span in _spans(plain, values):
+        clause = _clause(plain, span, values, analyzer)
+        if clauses and clause.values and not clause.words and not clauses[-1].is_dependent:
+            clauses[-1] = clauses[-1].joined(clause)  # `by three weeks, to 27 September`
+        else:
+            clauses.append(clause)
+    return tuple(clauses)
+
+
+def _spans(plain: str, values: Sequence[Value]) -> Iterator[tuple[int, int, bool]]:
+    """Yield where the clauses stand, each with whether it depends on another one."""
+    inside = [(value.start, value.end) for value in values]
+    start, is_dependent = 0, False
+    for mark in _load().between.finditer(plain):
+        if any(first < mark.end() and mark.start() < last for first, last in inside):
+            continue
+        if plain[start : mark.start()].strip():
+            yield start, mark.start(), is_dependent
+        start, is_dependent = mark.end(), mark["dependent"] is not None and ")" not in mark[0]
+    if plain[start:].strip():
+        yield start, len(plain), is_dependent
+
+
+def _clause(
+    plain: str, span: tuple[int, int, bool], values: Sequence[Value], analyzer: Analyzer
+) -> StatementClause:
+    start, end, is_dependent = span
+    closing = language.load("en").closing
+    tables, text = _load(), plain[start:end]
+    here = [value for value in values if start <= value.start < end]
+    mine = [value for value in here if value.sort != "name"]
+    blank = list(text)
+    for value in mine:
+        blank[value.start - start : value.end - start] = " " * (value.end - value.start)
+    for value in here:
+        parts = _words(plain[value.start : value.end], analyzer) if value.sort == "name" else []
+        if len(parts) > 1 and " " in plain[value.start : value.end]:
+            one = "".join(parts)[: value.end - value.start]
+            blank[value.start - start : value.end - start] = one.ljust(value.end - value.start)
+    bare = "".join(blank)
+    for skipped in (tables.given_up, tables.change, tables.light):
+        bare = skipped.sub(" ", bare)
+    words = _words(bare, analyzer)
+    return StatementClause(
+        start,
+        end,
+        frozenset(words),
+        words[0] if words else "",
+        tuple(
+            _clause_value(plain, (start, end), one, analyzer) for one in mine if not _YEAR.fullmatch(one.form)
+        ),
+        is_dependent,
+        tables.change.search(text) is not None,
+        frozenset(
+            lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]]
+        ),
+        tables.over.search(text) is not None,
+        tuple(_given_up(text, analyzer)),
+        _CONTINUED.match(plain, end) is not None,
+    )
+
+
+def _words(text: str, analyzer: Analyzer) -> list[str]:
+    """Return the words of a part of a clause, verbs of English in their base form."""
+    plain = language.load("en").change_words.sub(" ", text)
+    return [
+        lexeme
+        for word in _WORD.findall(plain)
+        for lexeme in analyzer.lexemes(base_form(word))
+        if len(lexeme) > 1 or lexeme.isdigit()
+    ]
+
+
+def _given_up(text: str, analyzer: Analyzer) -> Iterator[tuple[str, ...]]:
+    for cue in _load().given_up.finditer(text):
+        phrase = _load().phrase_end.split(text[cue.end() :].lstrip(), maxsplit=1)[0]
+        if named := tuple(analyzer.lexemes(phrase)):
+            yield named
+
+
+def _clause_value(plain: str, span: tuple[int, int], value: Value, analyzer: Analyzer) -> ClauseValue:
+    before, behind = plain[span[0] : value.start], plain[value.end : span[1]]
+    role = next((name for name in ("until", "since") if getattr(_load(), name).search(before)), "")
+    beside: list[str] = []
+    if value.sort in ("number", "code") and not value.unit:
+        beside = [*_WORD.findall(before)[-1:], *_WORD.findall(behind)[:1]]
+    labels = frozenset(_words(_load().light.sub(" ", _load().change.sub(" ", " ".join(beside))), analyzer))
+    return ClauseValue(value.kind, value.form, role, labels, value.start, value.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of `clauses.yaml`."""
+
+    between: re.Pattern[str]
+    change: re.Pattern[str]
+    given_up: re.Pattern[str]
+    phrase_end: re.Pattern[str]
+    over: re.Pattern[str]
+    light: re.Pattern[str]
+    until: re.Pattern[str]
+    since: re.Pattern[str]
+
+
+@cache
+def _load() -> _Tables:
+    place = files("memex.subagent.statements.comparison") / "clauses.yaml"
+    data = yaml.safe_load(place.read_text(encoding="utf-8"))
+    rows = {name: row if isinstance(row, str) else "|".join(row) for name, row in data.items()}
+    between = f"(?P<dependent>{rows.pop('dependent')})|{rows.pop('independent')}"
+    return _Tables(
+        between=re.compile(between, re.IGNORECASE),
+        **{name: re.compile(row, re.IGNORECASE) for name, row in rows.items()},
+    )
