@@ -119,7 +119,7 @@ def statements_of(
     *,
     locked: Sequence[int],
 ) -> list[Statement]:
-    """Return the statement that records what became of lines; none if nothing did.
+    """Return the statements that record what became of lines; none if nothing did.
 
     Args:
         access: of the caller who commits.
@@ -142,8 +142,15 @@ def statements_of(
         rows.append(_place(access, filed.path) | holder | span | line)
     if not rows:
         return []
-    said = {"said_on": records.said_on, "accepted_at": accepted_at, "locked": list(locked)}
-    return [("writes/statement_change", {"lines": json.dumps(rows), "tool_call_id": tool_call_id, **said})]
+    said = {"said_on": records.said_on, "accepted_at": accepted_at}
+    given = {"lines": json.dumps(rows), "tool_call_id": tool_call_id, **said}
+    written = {access.scope_of(parse(change.path)).scope_id for change in changes if change.changed}
+    # A page held the line already: memory as it was does not know the words that it is recorded against now.
+    advanced = {row["scope_id"] for row in rows if row["change"] == "filed"} & set(locked) - written
+    return [
+        *([("writes/scope_advance", {"scope_ids": sorted(advanced)})] if advanced else []),
+        ("writes/statement_change", given),
+    ]
 
 
 def uncounted_repeats(access: Access, edits: Iterable[Edit], tool_call_id: str) -> list[Statement]:

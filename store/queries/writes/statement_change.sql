@@ -1,5 +1,5 @@
 -- Record what a commit made of the lines of pages: `filed` from words of the journal, `ended`, or `back` again. The pages
--- have their new revisions already; a locked scope without one has one more change where a line is filed. No rows.
+-- have their new revisions already. No rows.
 with page as materialized (
   select changed.*, decode(changed.key, 'hex') as line_key, scope.rev, scope.tenant_id, head.file_id,
          -- The clock of the process may be ahead.
@@ -43,34 +43,6 @@ back as (
   returning old.scope_id, old.tenant_id, page.file_id, old.line_key, old.entry_scope,
             old.entry_path, old.start_char, old.end_char, page.rev, old.said_on,
             old.accepted_at
-),
--- The same text told again files nothing anew.
-fresh as materialized (
-  select *
-    from page
-   where change = 'filed'
-     and not exists (
-           select
-             from (select page.*) page
-             join statement old using (scope_id, file_id, line_key, entry_path, start_char)
-            where old.state in (page.state, 'put_back')
-              and old.rev_end is null)
-),
--- Of a line that a page held already: memory as it was does not know the words that it is recorded against now.
-advanced as (
-  update scope
-     set rev = rev + 1,
-         last_at = greatest(clock_timestamp(), last_at),
-         counted_rev = case when counted_rev = rev then rev + 1 else counted_rev end
-   where scope_id = any (%(locked)s::bigint[])
-     and scope_id in (select scope_id from fresh)
-     and not exists (
-           select
-             from revision
-            where revision.scope_id = scope.scope_id
-              and revision.rev = scope.rev
-              and revision.tool_call_id = %(tool_call_id)s)
-  returning scope_id, rev
 ),
 -- Of what stands and is said again, the last time counts.
 again as (
@@ -118,11 +90,17 @@ select back.scope_id, back.tenant_id, back.file_id, back.line_key, back.entry_sc
             and page.line_key = back.line_key
           limit 1) as filed on true
 union all
-select fresh.scope_id, fresh.tenant_id, fresh.file_id, fresh.line_key, fresh.entry_scope, fresh.entry_path,
-       fresh.start_char, fresh.end_char, fresh.state, coalesce(advanced.rev, fresh.rev), null, null, %(tool_call_id)s,
-       fresh.said_on, fresh.accepted_at
-  from fresh
-  left join advanced using (scope_id)
+select scope_id, tenant_id, file_id, line_key, entry_scope, entry_path, start_char, end_char, state, rev, null, null,
+       %(tool_call_id)s, said_on, accepted_at
+  from page
+ where change = 'filed'
+   -- The same text told again files nothing anew.
+   and not exists (
+         select
+           from (select page.*) page
+           join statement old using (scope_id, file_id, line_key, entry_path, start_char)
+          where old.state in (page.state, 'put_back')
+            and old.rev_end is null)
 union all
 -- What was taken out of a page by a call that says why is listed, also where no entry holds its words.
 select scope_id, tenant_id, file_id, line_key, null, '', 0, 0, state, rev, held_in, newer, %(tool_call_id)s, null, null

@@ -209,7 +209,7 @@ async def test_everything_works_with_two_logins(
     await open_project(service, admin, "apollo", "alice")
     member = await caller_of("alice", tenant="new", project="apollo")
     await write(service, member, "projects/apollo/a.md", "plan")
-    made = await create_key(service, admin, "agent", user_id="alice", label=None)
+    made = await create_key(service, admin, "agent", user="alice", label=None)
     holder = await service.authenticate(made.key)
     by_key = await service.caller(holder, CallContext(), from_cache=True)
     listed = await service.execute(by_key, "memory_list", {})
