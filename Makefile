@@ -2,13 +2,14 @@
 define HELP
 Run the service
   make serve            start Memex with the Postgres that it brings along
-  make install          set up .venv; every other target does this first
+  make install          set up .venv for changes; every target does what it needs of this first
 
 Change the code
   make format           format the code
   make fix              repair what the linter can repair, then format
-  make check            formatting, lint, types, import contracts, documentation, packaging, image
+  make check            formatting, lint, types and import contracts
   make test             the tests of every change, at most 7 minutes on 2 cores
+  make nightly          documentation, wheel, image, a fifth of the slow tests, and a short part of the faults
   make test-fast        the tests that start no database and no other process
   make test-all         all tests on both Postgres servers, slow ones included; for releases
   make test-ui          all tests of the web UI, in a real browser
@@ -23,7 +24,7 @@ Change the code
   make packaging        build the wheel, install it and run its command
   make sbom             list what the image holds in build/memex.cdx.json (CycloneDX)
   make image            build what the Dockerfile builds, without Docker, and run it
-  make lock             bring requirements.lock to the newest versions (needs uv)
+  make lock             bring requirements.lock and requirements-serve.lock to the newest versions (needs uv)
   make clean            remove everything that these commands made
 
 Measure
@@ -39,7 +40,7 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui test-clients faults test-llm coverage count structure docs
+.PHONY: help install serve format fix check nightly packaging image sbom test test-fast test-all test-ui test-clients faults test-llm coverage count structure docs
 .PHONY: screenshots bench eval-remember eval-replay lock clean
 
 help:
@@ -47,21 +48,35 @@ help:
 
 install: $(STAMP)
 
-# uv takes seconds where pip takes minutes; pip stands in where uv cannot be had, or not reach the same index.
-LOCKED_INSTALL := pip install --quiet --require-hashes --no-deps -r requirements.lock
-$(STAMP): pyproject.toml requirements.lock
+# What serving needs comes first and alone, so that `make serve` installs nothing else. uv takes seconds where pip takes
+# minutes, and is gone afterwards; pip stands in where uv cannot be had, or not reach the same index.
+SERVING := $(VENV)/serving
+UV      := $(VENV)/uv
+locked_install = { $(BIN)/python -m pip install --quiet --target $(UV) uv && \
+	    $(UV)/bin/uv pip install --quiet --require-hashes --no-deps -r $(1) --python $(BIN)/python; } || \
+	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r $(1)
+$(SERVING): pyproject.toml requirements-serve.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Memex needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "Python's venv module is missing (Debian: apt-get install python3-venv)"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	{ $(BIN)/python -m pip install --quiet uv && $(BIN)/uv $(LOCKED_INSTALL) --python $(BIN)/python; } || \
-	  $(BIN)/python -m $(LOCKED_INSTALL)
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q src
+	@echo "Installing Memex into $(VENV), about 400 MB: a minute, or a few without uv"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "1/2 the $$(grep -c == requirements-serve.lock) packages that the service needs"
+	@$(call locked_install,requirements-serve.lock)
+	@echo "2/2 Memex"
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
+	@rm -rf $(UV)
 	@touch $@
 
-serve: $(STAMP)
+$(STAMP): $(SERVING) requirements.lock
+	@echo "Installing what checks and tests need as well, about 850 MB"
+	@$(call locked_install,requirements.lock)
+	@rm -rf $(UV)
+	@touch $@
+
+serve: $(SERVING)
 	$(BIN)/memex serve
 
 # What runs when: docs/contributing/testing.md. A file stays with one worker, which makes its fixtures once.
@@ -69,7 +84,7 @@ PYTEST := $(BIN)/python -m pytest
 # Files start in the order that tests/measured_times.py gives them: the longest first.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 test: $(STAMP)
-	$(PYTEST) $(WORKERS) $(if $(SLOW_SHARE),--slow-share $(SLOW_SHARE))
+	$(PYTEST) $(WORKERS)
 
 # Before a release: each test, on both servers where it can, and properties on a thousand inputs.
 test-all: $(STAMP)
@@ -132,9 +147,16 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
-	@$(MAKE) --no-print-directory --jobs 3 docs packaging image
 
-# These two wait for the package index most of the time, so `check` runs them at once.
+# What a change rarely breaks and what takes long. Five days in turn run all slow tests; SLOW_SHARE=2/5 names a day's.
+SLOW_SHARE ?= $(shell expr $$(date +%s) / 86400 % 5 + 1)/5
+nightly: $(STAMP)
+	@echo "Slow tests: share $(SLOW_SHARE)"
+	@$(MAKE) --no-print-directory --jobs 3 docs packaging image
+	$(PYTEST) $(WORKERS) --slow-share $(SLOW_SHARE) -m slow
+	@$(MAKE) --no-print-directory faults ONLY=short
+
+# These two wait for the package index most of the time, so `nightly` runs them at once.
 packaging: $(STAMP)
 	PYTHON=$(BIN)/python sh tests/packaging.sh
 
@@ -167,11 +189,13 @@ eval-remember: $(STAMP)
 eval-replay: $(STAMP)
 	$(BIN)/python -m memex.evals.mixed
 
-# Needs uv. No index address is written, so the lock works with any mirror.
+# Needs uv. No index address is written, so the locks work with any mirror. That of the service is a part of the other.
 LOCKED := embedded evals vectors local-embeddings multilingual-embeddings otel anthropic openai-agents langgraph llama-index google-adk
+LOCK := uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 lock:
-	uv pip compile pyproject.toml $(LOCKED:%=--extra %) --group dev --universal --generate-hashes \
-	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock
+	$(LOCK) $(LOCKED:%=--extra %) --group dev --upgrade --output-file requirements.lock
+	$(LOCK) --extra embedded --extra local-embeddings --group build --constraint requirements.lock --upgrade \
+	  --output-file requirements-serve.lock
 
 clean:
 	rm -rf $(VENV) $(LLM) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
