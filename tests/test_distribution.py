@@ -30,6 +30,18 @@ def test_both_commands_are_there() -> None:
     assert PROJECT["scripts"]["memex"] == PROJECT["scripts"][NAME]
 
 
+def test_serving_installs_a_part_of_the_lock() -> None:
+    """Each package with the version and digests that the checks have, and none that is for development."""
+    whole, serving = (
+        set(re.findall(r"^\S+==\S+|--hash=\S+", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+        for name in ("requirements.lock", "requirements-serve.lock")
+    )
+
+    assert len(serving) > 500
+    assert serving <= whole
+    assert not [entry for entry in serving if entry.startswith(("mypy", "pytest", "playwright", "mkdocs"))]
+
+
 def test_nothing_installs_the_package_of_others() -> None:
     """Neither documentation, examples, hints nor files of deployment."""
     pages = [*ROOT.glob("*"), *(page for name in FOLDERS for page in (ROOT / name).rglob("*"))]
