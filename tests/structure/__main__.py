@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from counts import LONG_LINES, OPERATIONS, PACKAGE, Module, Source, Walk, median_length, walks
-from traced import traced_files
+from traced import traced_calls
 
 MAX_SHOWN = 8
 NOT_WALKED = Walk((), ())
@@ -47,15 +47,18 @@ def _report(source: Source, *, is_traced: bool, is_long: bool) -> Iterator[str]:
 def _calls(source: Source, *, is_long: bool) -> Iterator[str]:
     """Yield a row for each tool, and then what the walk-through and the call do not agree on."""
     walked = walks(source, source.root / "docs" / "architecture.md")
-    called = {
-        tool: [source.by_path[file] for file in sorted(files)] for tool, files in traced_files().items()
-    }
+    traced = traced_calls()
+    called = {tool: [source.by_path[file] for file in sorted(call.files)] for tool, call in traced.items()}
     yield "\n## Modules of one call over HTTP, and those that docs/architecture.md names for it\n"
-    yield f"{'tool':<18} {'run':>4} {'lines':>7}  {'named':>6} {'lines':>6}  named, a long one twice"
+    yield (
+        f"{'tool':<18} {'run':>4} {'lines':>7} {'functions':>9} {'switches':>8}  "
+        f"{'named':>6} {'lines':>6}  named, a long one twice"
+    )
     for tool, modules in called.items():
         walk = walked.get(tool)
         named = f"{len(walk.modules):>6} {_lines(walk.modules):>6,}  {walk.weight}" if walk else f"{'–':>6}"
-        yield f"{tool:<18} {len(modules):>4} {_lines(modules):>7,}  {named}"
+        ran = f"{len(traced[tool].functions):>9,} {traced[tool].switches:>8,}"
+        yield f"{tool:<18} {len(modules):>4} {_lines(modules):>7,} {ran}  {named}"
     for tool, modules in called.items():
         walk = walked.get(tool, NOT_WALKED)
         yield from (f"{tool}: the page names {path}, which is no module" for path in walk.missing)

@@ -1,4 +1,4 @@
-"""Which modules of the package run between the start and the end of a handler, for each tool.
+"""Which modules and functions of the package run between the start and the end of a handler, for each tool.
 
 The service is the real one over an embedded Postgres of its own; the requests go through the HTTP app in this
 process. Only names that users import or type are used, so that this also runs on another checkout of the project.
@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -49,15 +50,30 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+@dataclass(slots=True)
+class TracedCall:
+    """What ran during one call of a tool.
+
+    Attributes:
+        files: of the package, of which a function was called.
+        functions: that were called, each counted once; comprehensions and lambdas are functions too.
+        switches: how often a function of one file called one of another, directly or through a library.
+    """
+
+    files: set[Path] = field(default_factory=set)
+    functions: set[CodeType] = field(default_factory=set)
+    switches: int = 0
+
+
 class Recorder:
-    """Notes the files of the package whose functions are called while a handler runs, in whatever thread."""
+    """Notes the functions of the package that are called while a handler runs, in whatever thread."""
 
     def __init__(self, package: Path) -> None:
         self._package = f"{package}{os.sep}"
         self._outside: set[FrameType] = set()
         self._is_running = False
         self.handler: CodeType | None = None
-        self.files: set[Path] = set()
+        self.call = TracedCall()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -86,11 +102,15 @@ class Recorder:
             and frame not in self._outside
             and not _is_loading(frame)
         ):
-            self.files.add(Path(code.co_filename).resolve())
+            self.call.files.add(Path(code.co_filename).resolve())
+            self.call.functions.add(code)
+            callers = (one.f_code.co_filename for one in _callers(frame))
+            caller = next((name for name in callers if name.startswith(self._package)), None)
+            self.call.switches += caller != code.co_filename
 
 
-def traced_files() -> dict[str, set[Path]]:
-    """Return for each tool the files of the package that ran during one call of it.
+def traced_calls() -> dict[str, TracedCall]:
+    """Return for each tool what ran during one call of it.
 
     Raises:
         RuntimeError: a call failed, or there is a tool for which `CALLS` has no call.
@@ -98,7 +118,7 @@ def traced_files() -> dict[str, set[Path]]:
     return asyncio.run(_trace())
 
 
-async def _trace() -> dict[str, set[Path]]:
+async def _trace() -> dict[str, TracedCall]:
     with _data_folder() as folder:
         key = _agent_key(folder)
         import structlog
@@ -111,7 +131,7 @@ async def _trace() -> dict[str, set[Path]]:
             return await _trace_service(service, key)
 
 
-async def _trace_service(service: Any, key: str) -> dict[str, set[Path]]:
+async def _trace_service(service: Any, key: str) -> dict[str, TracedCall]:
     import httpx2
 
     import memex
@@ -141,9 +161,9 @@ async def _trace_service(service: Any, key: str) -> dict[str, set[Path]]:
             recorder.handler = scopes[-1]["endpoint"].__code__
             found = {}
             for tool, arguments in CALLS.items():
-                recorder.files = set()
+                recorder.call = TracedCall()
                 await _execute(client, tool, arguments)
-                found[tool] = recorder.files
+                found[tool] = recorder.call
     return found
 
 
