@@ -13,6 +13,7 @@ Change the code
   make test-fast        the tests that start no database and no other process
   make test-all         all tests on both Postgres servers, slow ones included; for releases
   make test-ui          all tests of the web UI, in a real browser
+  make vendor           fetch the files of others that the web UI uses (needs npm)
   make screenshots      make the pictures of the documentation (docs/images); ONLY="memory file" makes some
   make faults           memory while services, Postgres, lines, disks and clocks fail; at most 30 minutes
   make test-clients     real coding agents (npm, PyPI) against a scripted model; part of make test-all
@@ -41,7 +42,7 @@ STAMP  := $(VENV)/installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install serve format fix check nightly packaging image sbom test test-fast test-all test-ui test-clients faults test-llm coverage count structure docs
-.PHONY: screenshots bench eval-remember eval-replay lock clean
+.PHONY: vendor screenshots bench eval-remember eval-replay lock clean
 
 help:
 	@: $(info $(HELP))
@@ -101,6 +102,9 @@ test-clients: $(STAMP)
 test-ui: $(STAMP)
 	@sh tests/ui/install.sh
 	$(PYTEST) --all tests/ui $(ARGS)
+
+vendor:
+	sh deploy/ui/vendor.sh
 
 screenshots: $(STAMP)
 	@sh tests/ui/install.sh
