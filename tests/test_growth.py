@@ -32,7 +32,7 @@ BOUNDED = {
     ("store.search.snippet", "_TAG_OR_COMMENT"): "a text that ends with the end of a comment, or is empty",
     ("subagent.statements.days.mentions", ""): "what may stand behind a day is matched at its end alone",
     (
-        "subagent.statements.secrets.detection",
+        "subagent.statements.secrets.statement",
         "_TOKENS",
     ): "4,000 characters for the head of a token",
     ("subagent.statements.secrets.lock_codes", "_AFTER_VERB"): "90 characters on each side of a lock",
@@ -41,7 +41,7 @@ BOUNDED = {
     ("subagent.statements.extraction", "_QUESTION"): "the last 20 characters of a sentence",
     ("subagent.statements.forgetting", ""): f"a text of at most {MAX_REQUEST_CHARS} characters",
     ("subagent.statements.language", ""): f"the first {JUDGED_CHARS} characters of a sentence",
-    ("subagent.statements.secrets.detection", "_LONE_VALUE"): "a sentence of at most 80 characters",
+    ("subagent.statements.secrets.statement", "_LONE_VALUE"): "a sentence of at most 80 characters",
     ("subagent.statements.sentences", "_WORD_BEFORE"): "40 characters before the end of a sentence",
     ("subagent.work.ending.evidence", ""): "a command of at most 2,000 characters",
     ("subagent.work.forms", "_BEFORE"): f"the first {MAX_FORM_CHARS} characters of an item",
@@ -54,7 +54,7 @@ BOUNDED = {
     ("subagent.statements.topics", "_TOKEN"): f"the first {JUDGED_CHARS} characters of a statement",
 }
 BOUNDED |= {
-    ("subagent.statements.secrets.detection", f"_{kind}_VALUE"): "130 characters behind the name of a secret"
+    ("subagent.statements.secrets.statement", f"_{kind}_VALUE"): "130 characters behind the name of a secret"
     for kind in ("ACCOUNT", "BARE", "CODE", "KEY", "LOGIN", "PASSWORD")
 }
 # Patterns of a language that see a statement of any length.

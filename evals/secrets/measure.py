@@ -11,7 +11,7 @@ from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.evals.secrets.samples import SEED, Sample, samples
-from memex.subagent.secrets.finding import find_secrets
+from memex.subagent.statements.secrets.finding import find_secrets
 
 LIBRARY = "kingfisher_sdk"  # of the distribution kingfisher-secret-scanner
 LINES = 4_000

@@ -29,7 +29,7 @@ from memex.subagent.statements.extraction import SkippedSpan, SkipReason, Statem
 from memex.subagent.statements.forgetting import all_sentences, sounds_like_request
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import PERSONAL, destination, kind_under, mount_of
-from memex.subagent.statements.secrets.detection import holds_secret
+from memex.subagent.statements.secrets.statement import holds_secret
 from memex.subagent.statements.subjects import is_personal, subject_of
 
 MAX_STATEMENT_CHARS = 2_000

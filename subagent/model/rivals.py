@@ -23,7 +23,7 @@ from memex.subagent.remember.related import RelatedFiles, find_related
 from memex.subagent.statements.extraction import Statement, extract_statements
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination, mount_of
-from memex.subagent.statements.secrets.detection import holds_secret
+from memex.subagent.statements.secrets.statement import holds_secret
 
 SHOWN_CHARS = 300  # of the sentence of the text beside a rival
 

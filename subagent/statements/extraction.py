@@ -29,7 +29,7 @@ from memex.subagent.statements.language import (
     NonStatement,
     StatementKind,
 )
-from memex.subagent.statements.secrets.detection import holds_secret, is_lone_value, names_secret
+from memex.subagent.statements.secrets.statement import holds_secret, is_lone_value, names_secret
 from memex.subagent.statements.segments import Segment
 from memex.subagent.statements.subjects import (
     APOSTROPHES,

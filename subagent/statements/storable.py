@@ -6,7 +6,7 @@ from datetime import date
 from memex.errors import LimitExceeded
 from memex.subagent.statements.days.dating import with_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, extract_statements
-from memex.subagent.statements.secrets.detection import holds_secret
+from memex.subagent.statements.secrets.statement import holds_secret
 
 MAX_STATEMENTS = 10_000  # of one text; the longest one that a person writes has some 4,000
 MAX_LINES = 40_000  # of one text; each can be a statement

@@ -119,15 +119,18 @@ def _read_each_language() -> None:
 
 def _lazy_patterns() -> Iterator[UsedPattern]:
     """Yield the patterns that are compiled at first use."""
-    from memex.subagent.secrets import forms
-    from memex.subagent.statements.secrets import detection, lock_codes, patterns
+    from memex.subagent.statements.secrets import forms, lock_codes, patterns, statement
 
     lazy = type(patterns.lazy_pattern(""))
     for form in forms._FORMS:
         yield UsedPattern(
-            "subagent.secrets.forms", form.kind, form.pattern.pattern, form.pattern.flags, (EVERYWHERE,)
+            "subagent.statements.secrets.forms",
+            form.kind,
+            form.pattern.pattern,
+            form.pattern.flags,
+            (EVERYWHERE,),
         )
-    for module in (detection, lock_codes):
+    for module in (statement, lock_codes):
         for name, value in vars(module).items():
             if isinstance(value, lazy):
                 methods = _methods(module.__file__ or "", name)

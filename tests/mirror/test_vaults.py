@@ -15,7 +15,7 @@ from tests.kit.property_budget import scaled
 from tests.mirror.conftest import Pushing, compared_with_a_fresh_push, watching
 
 from memex.mirror.reading import decode
-from memex.subagent.secrets.finding import find_secrets
+from memex.subagent.statements.secrets.finding import find_secrets
 
 Make = Callable[..., Pushing]
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")

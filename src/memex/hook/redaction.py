@@ -13,7 +13,7 @@ def redacted(text: str) -> str:
     if not _SUSPICIOUS.search(text) and len(text) < 300:
         return text
     try:
-        from memex.subagent.secrets.finding import find_secrets, redact  # noqa: PLC0415 - takes 60 ms to load
+        from memex.subagent.statements.secrets.finding import find_secrets, redact  # noqa: PLC0415 - takes 60 ms to load
     except ImportError:
         return ""
     return redact(text, find_secrets(text))

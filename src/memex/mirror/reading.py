@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from memex.sources.conversations.encodings import WINDOWS, encoding_of, has_only_wrong_bytes
-from memex.subagent.secrets.finding import find_secrets
+from memex.subagent.statements.secrets.finding import find_secrets
 
 MAX_TEXT_BYTES = 1 << 20
 ATTEMPTS = 3

@@ -1,1 +1,1 @@
-"""Secrets in a text: what they look like, and where they stand. Pure."""
+"""Secrets in a whole text: where they stand, what kind they are, and the text without them. Pure."""

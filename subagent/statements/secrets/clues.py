@@ -12,11 +12,10 @@ class Clue:
     NAME = 1  # the name of a secret
     PASSWORD = 2  # such a name, whose value may have no digit
     LOCK = 4  # a lock, a door or a thing with a code
-    TOKEN = 8
-    DIGIT_TOKEN = 16  # a token, or a password by its look, that has a digit
-    CODE_WORD = 32
-    ADDRESS = 64
-    PERSONAL = 128
+    SIGN = 8  # of a password by its look
+    CODE_WORD = 16
+    ADDRESS = 32
+    PERSONAL = 64
 
 
 _MARKS = {
@@ -43,10 +42,7 @@ _MARKS = {
         "portable|valise|local|bureau|edificio|móvil|teléfono|maleta|oficina|piso|"
         "boîte à clé|voice mail"
     ),
-    Clue.TOKEN: parse_marks(
-        "_|@|-----|eyj|akia|asia|glpat-|xox|aiza|sg.|pypi-|ya29|age-secret|slack|-u|-pass"
-    ),
-    Clue.DIGIT_TOKEN: parse_marks("sk-|earer|dmin|root|uperuser|!|*|^|~|/ "),
+    Clue.SIGN: parse_marks("!|*|^|~"),
     Clue.CODE_WORD: parse_marks("word|wort|losung|parole|mot de code|palabra clave"),
     Clue.ADDRESS: parse_marks("@"),
     Clue.PERSONAL: parse_marks(

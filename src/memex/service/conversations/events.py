@@ -27,7 +27,7 @@ from memex.store.conversations.events import (
 from memex.store.conversations.ingest import MAX_MESSAGES
 from memex.store.text_pool import offload
 from memex.subagent.remember.recalled import without_recalled
-from memex.subagent.secrets.finding import find_secrets, redact
+from memex.subagent.statements.secrets.finding import find_secrets, redact
 
 PUT = "event_put"
 MAX_EVENTS = 500  # of a request

@@ -46,8 +46,7 @@ from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.text_pool import offload
 from memex.subagent.remember.recalled import line_of, may_repeat_lines, pages_of, without_recalled
-from memex.subagent.secrets.finding import find_secrets, redact
-from memex.subagent.secrets.found import FoundSecret
+from memex.subagent.statements.secrets.finding import FoundSecret, find_secrets, redact
 
 NAME = "conversation_put"
 MAX_CONVERSATIONS = 1_000  # of a request

@@ -13,7 +13,7 @@ from memex.service.conversations.putting import Digest, Time
 from memex.service.tools.tool import Arguments, StorableText, describe_problem
 from memex.store.documents.put import MAX_FILES
 from memex.store.documents.records import ListedFile, NewDocument
-from memex.subagent.secrets.finding import find_secrets
+from memex.subagent.statements.secrets.finding import find_secrets
 
 MAX_LINES = 50_000  # of a page of a manifest
 MAX_PATH_CHARS = 1_000

@@ -9,10 +9,9 @@ from hashlib import blake2b
 from memex.store.entry_path import is_entry_at
 from memex.store.records import Span
 from memex.subagent.remember.filing.handles import handle_of
-from memex.subagent.secrets.finding import find_secrets, redact
-from memex.subagent.secrets.found import FoundSecret
 from memex.subagent.statements.bullets import parse_bullet, still_true_day
 from memex.subagent.statements.forgetting import all_sentences
+from memex.subagent.statements.secrets.finding import FoundSecret, find_secrets, redact
 
 MAX_SECRETS = 100  # of one file
 SHOWN_CHARS = 400  # of the line of a secret

@@ -15,9 +15,14 @@ from memex.store.access import SecretPolicies, SecretPolicy
 from memex.store.log.call import Call
 from memex.store.text_pool import offload
 from memex.store.writes.hidden_characters import find_hidden
-from memex.subagent.secrets.finding import find_secrets, find_told_secrets, places, redact
-from memex.subagent.secrets.forms import find_forms
-from memex.subagent.secrets.found import FoundSecret
+from memex.subagent.statements.secrets.finding import (
+    FoundSecret,
+    find_secrets,
+    find_told_secrets,
+    places,
+    redact,
+)
+from memex.subagent.statements.secrets.forms import find_forms
 
 REMEMBERED = {"memory_remember": ("text",), "store_memory": ("content", "source")}
 FILES = {"memory_write": ("content",), "memory_patch": ("text",)}

@@ -12,7 +12,7 @@ from memex.service.service import Service
 from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.database import rows
 from memex.store.log.call import CallAnswer
-from memex.subagent.secrets.finding import places
+from memex.subagent.statements.secrets.finding import places
 
 BATCH_TEXTS = 8  # read at once; a text has at most 1 MiB
 MAX_TEXTS = 400  # of a page

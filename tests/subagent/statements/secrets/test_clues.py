@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.evals.secrets.samples import samples
-from memex.subagent.statements.secrets import detection, lock_codes
+from memex.subagent.statements.secrets import lock_codes, statement
 from memex.subagent.statements.secrets.clues import Clue, Clues, find_clues
 from memex.subagent.statements.secrets.marks import Marks, to_small
 
@@ -27,12 +27,12 @@ def everything(clues: Clues) -> Clues:
 def found_by_all_rules(clues: Clues) -> list[Any]:
     """Return what each rule finds by these clues."""
     return [
-        [match.span() for match in detection._tokens(clues)],
-        [(kind, match.span()) for kind, match in detection._phrases(clues)],
-        [match.span() for match in detection._cards(clues)],
-        [match.span() for match in detection._values_first(clues)],
-        list(detection._lock_codes(clues)),
-        list(detection._named_values(clues)),
+        [match.span() for match in statement._passwords(clues)],
+        [(kind, match.span()) for kind, match in statement._phrases(clues)],
+        [match.span() for match in statement._cards(clues)],
+        [match.span() for match in statement._values_first(clues)],
+        list(statement._lock_codes(clues)),
+        list(statement._named_values(clues)),
     ]
 
 
@@ -57,15 +57,15 @@ def test_no_secret_of_any_text_is_passed_over(text: str) -> None:
     check_nothing_is_hidden(text)
 
 
-@given(st.from_regex(detection._NAMES.pattern))
+@given(st.from_regex(statement._NAMES.pattern))
 def test_every_name_has_a_mark(text: str) -> None:
     """The search for names begins before the first of them."""
     clues = find_clues(text)
-    name = detection._NAMES.search(detection._to_names(clues.text, clues.small))
+    name = statement._NAMES.search(statement._to_names(clues.text, clues.small))
 
     if name is not None:
         assert clues.has(Clue.NAME)
-        assert name.start() >= clues.first_name - detection._MAX_PREFIX_CHARS
+        assert name.start() >= clues.first_name - statement._MAX_PREFIX_CHARS
 
 
 @given(st.from_regex(lock_codes._LOCK.pattern))

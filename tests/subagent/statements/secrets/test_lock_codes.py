@@ -4,9 +4,9 @@ from functools import partial
 
 from tests.kit.growth import LINEAR, growth
 
-from memex.subagent.statements.secrets.detection import find_secrets
 from memex.subagent.statements.secrets.lock_codes import find_lock_codes
 from memex.subagent.statements.secrets.marks import to_small
+from memex.subagent.statements.secrets.statement import find_secrets
 
 
 def test_code_is_found_with_its_lock() -> None:

@@ -1,6 +1,6 @@
 """Secrets as people type them: every row was written before the rules that find it."""
 
-from memex.subagent.statements.secrets.detection import holds_secret
+from memex.subagent.statements.secrets.statement import holds_secret
 
 SECRETS = [
     "hey the wifi at the cabin is MooseTracks_88 btw",

@@ -1,7 +1,7 @@
-"""Whether a text holds a secret: keys, tokens, passwords and codes with their value, card numbers. Pure.
+"""Whether a statement holds a secret: keys, tokens, passwords and codes with their value, card numbers. Pure.
 
-A secret is found by its own form, or by a word that names it and a value that soon follows, in English, German,
-French and Spanish. What is not found may be a secret too.
+A secret is found by its own form (`forms.py`), or by a word that names it and a value that soon follows, in
+English, German, French and Spanish. What is not found may be a secret too.
 """
 
 import re
@@ -9,33 +9,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from memex.subagent.statements.secrets.clues import Clue, Clues, find_clues
+from memex.subagent.statements.secrets.forms import find_forms
 from memex.subagent.statements.secrets.lock_codes import find_lock_codes
 from memex.subagent.statements.secrets.marks import to_small
 from memex.subagent.statements.secrets.patterns import lazy_pattern
 
-_TOKENS = lazy_pattern(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
-    r"|\beyJ[\w-]{8,4000}\.[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
-    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
-    r"|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
-    r"|\bxox[abeoprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\b(?:npm|hf)_[A-Za-z0-9]{30,}"
-    r"|\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
-    r"|\bsk-(?=[\w-]{0,60}\d)[\w-]{16}|\bpypi-[\w-]{30,}|\bya29\.[\w-]{20,}|\bwhsec_[A-Za-z0-9]{16,}"
-    r"|\bdop_v1_[0-9a-f]{32,}|\bhooks\.slack\.com/services/[\w/]{20,}|\bAGE-SECRET-KEY-1[0-9A-Z]{20,}"
-    r"|\bmx_(?=[\w-]{0,60}\d)[\w-]{16,}"  # a key of Memex
-    r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{3,200}@"
-    r"|\bBearer\s+(?=[\w.~+/-]{0,80}\d)[\w.~+/-]{16,}"
-    r"|(?<!\S)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,60}:[^\s'\"]{3,100}|(?<!\S)--?pass(?:word|wd"
-    r"|phrase)?[ =]['\"]?[^\s'\"-][^\s'\"]{3,100}"
-    # The usual name of who may do everything, and a password.
-    r"|(?<!\S)(?i:admin|root|administrator|superuser)(?: ?[/:] ?| )(?!v?\d+\.\d"
-    r"|\d+[-/])(?=[^\s/]{0,40}\d)(?=[^\s/]{0,40}[^\W\d_])"
-    r"[^\s/:,;.]{6,40}(?=[.,;!]?(?:\s|$))"
-    # A password by its look: capitals, small letters, digits, and a sign between them.
-    r"|(?<![^\s\"'`(:])(?=[\w!*^~?-]{0,40}[A-Z])(?=[\w!*^~?-]{0,40}[a-z])(?=[\w!*^~?-]{0,40}\d)[A-Za-z0-9]{2,20}[!*^~][\w!*^~?-]{2,30}"
-    r"(?=[\"'`),.;]?(?:\s|$))"
-    # A name and a password behind a slash.
-    r"|(?<!\S)[\w.@+-]{2,40} ?/ (?=\S{0,40}\d)(?=\S{0,40}[^\W\d_])(?=\S{0,40}[!#$%&*?=+^~@])[^\s/]{8,40}(?!\S)"
+# A password by its look: capitals, small letters, digits, and a sign between them.
+_LOOK = lazy_pattern(
+    r"(?<![^\s\"'`(:])(?=[\w!*^~?-]{0,40}[A-Z])(?=[\w!*^~?-]{0,40}[a-z])(?=[\w!*^~?-]{0,40}\d)"
+    r"[A-Za-z0-9]{2,20}[!*^~][\w!*^~?-]{2,30}(?=[\"'`),.;]?(?:\s|$))"
 )
 
 _LOCK = (
@@ -271,7 +253,6 @@ _CODE_WORD = lazy_pattern(
     r"|(?<!\S)[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,3}\s{0,3}[,;|]\s{0,3}" + _STRONG,
     re.IGNORECASE,
 )
-_KEY_END = lazy_pattern(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
 _WORD_REST = lazy_pattern(r"[^\s\"'`<>]*")
 _CARD = lazy_pattern(
     r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)"
@@ -294,8 +275,8 @@ def holds_secret(text: str) -> bool:
 
 def find_secrets(text: str) -> list[tuple[int, int]]:
     """Return where the secrets stand that `holds_secret` finds, each to the end of its word; they may overlap."""
-    ends = _Ends(text)
-    return [(start, ends.of(start, end)) for start, end in _spans(text)]
+    ends = WordEnds(text)
+    return [(start, ends.of(end)) for start, end in _spans(text)]
 
 
 def find_values(text: str) -> Iterator[tuple[str, int, int]]:
@@ -310,9 +291,9 @@ def find_values(text: str) -> Iterator[tuple[str, int, int]]:
         yield "password", *match.span("value")
     for _, code in _lock_codes(clues):
         yield "code", *code
-    ends = _Ends(straight)
+    ends = WordEnds(straight)
     for kind, _, (start, end) in _named_values(clues):
-        yield kind, start, ends.of(start, end)
+        yield kind, start, ends.of(end)
 
 
 def names_secret(text: str) -> bool:
@@ -329,7 +310,8 @@ def is_lone_value(text: str) -> bool:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     clues = find_clues(text)
-    known = [match.span() for match in _tokens(clues)]
+    known = [(start, end) for _, start, end in find_forms(clues.text, clues.small)]
+    known += [match.span() for match in _passwords(clues)]
     known += [match.span() for _, match in _phrases(clues)]
     known += [card.span() for card in _cards(clues)]
     yield from known
@@ -343,9 +325,9 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _tokens(clues: Clues) -> Iterator[re.Match[str]]:
-    if clues.has(Clue.TOKEN) or (clues.has_digit and clues.has(Clue.DIGIT_TOKEN)):
-        yield from _TOKENS.finditer(clues.text)
+def _passwords(clues: Clues) -> Iterator[re.Match[str]]:
+    if clues.has_digit and clues.has(Clue.SIGN):
+        yield from _LOOK.finditer(clues.text)
 
 
 def _phrases(clues: Clues) -> Iterator[tuple[str, re.Match[str]]]:
@@ -396,21 +378,18 @@ def _to_names(text: str, small: str) -> str:
     return "".join(letters)
 
 
-class _Ends:
-    """Where secrets of a text end: many of them may begin in one long word, which is read once."""
+class WordEnds:
+    """Where the words of a text end: many values may stand in one word, which is read once."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
         self._read = (0, -1)
 
-    def of(self, start: int, end: int) -> int:
-        """Return where a secret ends of which the beginning was found."""
-        if self._text.startswith("-----BEGIN", start):
-            closing = _KEY_END.search(self._text, end)
-            return closing.end() if closing else len(self._text)
-        if not self._read[0] <= end <= self._read[1]:
-            rest = _WORD_REST.match(self._text, end)
-            self._read = (end, rest.end() if rest else end)
+    def of(self, place: int) -> int:
+        """Return where the word ends that goes on at a place."""
+        if not self._read[0] <= place <= self._read[1]:
+            rest = _WORD_REST.match(self.text, place)
+            self._read = (place, rest.end() if rest else place)
         return self._read[1]
 
 

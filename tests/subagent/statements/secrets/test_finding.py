@@ -5,7 +5,7 @@ import time
 import pytest
 
 from memex.evals.secrets import samples
-from memex.subagent.secrets.finding import find_secrets, places, redact
+from memex.subagent.statements.secrets.finding import find_secrets, places, redact
 
 
 def test_made_up_secrets_of_all_kinds_are_gone_after_redaction() -> None:

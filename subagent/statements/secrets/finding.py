@@ -1,7 +1,7 @@
 """Find the secrets of a whole text, before it is cut into statements or chunks, and replace them. Pure.
 
 Two kinds of rules look for them: forms that tell by themselves what they are (`forms.py`), and words that name a
-secret with the value that follows (`statements/secrets`). Lines that hold none of those words are passed over.
+secret with the value that follows (`statement.py`). Lines that hold none of those words are passed over.
 """
 
 import re
@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memex.store.records import Span
-from memex.subagent.secrets.forms import find_forms
-from memex.subagent.secrets.found import FoundSecret
 from memex.subagent.statements.extraction import extract_statements
-from memex.subagent.statements.secrets.detection import find_secrets as find_secrets_in_statement
-from memex.subagent.statements.secrets.detection import find_values, holds_secret
+from memex.subagent.statements.secrets.forms import find_forms
 from memex.subagent.statements.secrets.marks import Marks, parse_marks, to_small
+from memex.subagent.statements.secrets.statement import WordEnds, find_values, holds_secret
+from memex.subagent.statements.secrets.statement import find_secrets as find_secrets_in_statement
 
 MAX_PASSES = 4  # over a text that holds secrets
 MAX_JUDGED_CHARS = 500  # of a value: what it is shows at its beginning, and a word may be as long as the text
@@ -76,7 +75,15 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = "\"'`*),.;:!?»”’"
-_WORD = re.compile(r"[^\s\"'`<>]*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FoundSecret:
+    """From where to where a secret reaches in a text, and its kind. It never holds the secret itself."""
+
+    start: int
+    end: int
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def _overlaps(one: FoundSecret, spans: Sequence[Span]) -> bool:
 def _named(text: str, small: str) -> Iterator[FoundSecret]:
     for start, end in _lines_to_read(text, small):
         line = text[start:end]
-        words = _WordEnds(line)
+        words = WordEnds(line)
         for kind, *span in find_values(line):
             begin, last = _trimmed(words, *span)
             value = line[begin : min(last, begin + MAX_JUDGED_CHARS)]
@@ -213,24 +220,9 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-class _WordEnds:
-    """Where the words of a line end: many values may stand in one word, which is read once."""
-
-    def __init__(self, line: str) -> None:
-        self.line = line
-        self._read = (0, -1)
-
-    def of(self, place: int) -> int:
-        """Return where the word ends that goes on at a place."""
-        if not self._read[0] <= place <= self._read[1]:
-            found = _WORD.match(self.line, place)
-            self._read = (place, found.end() if found else place)
-        return self._read[1]
-
-
-def _trimmed(words: _WordEnds, start: int, end: int) -> tuple[int, int]:
+def _trimmed(words: WordEnds, start: int, end: int) -> tuple[int, int]:
     """Return where a value stands, to the end of its word and without the marks around it."""
-    line = words.line
+    line = words.text
     end = end if line[end - 1 : end].isspace() else words.of(end)
     while end > start and line[end - 1] in _TRAILING and not _is_sign_of(line, start, end):
         end -= 1

@@ -6,7 +6,7 @@ import pytest
 from tests.kit.growth import LINEAR, growth
 
 from memex.subagent.statements.extraction import extract_statements
-from memex.subagent.statements.secrets.detection import find_secrets, holds_secret
+from memex.subagent.statements.secrets.statement import find_secrets, holds_secret
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Secrets in a whole text: where they stand, what kind they are, and the text without them. Pure."""
