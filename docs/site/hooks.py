@@ -4,19 +4,7 @@ from pathlib import Path
 from typing import Any
 
 # In this order where they are there; others follow by name.
-FIRST = (
-    "install",
-    "clients",
-    "mcp",
-    "http",
-    "python",
-    "remote-cli",
-    "openai",
-    "anthropic",
-    "pydantic-ai",
-    "openai-agents",
-    "langchain",
-)
+FIRST = ("install", "clients", "mcp", "http", "python", "frameworks", "remote-cli")
 
 
 def on_config(config: Any) -> Any:
