@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from memex.evals.lives.life import Fact, Life, LifeText, load_life, shipped_lives, squash
 from memex.evals.lives.pairs import FILES, StatementPair, load_pairs
 from memex.evals.lives.pairs import LANGUAGES as PAIR_LANGUAGES
 from memex.evals.lives.play import LANGUAGES
+from memex.evals.work import regression
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.subagent.statements.comparison.relations import (
     StatementView,
@@ -32,7 +34,7 @@ from memex.subagent.statements.extraction import extract_statements
 
 CANDIDATES = 8  # older statements, the most alike, of which each is a pair
 PENALTY = 1.0
-STEPS = 100
+STEPS = 1_000
 TYPICAL_STATEMENTS = 200  # of a memory, by which the words of pairs are weighed
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
@@ -98,23 +100,14 @@ def pairs_of_statements(pairs: Sequence[StatementPair]) -> Iterator[Pair]:
 
 
 def fit(matrix: Floats, labels: Floats) -> Floats:
-    """Return the weights of a logistic regression by Newton's method; the first column is the bias."""
+    """Return the weights of a logistic regression of two classes; the first column is the bias."""
     scale = matrix.std(axis=0)
     scale[scale == 0] = 1
-    scaled = matrix / scale
-    weights = np.zeros(matrix.shape[1])
-    for _ in range(STEPS):
-        expected = 1 / (1 + np.exp(-scaled @ weights))
-        gradient = scaled.T @ (expected - labels) + PENALTY * weights
-        curvature = (scaled * (expected * (1 - expected))[:, None]).T @ scaled + PENALTY * np.eye(
-            len(weights)
-        )
-        step = np.linalg.solve(curvature, gradient)
-        weights -= step
-        if np.abs(step).max() < 1e-6:
-            break
-    fitted: Floats = weights / scale
-    return fitted
+    wanted = np.column_stack((1 - labels, labels))
+    # The weights of the two classes are opposite, and each has half of what tells them apart.
+    fitted = regression.fit(sparse.csr_matrix(matrix / scale), wanted, penalty=2 * PENALTY, steps=STEPS)
+    weights: Floats = (fitted[:, 1] - fitted[:, 0]) / scale
+    return weights
 
 
 def main() -> None:

@@ -37,7 +37,9 @@ SAME_TASK = 0.7  # the likeness from which on two tasks may be one with another 
 FRAME_LIKELIHOOD = 0.9  # of two statements that are the same but for one value
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 
-# Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`.
+# Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`. Of 287
+# contradictions in lives that were left out, it finds 160 from 0.3 on, with 64 wrong ones. Rules with cue words in
+# its place found 40 of 166, with 63 wrong ones (decision 15).
 _BIAS = -7.85
 _WEIGHTS = (1.84, 1.15, 1.92, 3.75, 1.44, 1.95, 1.15, 0.78, 0.29)
 
