@@ -183,11 +183,13 @@ class UiRoute(APIRoute):
 class PageRoute(UiRoute):
     """A route of who is signed in. Of a POST also the token of the form is checked."""
 
+    is_streamed = False
+
     async def answer(
         self, request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
     ) -> Response:
         """Answer a request; without a session, lead to the sign-in page and keep what was sent."""
-        form, files = await _form_of(request)
+        form, files = ({}, {}) if self.is_streamed else await _form_of(request)
         try:
             return await self._answer(request, handle, form, files)
         finally:
@@ -208,7 +210,7 @@ class PageRoute(UiRoute):
             return _kept_form(request, form, error) if form else _to_sign_in(request)
         page = PageRequest(request, session, secret, form, files)
         request.state.page = page
-        if request.method not in SAFE_METHODS:
+        if request.method not in SAFE_METHODS and not self.is_streamed:
             try:
                 check_form(form, secret, session.user_id)
             except StaleForm as error:
@@ -219,20 +221,10 @@ class PageRoute(UiRoute):
             return _to_sign_in(request)
 
 
-class StreamedRoute(UiRoute):
+class StreamedRoute(PageRoute):
     """A route of who is signed in, whose handler reads the form itself and first calls `page.check_form`."""
 
-    async def answer(
-        self, request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
-    ) -> Response:
-        """Answer a request; without a session nothing that was sent is read."""
-        secret = request.cookies.get(COOKIE, "")
-        try:
-            session = await _session_of(request, secret)
-            request.state.page = PageRequest(request, session, secret, {}, {})
-            return await handle(request)
-        except Unauthenticated:
-            return _to_sign_in(request)
+    is_streamed = True
 
 
 def page_router(path: str) -> APIRouter:

@@ -4,17 +4,16 @@ from typing import Any
 
 from fastapi import Response
 
-from memex.errors import MemexError, PlanChanged, Refused, ValidationFailed
+from memex.errors import MemexError, PlanChanged, Refused
 from memex.http.problems import status_of
 from memex.ui.comparison import diff_lines
-from memex.ui.markdown import FILE_PAGE
 from memex.ui.page import Page, PageRequest, page_router
+from memex.ui.pages.dry_runs import lead_to_written, shown_arguments
 
 router = page_router("/ask/remember")
 
 TOOL = "memory_remember"
 ASKED = ("text", "project", "said_at")
-CALL_PAGE = "/ui/calls/call"
 MAX_PIECE_CHARS = 300  # of a part that is left out
 OUTCOMES = {
     "added": "is added",
@@ -66,18 +65,14 @@ async def show(page: Page) -> Response:
 async def write(page: Page) -> Response:
     """Write exactly what was shown; if something else would be written by now, show that."""
     dry_run_id = page.form.get("dry_run_id", "")
-    arguments = await _arguments_of(page, dry_run_id)
+    arguments = await shown_arguments(page, dry_run_id, TOOL, ASKED)
     # A form that is sent twice writes once.
     context = page.context.under(f"write-{dry_run_id}"[:200])
     try:
         done = await page.memex.execute(context, TOOL, arguments | {"dry_run_id": dry_run_id})
     except PlanChanged as error:
         return await _shown(page, arguments, changed=error)
-    paths = [one["path"] for one in done["writes"]]
-    call = done["tool_call_id"]
-    if len(paths) == 1:
-        return page.redirect(FILE_PAGE, path=paths[0], notice="remembered", call=call)
-    return page.redirect(CALL_PAGE, id=call, notice="remembered", call=call)
+    return lead_to_written(page, done, "remembered")
 
 
 async def _shown(
@@ -86,7 +81,7 @@ async def _shown(
     """Make a dry run, and return the page that shows it."""
     shown = await page.execute(TOOL, arguments | {"dry_run": True, "statements": True})
     # From the log, where the secrets of the text are redacted: they are not sent back.
-    logged = await _arguments_of(page, shown["tool_call_id"])
+    logged = await shown_arguments(page, shown["tool_call_id"], TOOL, ASKED)
     return _rendered(
         page,
         {name: logged.get(name, "") for name in ASKED},
@@ -94,21 +89,6 @@ async def _shown(
         shown=shown,
         has_changed=changed is not None,
     )
-
-
-async def _arguments_of(page: PageRequest, dry_run_id: str) -> dict[str, Any]:
-    """Return the arguments of a dry run, as the log has them.
-
-    Raises:
-        OperationNotFound: this user made no such call.
-        ValidationFailed: the call was no dry run.
-    """
-    newest = (await page.call("memory_operation", {"tool_call_id": dry_run_id}))["attempts"][0]
-    if newest["tool"] != TOOL or newest["status"] != "dry_run":
-        raise ValidationFailed(
-            f"The call {dry_run_id!r} was no dry run.", hint="Show the text again, and write what is shown."
-        )
-    return {name: value for name, value in newest["request"].items() if name in ASKED}
 
 
 def _rendered(

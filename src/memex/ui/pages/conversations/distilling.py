@@ -5,13 +5,13 @@ from typing import Any
 
 from fastapi import Response
 
-from memex.errors import PlanChanged, ValidationFailed
+from memex.errors import PlanChanged
 from memex.http.problems import status_of
 from memex.service.distil.tool import NAME
 from memex.ui.comparison import diff_lines
-from memex.ui.markdown import FILE_PAGE
 from memex.ui.page import Page, PageRequest, page_router
-from memex.ui.pages.remember import CALL_PAGE, REASONS
+from memex.ui.pages.dry_runs import lead_to_written, shown_arguments
+from memex.ui.pages.remember import REASONS
 
 router = page_router("/conversations/distil")
 
@@ -45,17 +45,14 @@ async def show(page: Page) -> Response:
 async def write(page: Page) -> Response:
     """Write exactly what was shown; if something else would be written by now, show that."""
     dry_run_id = page.form.get("dry_run_id", "")
-    asked = await _asked_by(page, dry_run_id)
+    asked = await shown_arguments(page, dry_run_id, NAME, ASKED)
     # A form that is sent twice writes once.
     context = page.context.under(f"write-{dry_run_id}"[:200])
     try:
         done = await page.memex.call(context, "conversation_distil", asked | {"dry_run_id": dry_run_id})
     except PlanChanged as error:
         return await _shown(page, asked, changed=error)
-    paths, call = [one["path"] for one in done["writes"]], done["tool_call_id"]
-    if len(paths) == 1:
-        return page.redirect(FILE_PAGE, path=paths[0], notice="distilled", call=call)
-    return page.redirect(CALL_PAGE, id=call, notice="distilled", call=call)
+    return lead_to_written(page, done, "distilled")
 
 
 async def _shown(page: PageRequest, asked: dict[str, Any], *, changed: PlanChanged | None = None) -> Response:
@@ -74,19 +71,3 @@ async def _shown(page: PageRequest, asked: dict[str, Any], *, changed: PlanChang
         skipped={REASONS_OF_MESSAGES.get(name, name): count for name, count in reasons.items()},
         outcomes=OUTCOMES,
     )
-
-
-async def _asked_by(page: PageRequest, dry_run_id: str) -> dict[str, Any]:
-    """Return the arguments of a dry run, as the log has them.
-
-    Raises:
-        OperationNotFound: this user made no such call.
-        ValidationFailed: the call was no dry run of a conversation.
-    """
-    newest = (await page.call("memory_operation", {"tool_call_id": dry_run_id}))["attempts"][0]
-    if newest["tool"] != NAME or newest["status"] != "dry_run":
-        raise ValidationFailed(
-            f"The call {dry_run_id!r} was no dry run.",
-            hint="Distil the conversation again, and write what is shown.",
-        )
-    return {name: value for name, value in newest["request"].items() if name in ASKED}
