@@ -1,15 +1,15 @@
 """What a person decided by hand about items of work."""
 
+from collections.abc import Callable
 from datetime import date, datetime
 
 from memex.store.access import Access
-from memex.store.database import Connection, row, rows_as
-from memex.store.work.records import StoredMark
+from memex.store.database import Connection, Shape, row, rows_as
 
 
-async def list_marks(connection: Connection, scope_id: int) -> list[StoredMark]:
-    """Return all that was decided by hand, in the order of time."""
-    return await rows_as(StoredMark, connection, "work/mark_list", scope_id=scope_id)
+async def list_marks(shape: Callable[..., Shape], connection: Connection, scope_id: int) -> list[Shape]:
+    """Return all that was decided by hand, in the order of time, as `shape` makes it of `work/mark_list`."""
+    return await rows_as(shape, connection, "work/mark_list", scope_id=scope_id)
 
 
 async def add_mark(

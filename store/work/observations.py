@@ -1,12 +1,12 @@
 """Observations: what spans of messages say about work. They hold no words, and are made anew at any time."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from memex.store.access import Access
-from memex.store.database import Connection, Database, row, rows, rows_as
+from memex.store.database import Connection, Database, Shape, row, rows, rows_as
 from memex.store.sql import sql
 from memex.store.work.records import (
     AnsweredSpan,
@@ -14,8 +14,6 @@ from memex.store.work.records import (
     NewObservation,
     RereadMessage,
     SessionRow,
-    StoredObservation,
-    StoredToolEvent,
     UnderivedMessage,
 )
 
@@ -94,20 +92,21 @@ async def add_observations(
 
 
 async def list_observations(
+    shape: Callable[..., Shape],
     connection: Connection,
     scope_id: int,
     conversation_nos: Sequence[int],
     *,
     project: str | None = None,
     before_chars: int = 0,
-) -> list[StoredObservation]:
-    """Return what the messages of some conversations say about work, with the words.
+) -> list[Shape]:
+    """Return what the messages of some conversations say about work, as `shape` makes it of their words.
 
     Of a session that moved, only what was said in turns of the project or label `project`. `before_chars` is how
     much of the message comes with what an agent says is to be done.
     """
     return await rows_as(
-        StoredObservation,
+        shape,
         connection,
         "work/observation_list",
         scope_id=scope_id,
@@ -118,16 +117,17 @@ async def list_observations(
 
 
 async def list_tool_events(
+    shape: Callable[..., Shape],
     connection: Connection,
     scope_id: int,
     conversation_ids: Sequence[str],
     *,
     project: str | None = None,
     limit: int,
-) -> list[StoredToolEvent]:
-    """Return what clients report of tools in some conversations, the newest first; `project` as above."""
+) -> list[Shape]:
+    """Return what clients report of tools in some conversations, the newest first; the rest as above."""
     return await rows_as(
-        StoredToolEvent,
+        shape,
         connection,
         "work/tool_event_list",
         scope_id=scope_id,

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-
-from memex.store.citations.syntax import message_reference
+from datetime import datetime
 
 AnsweredSpan = tuple[str, int, int]  # what a model says a span of a message is: kind, start and end
 
@@ -115,61 +113,3 @@ class DerivedSession:
     before: int | None
     is_anew: bool
     reader: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredObservation:
-    """An observation with its words.
-
-    `before` is the text before them, for tasks that an agent names; `model` the reader, if a model named the span.
-    """
-
-    kind: str
-    text: str
-    by_human: bool
-    is_firm: bool
-    confidence: float
-    at: datetime
-    conversation_id: str
-    number: int
-    start: int
-    end: int
-    position: int
-    before: str
-    label: str
-    model: str = ""
-
-    @property
-    def reference(self) -> str:
-        """`conversations/ID#number`."""
-        return message_reference(self.conversation_id, self.number)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredToolEvent:
-    """What a client reports of one tool: see `conversations.events.ToolUse`."""
-
-    event_no: int
-    conversation_id: str
-    at: datetime
-    name: str
-    command: str
-    ok: bool | None
-    paths: list[str]
-    duration_ms: int | None
-
-    @property
-    def reference(self) -> str:
-        """Names the event among those of its session."""
-        return f"events/{self.conversation_id}#{self.event_no}"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMark:
-    """What a person decided by hand about an item."""
-
-    item_id: str
-    action: str
-    at: datetime
-    tool_call_id: str
-    ends_on: date | None

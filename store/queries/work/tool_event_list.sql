@@ -41,11 +41,11 @@ spans as materialized (
     from ends
   window story as (partition by conversation_id order by happened_at, event_no)
 )
-select event.event_no, event.conversation_id, event.happened_at as at, tool.name, coalesce(tool.command, '') as command,
+select event.event_no, event.conversation_id, event.happened_at as at, coalesce(tool.command, '') as command,
        tool.ok, coalesce(tool.paths, '{}') as paths, tool.duration_ms
   from event
  cross join lateral jsonb_to_recordset(event.tools)
-         as tool (name text, command text, ok boolean, paths text[], duration_ms bigint)
+         as tool (command text, ok boolean, paths text[], duration_ms bigint)
   left join spans
     on spans.conversation_id = event.conversation_id
    and event.happened_at > spans.from_at

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import cast
+from typing import Any
 
 import structlog
 
@@ -31,9 +31,6 @@ from memex.store.work.records import (
     NewObservation,
     RereadMessage,
     SessionRow,
-    StoredMark,
-    StoredObservation,
-    StoredToolEvent,
     UnderivedMessage,
 )
 from memex.store.work.sessions import PlacedSession, list_sessions
@@ -42,11 +39,9 @@ from memex.subagent.work.deriving import derive
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
 from memex.subagent.work.memory_items import memory_items, work_paths
 from memex.subagent.work.records import (
-    MarkAction,
     MemoryItem,
     Observation,
     ToolEvent,
-    WorkKind,
     WorkMark,
 )
 from memex.subagent.work.resuming.pack import ReadWork
@@ -130,18 +125,26 @@ async def load_work(
     memory: list[MemoryItem] = []
     reading = _reading(caller.access, project)
     async with service.database.transaction(reading, snapshot=True) as connection:
-        stored, ticks, tools = await _stored(connection, caller, sessions, project)
+        found, marks, events = await _stored(connection, caller, sessions, project)
         if is_project and project is not None and session is None:
             memory = await _memory(connection, reading, project, until)
-    said = tuple(sorted(map(_observation, stored), key=lambda one: one.order))
-    marks = tuple(map(_mark, ticks))
+    said = tuple(sorted(found, key=lambda one: one.order))
     now = until or datetime.now(UTC)
-    events = tuple(map(_event, reversed(tools)))
+    events.reverse()
     folding = partial(fold, said, memory=memory, marks=marks, events=events, until=until, now=now)
     state = await offload.run_in_thread(sum(len(one.text) for one in said), folding)
     read = await _read_from(service, caller, project, until) if reads and is_project and project else ()
     return LoadedWork(
-        state, project, is_project, tuple(sessions), said, tuple(memory), marks, events, now, read
+        state,
+        project,
+        is_project,
+        tuple(sessions),
+        said,
+        tuple(memory),
+        tuple(marks),
+        tuple(events),
+        now,
+        read,
     )
 
 
@@ -300,17 +303,18 @@ def _reading(access: Access, project: str | None) -> Access:
 
 async def _stored(
     connection: Connection, caller: Caller, sessions: Sequence[SessionRow], project: str | None
-) -> tuple[list[StoredObservation], list[StoredMark], list[StoredToolEvent]]:
+) -> tuple[list[Observation], list[WorkMark], list[ToolEvent]]:
     scope = caller.access.conversations
     if scope is None:
         return [], [], []
     numbers = [one.conversation_no for one in sessions]
     return (
         await list_observations(
-            connection, scope.scope_id, numbers, project=project, before_chars=MAX_BEFORE_CHARS
+            _observation, connection, scope.scope_id, numbers, project=project, before_chars=MAX_BEFORE_CHARS
         ),
-        await list_marks(connection, scope.scope_id),
+        await list_marks(WorkMark, connection, scope.scope_id),
         await list_tool_events(
+            _event,
             connection,
             scope.scope_id,
             [one.conversation_id for one in sessions],
@@ -332,40 +336,30 @@ async def _memory(
     return found
 
 
-def _mark(stored: StoredMark) -> WorkMark:
-    return WorkMark(
-        stored.item_id, cast("MarkAction", stored.action), stored.at, stored.tool_call_id, stored.ends_on
-    )
-
-
-def _event(stored: StoredToolEvent) -> ToolEvent:
+def _event(
+    *, command: str, ok: bool | None, paths: list[str], event_no: int, conversation_id: str, **others: Any
+) -> ToolEvent:
     """Return what a client reports as a command, if it names one; else as a change of files."""
     return ToolEvent(
-        "command" if stored.command else "edit",
-        stored.at,
-        stored.conversation_id,
-        stored.command,
-        stored.ok,
-        tuple(stored.paths),
-        stored.duration_ms,
-        stored.reference,
+        "command" if command else "edit",
+        command=command,
+        succeeded=ok,
+        changed_paths=tuple(paths),
+        conversation_id=conversation_id,
+        reference=f"events/{conversation_id}#{event_no}",
+        **others,
     )
 
 
-def _observation(stored: StoredObservation) -> Observation:
+def _observation(
+    *, text: str, by_human: bool, confidence: float, before: str, model: str, **others: Any
+) -> Observation:
+    """Return what a message says about work."""
     return Observation(
-        kind=cast("WorkKind", stored.kind),
-        text=" ".join(stored.text.split()),
-        who="human" if stored.by_human else "agent",
-        is_firm=stored.is_firm,
-        confidence=round(stored.confidence, 2),
-        at=stored.at,
-        conversation_id=stored.conversation_id,
-        number=stored.number,
-        start=stored.start,
-        end=stored.end,
-        position=stored.position,
-        label=stored.label,
-        is_plan=is_step_of_plan(stored.before) if stored.before else False,
-        model=model_of(stored.model),
+        text=" ".join(text.split()),
+        who="human" if by_human else "agent",
+        confidence=round(confidence, 2),
+        is_plan=is_step_of_plan(before) if before else False,
+        model=model_of(model),
+        **others,
     )
