@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from memex.store.entry_path import entry_title, is_entry
+from memex.tables import SAFE_LOADER
 
 MAX_FRONT_MATTER_CHARS = 64 * 1024
 MAX_PLAIN_HEADER_CHARS = 2 * 1024  # of front matter before a text that is plain
@@ -35,7 +36,6 @@ _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = MarkdownIt("commonmark").enable("strikethrough")
 for _parser in (_BLOCKS, _INLINE):
     _parser.parse("x")  # compiles its rules, which two threads must not do at once
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MAX_KEPT_CHARS = 100_000  # of a text whose structure is kept for the next time
 
@@ -410,7 +410,7 @@ def _yaml_fields(header: str) -> dict[str, FieldValue] | None:
     Built from events, because composing recurses without a limit, and merge keys and aliases multiply.
     """
     stack: list[list[object]] = [[]]
-    for event in yaml.parse(header, Loader=_YAML_LOADER):
+    for event in yaml.parse(header, Loader=SAFE_LOADER):
         match event:
             case yaml.ScalarEvent():
                 is_null = event.implicit[0] and event.value in _YAML_NULL

@@ -14,9 +14,9 @@ from importlib.resources import files
 from itertools import islice, pairwise
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
-import yaml
 
 from memex.store.search.words.data import WordKind, surplus_words, word_kind
+from memex.tables import parse_tables
 
 ANALYZER_VERSION = 2
 MAX_LEXEME_CHARS = 64
@@ -238,8 +238,7 @@ def load_language(name: str) -> SearchLanguage:
     file = files("memex.store.search") / "languages" / f"{name}.yaml"
     if not file.is_file():
         return SearchLanguage()
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    tables = yaml.load(file.read_bytes(), loader)  # noqa: S506  # a safe loader
+    tables = parse_tables(file.read_text(encoding="utf-8"))
     return SearchLanguage(
         stop_words=frozenset(_fold_accents(_fold_case(word)) for word in tables["stop_words"].split()),
         light_words=frozenset(tables.get("light_words", "").split()),

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import yaml
+from memex.tables import parse_tables
 
 _DAYS_OF = {"day": 1, "week": 7}
 _MONTHS_OF = {"month": 1, "year": 12}
@@ -204,8 +204,7 @@ def load_calendar(language: str) -> Calendar | None:
     file = files("memex.store.search") / "calendars" / f"{language}.yaml"
     if not file.is_file():
         return None
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    tables = yaml.load(file.read_bytes(), loader)  # noqa: S506  # a safe loader
+    tables = parse_tables(file.read_text(encoding="utf-8"))
     weekdays = {pattern: place for place, pattern in enumerate(tables["weekdays"])}
     months = {pattern: place for place, pattern in enumerate(tables["months"], start=1)}
     units = {pattern: unit for unit, pattern in tables["units"].items()}

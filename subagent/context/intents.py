@@ -3,14 +3,12 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal
-
-import yaml
 
 from memex.subagent.statements.days.asked import names_days
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.subjects import APOSTROPHES
+from memex.tables import load_tables
 
 # kind: the statements of the kinds; due: what is due; overdue: what was due before today; days: what is due or
 # happens on the days that the question names; new: what was said lately.
@@ -45,7 +43,7 @@ def intent_of(question: str) -> Intent | None:
 
 @cache
 def _load() -> tuple[Intent, ...]:
-    data = yaml.safe_load((files("memex.subagent.context") / "intents.yaml").read_text(encoding="utf-8"))
+    data = load_tables("memex.subagent.context", "intents.yaml")
     return tuple(
         Intent(
             row["name"],

@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-
-import yaml
 
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.extraction import fact_after_order
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
+from memex.tables import load_tables
 
 MAX_KEPT_CHARS = 2_000_000  # of texts whose sentences are kept
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
@@ -154,9 +152,7 @@ def _topic(text: str, tables: _Tables) -> str:
 
 @cache
 def _load() -> _Tables:
-    data = yaml.safe_load(
-        (files("memex.subagent.statements") / "forgetting.yaml").read_text(encoding="utf-8")
-    )
+    data = load_tables("memex.subagent.statements", "forgetting.yaml")
     fragments: dict[str, str] = {}
     for name, pattern in data["fragments"].items():
         fragments[name] = _fill(pattern, fragments)

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal, get_args
 
-import yaml
+from memex.tables import parse_tables
 
 StatementKind = Literal[
     "preference",
@@ -33,7 +33,6 @@ STATEMENT_KINDS: tuple[StatementKind, ...] = get_args(StatementKind)
 # What a sentence is when it is no statement.
 NonStatement = Literal["small_talk", "question", "instruction"]
 
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CAPTURING = re.compile(r"\(\?P<\w+>")
 _WORD = re.compile(r"[^\W\d_]+")
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
@@ -154,16 +153,15 @@ def load(code: str) -> LanguageTables:
 
 def compile_tables(texts: Sequence[str]) -> LanguageTables:
     """Return tables in YAML, compiled: the first one's, and what the others add to them."""
-    # A safe loader, in C where there is one.
-    tables, *others = (_tagged(yaml.load(text, Loader=_YAML_LOADER)) for text in texts)  # noqa: S506
+    tables, *others = (_tagged(parse_tables(text)) for text in texts)
     for other in others:
         tables = _merge_tables(tables, other)
     fragments: dict[str, str] = {}
     for name, pattern in tables["fragments"].items():
-        fragments[name] = _fill_fragments(_join_pattern(pattern), fragments)
+        fragments[name] = fill_fragments(_join_pattern(pattern), fragments)
 
     def compiled(pattern: str | Sequence[str]) -> re.Pattern[str]:
-        return re.compile(_fill_fragments(_join_pattern(pattern), fragments), re.IGNORECASE)
+        return re.compile(fill_fragments(_join_pattern(pattern), fragments), re.IGNORECASE)
 
     def by_language(name: str) -> list[LanguagePattern]:
         groups = groupby(tables[name], key=itemgetter("language"))
@@ -275,7 +273,8 @@ def _merge_tables(own: Any, more: Any) -> Any:
     return [*_list_alternatives(own), *_list_alternatives(more)]
 
 
-def _fill_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
+def fill_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
+    """Return a pattern with the fragments in it that it names in braces."""
     return _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
 
 

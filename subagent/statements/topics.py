@@ -11,13 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from heapq import heapify, heappop, heappush
-from importlib.resources import files
-
-import yaml
 
 from memex.subagent.statements.places import stands_for_kind
 from memex.subagent.statements.subjects import APOSTROPHES, JUDGED_CHARS
 from memex.subagent.text_cache import cached_for_short_texts
+from memex.tables import load_tables
 
 # So many statements about one topic get a heading of their own: fewer headings help a reader more.
 LEAST_STATEMENTS = 3
@@ -254,7 +252,7 @@ def _singular(key: str) -> str:
 
 @cache
 def _load() -> _TopicTables:
-    text = (files("memex.subagent.statements") / "topics.yaml").read_text(encoding="utf-8")
-    words = {name: frozenset(value.split()) for name, value in yaml.safe_load(text).items()}
+    tables = load_tables("memex.subagent.statements", "topics.yaml")
+    words = {name: frozenset(value.split()) for name, value in tables.items()}
     ends = frozenset[str]().union(*words.values(), {""})
     return _TopicTables(words["determiners"], words["verbs"], ends)

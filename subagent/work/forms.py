@@ -10,19 +10,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import islice
 from typing import Any
-
-import yaml
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements.subjects import APOSTROPHES, plain_form
 from memex.subagent.work.records import WorkKind
+from memex.tables import load_tables
 
 MAX_FORM_CHARS = 600
 
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TOKEN = re.compile(r"[^\s,;:()\[\]\"“”„«»`*]+")
 _TRIMMED = ".!?'…"
 _PLAIN = re.compile(r"[a-z]+")
@@ -160,9 +157,7 @@ def _analyzer() -> Analyzer:
 
 @cache
 def _load() -> _Words:
-    text = (files("memex.subagent.work") / "rules" / "words.yaml").read_text(encoding="utf-8")
-    # A safe loader, in C where there is one.
-    tables: dict[str, Any] = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506
+    tables: dict[str, Any] = load_tables("memex.subagent.work", "rules", "words.yaml")
 
     def stemmed(names: Iterable[str]) -> Iterator[str]:
         for name in names:

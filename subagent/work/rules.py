@@ -1,19 +1,14 @@
 """How turns speak of work, as tables: `rules/<code>.yaml` and `rules/labels.yaml`, read once when first needed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-import yaml
-
-from memex.subagent.statements.language import LanguageTables, compile_tables
+from memex.subagent.statements.language import LanguageTables, compile_tables, fill_fragments
 from memex.subagent.work.records import WorkAuthor, WorkKind
-
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+from memex.tables import load_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +32,14 @@ class WorkRules:
 @cache
 def load_rules() -> WorkRules:
     """Return the rules of all languages, English first."""
-    tables = [_read(f"{code}.yaml") for code in ("en", "de")]
+    tables = [load_tables("memex.subagent.work", "rules", f"{code}.yaml") for code in ("en", "de")]
     fragments: dict[str, str] = {}
     for table in tables:
         for name, pattern in table["fragments"].items():
-            fragments[name] = _fill("|".join(pattern), fragments)
+            fragments[name] = fill_fragments("|".join(pattern), fragments)
 
     def compiled(patterns: Sequence[str]) -> re.Pattern[str]:
-        return re.compile(_fill("|".join(patterns), fragments), re.IGNORECASE)
+        return re.compile(fill_fragments("|".join(patterns), fragments), re.IGNORECASE)
 
     return WorkRules(
         rules=[
@@ -64,18 +59,5 @@ def load_labels() -> LanguageTables:
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
     names.sort(key=lambda name: name != "en.yaml")
     texts = [(folder / name).read_text(encoding="utf-8") for name in names]
-    return compile_tables([*texts, _text("labels.yaml")])
-
-
-def _text(name: str) -> str:
-    return (files("memex.subagent.work") / "rules" / name).read_text(encoding="utf-8")
-
-
-def _read(name: str) -> dict[str, Any]:
-    # A safe loader, in C where there is one.
-    tables: dict[str, Any] = yaml.load(_text(name), Loader=_YAML_LOADER)  # noqa: S506
-    return tables
-
-
-def _fill(pattern: str, fragments: Mapping[str, str]) -> str:
-    return _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
+    labels = files("memex.subagent.work") / "rules" / "labels.yaml"
+    return compile_tables([*texts, labels.read_text(encoding="utf-8")])

@@ -8,9 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-import yaml
+from memex.tables import load_tables
 
 _NUMBER = re.compile(r"\d[\d.:/-]*(?:am|pm|st|nd|rd|th|h)?")
 _CLOCK = re.compile(r"\d{1,2}(?:[:.]\d\d)?(?:am|pm)|\d{1,2}:\d\d|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
@@ -69,9 +68,7 @@ def comes_again(words: Sequence[str]) -> bool:
 
 @cache
 def _load() -> _Tables:
-    data = yaml.safe_load(
-        (files("memex.subagent.statements.comparison") / "asides.yaml").read_text(encoding="utf-8")
-    )
+    data = load_tables("memex.subagent.statements.comparison", "asides.yaml")
     return _Tables(
         *(
             frozenset(map(str, data[name]))

@@ -8,14 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-
-import yaml
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language
 from memex.subagent.statements.comparison.completions import base_form
 from memex.subagent.statements.comparison.values import Value
+from memex.tables import load_tables
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CONTINUED = re.compile(r": | (?:and|und|et|y) |, (?:not|nicht|pas|no) ", re.IGNORECASE)
@@ -210,8 +208,7 @@ class _Tables:
 
 @cache
 def _load() -> _Tables:
-    place = files("memex.subagent.statements.comparison") / "clauses.yaml"
-    data = yaml.safe_load(place.read_text(encoding="utf-8"))
+    data = load_tables("memex.subagent.statements.comparison", "clauses.yaml")
     rows = {name: row if isinstance(row, str) else "|".join(row) for name, row in data.items()}
     between = f"(?P<dependent>{rows.pop('dependent')})|{rows.pop('independent')}"
     return _Tables(

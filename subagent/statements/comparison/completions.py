@@ -9,13 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-
-import yaml
 
 from memex.subagent.statements.comparison.asides import are_asides, comes_again, rest_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.subjects import normal_form, plain_form
+from memex.tables import load_tables
 
 MAX_CHARS = 160  # a longer statement says more than that something is done
 MAX_THING_WORDS = 12
@@ -182,8 +180,7 @@ class _Tables:
 
 @cache
 def _load() -> _Tables:
-    place = files("memex.subagent.statements.comparison") / "completions.yaml"
-    data = yaml.safe_load(place.read_text(encoding="utf-8"))
+    data = load_tables("memex.subagent.statements.comparison", "completions.yaml")
     return _Tables(
         re.compile(data["task_lead_in"]),
         re.compile(data["done_lead_in"]),

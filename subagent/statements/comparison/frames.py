@@ -9,14 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import takewhile
-
-import yaml
 
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_short_texts
+from memex.tables import load_tables
 
 MAX_CHARS = 220  # of a statement that says one thing
 MAX_DIFFERING = 6  # words that a value has
@@ -184,9 +182,7 @@ class _Tables:
 
 @cache
 def _load() -> _Tables:
-    data = yaml.safe_load(
-        (files("memex.subagent.statements.comparison") / "frames.yaml").read_text(encoding="utf-8")
-    )
+    data = load_tables("memex.subagent.statements.comparison", "frames.yaml")
 
     def any_of(patterns: str | Sequence[str]) -> re.Pattern[str]:
         rows = [patterns] if isinstance(patterns, str) else patterns

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Collection
 from functools import cache
-from importlib.resources import files
-
-import yaml
 
 from memex.subagent.statements import language
 from memex.subagent.statements.subjects import JUDGED_CHARS, plain_form, strip_opening
+from memex.tables import load_tables
 
 _NAME_WORD = r"[^\W\d_a-zß-ÿ][\w.'’-]*"
 _NAME = rf"{_NAME_WORD}(?:(?: and| und| et| y|,)? {_NAME_WORD}){{0,3}}"
@@ -34,11 +32,8 @@ def is_about_another(text: str, own_names: Collection[str] = ()) -> bool:
 @cache
 def _others() -> re.Pattern[str]:
     """Return the pattern of somebody who likes something, up to the verb."""
-    place = files("memex.subagent.statements.comparison") / "holders.yaml"
-    either = {
-        name: f"(?:{'|'.join(words)})"
-        for name, words in yaml.safe_load(place.read_text(encoding="utf-8")).items()
-    }
+    tables = load_tables("memex.subagent.statements.comparison", "holders.yaml")
+    either = {name: f"(?:{'|'.join(words)})" for name, words in tables.items()}
     person = rf"{either['owners']} (?:(?!user\b|team\b)[\w'-]+ ){{0,2}}{either['people']}(?: (?!i\b)[\w'-]+)?"
     return re.compile(
         rf"(?:(?i:{person}|{either['alone']})|(?P<name>(?!{either['no_names']}\b){_NAME}))"

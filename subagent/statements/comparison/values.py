@@ -10,12 +10,10 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
-import yaml
-
 from memex.subagent.text_cache import cached_for_short_texts
+from memex.tables import load_tables
 
 Sort = Literal["time", "date", "money", "number", "code", "name"]
 
@@ -102,9 +100,7 @@ class _Tables:
 
 @cache
 def _load() -> _Tables:
-    data = yaml.safe_load(
-        (files("memex.subagent.statements.comparison") / "values.yaml").read_text(encoding="utf-8")
-    )
+    data = load_tables("memex.subagent.statements.comparison", "values.yaml")
     fragments = data["fragments"] | {"number_word": "|".join(data["number_words"])}
 
     def compiled(pattern: str) -> re.Pattern[str]:

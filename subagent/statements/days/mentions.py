@@ -5,10 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
-
-import yaml
 
 from memex.store.search.dates import (
     Calendar,
@@ -19,6 +16,7 @@ from memex.store.search.dates import (
     pattern_compiler,
     subtract_units,
 )
+from memex.tables import load_tables
 
 LANGUAGES = ("english", "german", "french", "spanish")
 MAX_CHARS = 2_000  # of a text in which days are looked for
@@ -243,9 +241,7 @@ def _load() -> dict[str, DayTables]:
 def _load_language(language: str) -> DayTables:
     calendar = load_calendar(language)
     assert calendar is not None  # noqa: S101  # each language here has one
-    text = (files("memex.subagent.statements.days") / "calendars" / f"{language}.yaml").read_text("utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    tables: dict[str, Any] = yaml.load(text, loader)  # noqa: S506  # a safe loader
+    tables: dict[str, Any] = load_tables("memex.subagent.statements.days", "calendars", f"{language}.yaml")
     filled = pattern_compiler(
         {
             "number": [r"[0-9]{1,3}", *calendar.numbers],

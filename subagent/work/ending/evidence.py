@@ -4,15 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from memex.subagent.work.records import ToolEvent
+from memex.tables import load_tables
 
 _MAX_COMMAND_CHARS = 2_000
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEST_POINT = re.compile(
     r"^(?:(?:all|the|our|existing|unit) ){0,3}(?:tests?|test suite|suite)(?: (?:still|all))? "
     r"(?:pass|passes|(?:are|is) (?:green|passing)|succeed|succeeds|run|laufen durch|sind grün)\b.{0,20}$"
@@ -103,9 +100,7 @@ def proven_by(point: str, events: Sequence[ToolEvent]) -> ToolEvent | None:
 
 @cache
 def _load() -> Mapping[str, re.Pattern[str]]:
-    text = (files("memex.subagent.work") / "rules" / "commands.yaml").read_text(encoding="utf-8")
-    # A safe loader, in C where there is one.
-    tables: dict[str, Any] = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506
+    tables: dict[str, Any] = load_tables("memex.subagent.work", "rules", "commands.yaml")
     runner = "|".join(tables["runners"])
     proving = {
         kind: re.compile(rf"(?:{runner})(?:{'|'.join(tables[kind])})(?![\w.-])")
