@@ -5,38 +5,9 @@ from datetime import datetime
 
 from memex.store.access import Access
 from memex.store.database import Connection, row, rows_as
+from memex.store.work.records import PlacedSession
 
 MAX_LINKS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedSession:
-    """A session, and where it took place.
-
-    Attributes:
-        label: identifies the place: `remote:…`, `folder:…` or `name:…` of an event; `cwd:…` if only the transcript
-            names the folder, `import:…` if only the source names a project.
-        name: of the place, as its client shows it.
-        folder: the working directory; "" if no event says it.
-        root: the folder of the project; a worktree has one of its own.
-        slug: the project that the session belongs to, if the user is a member of it; None for a mere label.
-        is_linked: a person linked the label to the project.
-        last_at: the last turn.
-    """
-
-    conversation_id: str
-    title: str
-    label: str
-    name: str
-    folder: str
-    branch: str
-    root: str
-    source: str
-    messages: int
-    started_at: datetime | None
-    last_at: datetime | None
-    slug: str | None
-    is_linked: bool
 
 
 @dataclass(frozen=True, slots=True)

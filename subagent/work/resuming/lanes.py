@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
-from typing import Literal, Protocol
+from typing import Literal
+
+from memex.store.work.records import PlacedSession
 
 LaneStatus = Literal["resolved", "ambiguous", "needs_hint", "no_match"]
 
@@ -21,46 +23,6 @@ IMPORTED = "cwd:"  # the label of a session that hooks did not report
 _NOBODYS = ("/", "/root", "/tmp", "/var/tmp")  # noqa: S108  # only compared
 _WORD = re.compile(r"\w{3,}")
 _NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-class LaneSession(Protocol):
-    """What a lane needs to know of a session."""
-
-    @property
-    def conversation_id(self) -> str:
-        """The id of its conversation."""
-
-    @property
-    def title(self) -> str:
-        """Its title."""
-
-    @property
-    def label(self) -> str:
-        """What identifies its place."""
-
-    @property
-    def name(self) -> str:
-        """How its place is shown."""
-
-    @property
-    def slug(self) -> str | None:
-        """Its project."""
-
-    @property
-    def folder(self) -> str:
-        """Its working directory."""
-
-    @property
-    def root(self) -> str:
-        """The folder of its project."""
-
-    @property
-    def branch(self) -> str:
-        """The branch that was checked out."""
-
-    @property
-    def last_at(self) -> datetime | None:
-        """Its last turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +61,7 @@ class Lane:
     name: str
     slug: str | None
     root: str
-    sessions: tuple[LaneSession, ...]
+    sessions: tuple[PlacedSession, ...]
 
     @property
     def last_at(self) -> datetime | None:
@@ -140,9 +102,9 @@ class Resolution:
     candidates: tuple[ScoredLane, ...]
 
 
-def group_lanes(sessions: Sequence[LaneSession]) -> list[Lane]:
+def group_lanes(sessions: Sequence[PlacedSession]) -> list[Lane]:
     """Return the lanes of sessions, the one of the newest turn first."""
-    found: dict[tuple[str, str], list[LaneSession]] = {}
+    found: dict[tuple[str, str], list[PlacedSession]] = {}
     for one in sorted(sessions, key=lambda each: each.last_at or _NEVER, reverse=True):
         found.setdefault((one.label, one.root or one.folder), []).append(one)
     return [Lane(label, own[0].name, own[0].slug, root, tuple(own)) for (label, root), own in found.items()]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.store.work.sessions import PlacedSession
+from memex.store.work.records import PlacedSession
 from memex.subagent.work.resuming.lanes import LaneHints, active_lanes, group_lanes, resolve
 
 NOW = datetime(2026, 11, 24, 16, tzinfo=UTC)

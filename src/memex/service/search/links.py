@@ -53,9 +53,7 @@ def _target(link: Link) -> dict[str, str]:
 
 def _link(link: Link, own: Collection[tuple[str, CitedPlace]]) -> LinkResult:
     """Return a link; `own` are the citations of the caller's conversations, each with the mount of its file."""
-    found = LinkResult(
-        source=link.source, target=link.target, heading=link.heading, exists=link.exists, hop=link.hop
-    )
+    found = LinkResult.taken_from(link, kind="file")
     if not (cited := cited_in(link)):
         return found
     is_own = (mount_of(link.source), cited[0]) in own

@@ -14,10 +14,10 @@ from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
 from memex.service.work.caller import with_conversations
 from memex.store.log.call import CallAnswer
+from memex.store.work.records import PlacedSession
 from memex.store.work.sessions import (
     MAX_LINKS,
     LabelLink,
-    PlacedSession,
     list_links,
     list_sessions,
     put_link,

@@ -29,11 +29,12 @@ from memex.store.work.readings import list_readings
 from memex.store.work.records import (
     DerivedSession,
     NewObservation,
+    PlacedSession,
     RereadMessage,
     SessionRow,
     UnderivedMessage,
 )
-from memex.store.work.sessions import PlacedSession, list_sessions
+from memex.store.work.sessions import list_sessions
 from memex.subagent.work.answers import model_of
 from memex.subagent.work.deriving import derive
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan

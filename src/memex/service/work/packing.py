@@ -21,7 +21,7 @@ from memex.service.work.sessions import (
     load_sessions,
     next_call,
 )
-from memex.store.work.sessions import PlacedSession
+from memex.store.work.records import PlacedSession
 from memex.subagent.work.resuming.lanes import (
     MAX_CANDIDATES,
     Lane,

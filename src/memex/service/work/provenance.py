@@ -110,16 +110,7 @@ def _result(work: LoadedWork, item: WorkItem) -> WorkProvenanceResult:
         project=work.project,
         item=item_result(item, work.state),
         mentions=[one for _, one in sorted(mentions, key=lambda each: each[0])],
-        decided=[
-            WorkDecisionResult(
-                action=mark.action,
-                at=mark.at.isoformat(),
-                ends_on=mark.ends_on.isoformat() if mark.ends_on else None,
-                tool_call_id=mark.tool_call_id,
-            )
-            for mark in work.marks
-            if mark.item_id in names
-        ],
+        decided=[WorkDecisionResult.taken_from(mark) for mark in work.marks if mark.item_id in names],
     )
 
 
@@ -134,18 +125,8 @@ def _item_ids(one: Observation | MemoryItem) -> Iterator[str]:
 def _mention(one: Observation | MemoryItem) -> WorkMentionResult:
     mention = WorkMention.of(one)
     span = (one.start, one.end) if isinstance(one, Observation) else (None, None)
-    return WorkMentionResult(
-        kind=one.kind,
-        text=one.text,
-        reference=mention.reference,
-        who=mention.who,
-        at=one.at.isoformat(),
-        is_firm=mention.is_firm,
-        confidence=mention.confidence,
-        method=mention.method,
-        model=mention.model or None,
-        start=span[0],
-        end=span[1],
+    return WorkMentionResult.taken_from(
+        mention, kind=one.kind, model=mention.model or None, start=span[0], end=span[1]
     )
 
 

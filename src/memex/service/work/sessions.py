@@ -11,7 +11,8 @@ from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.service.work.labels import own_slug
-from memex.store.work.sessions import PlacedSession, list_sessions
+from memex.store.work.records import PlacedSession
+from memex.store.work.sessions import list_sessions
 from memex.subagent.work.resuming.lanes import (
     Lane,
     LaneHints,
@@ -183,28 +184,14 @@ def _lane(lane: Lane, score: float, reasons: Sequence[str]) -> LaneResult:
         branches=list(lane.branches)[:10],
         last_at=lane.last_at.isoformat() if lane.last_at else None,
         session_count=len(lane.sessions),
-        sessions=[
-            _session(one) for one in lane.sessions[:SESSIONS_OF_LANE] if isinstance(one, PlacedSession)
-        ],
+        sessions=list(map(_session, lane.sessions[:SESSIONS_OF_LANE])),
         score=score,
         reasons=list(reasons),
     )
 
 
 def _session(one: PlacedSession) -> PlacedSessionResult:
-    return PlacedSessionResult(
-        id=one.conversation_id,
-        title=one.title,
-        label=one.label,
-        name=one.name,
-        project=one.slug,
-        folder=one.folder,
-        branch=one.branch,
-        source=one.source,
-        messages=one.messages,
-        started_at=one.started_at.isoformat() if one.started_at else None,
-        last_at=one.last_at.isoformat() if one.last_at else None,
-    )
+    return PlacedSessionResult.taken_from(one, id=one.conversation_id, project=one.slug)
 
 
 SESSIONS = LoggedOperation(
