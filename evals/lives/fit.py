@@ -22,14 +22,8 @@ from memex.evals.lives.pairs import LANGUAGES as PAIR_LANGUAGES
 from memex.evals.lives.play import LANGUAGES
 from memex.evals.work import regression
 from memex.store.search.analyzer import Analyzer, analyzer_of
-from memex.subagent.statements.comparison.relations import (
-    StatementView,
-    compare,
-    features,
-    lead_of,
-    view,
-    weights_of,
-)
+from memex.subagent.statements.comparison.relations import compare, features, lead_of, weights_of
+from memex.subagent.statements.comparison.views import StatementView, view
 from memex.subagent.statements.extraction import extract_statements
 
 CANDIDATES = 8  # older statements, the most alike, of which each is a pair

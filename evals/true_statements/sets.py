@@ -14,7 +14,8 @@ from pathlib import Path
 import yaml
 
 from memex.store.search.analyzer import Analyzer, analyzer_of
-from memex.subagent.statements.comparison.relations import StatementView, Weights, compare, decide, view
+from memex.subagent.statements.comparison.relations import Weights, compare, decide
+from memex.subagent.statements.comparison.views import StatementView, view
 from memex.subagent.statements.extraction import Statement, extract_statements
 
 FOLDER = Path(str(files("memex.evals"))) / "true_statements"

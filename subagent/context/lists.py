@@ -17,7 +17,7 @@ from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
 from memex.subagent.statements.bullets import parse_bullet
-from memex.subagent.statements.comparison.relations import view
+from memex.subagent.statements.comparison.views import view
 from memex.subagent.statements.days.asked import asked_days, days_before
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.days.mentions import find_days, names_weekday

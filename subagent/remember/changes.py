@@ -16,12 +16,11 @@ from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.relations import (
     Relation,
     RelationOutcome,
-    StatementView,
     compare,
     decide,
     may_give_way,
-    view,
 )
+from memex.subagent.statements.comparison.views import StatementView, view
 from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 

@@ -97,7 +97,7 @@ def _read_each_language() -> None:
     from memex.store.search.analyzer import analyzer_of
     from memex.store.search.dates import parse_days
     from memex.store.search.snippet import snippet
-    from memex.subagent.statements.comparison.relations import view
+    from memex.subagent.statements.comparison.views import view
     from memex.subagent.statements.days.mentions import find_days
     from memex.subagent.statements.extraction import extract_statements
     from memex.subagent.statements.forgetting import find_forget_request

@@ -17,10 +17,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Literal
 
 from memex.subagent.statements.comparison.clauses import ClauseValue, StatementClause
 from memex.subagent.statements.comparison.frames import verb_in
+from memex.subagent.statements.comparison.views import StatementView
 
 Ground = Literal["frame", "value", "named", "done"]
 
@@ -41,26 +42,6 @@ _OWN_SUBJECT = re.compile(
 )
 
 
-class Compared(Protocol):
-    """What is compared: a statement with its clauses."""
-
-    @property
-    def text(self) -> str:
-        """The statement."""
-
-    @property
-    def plain(self) -> str:
-        """The statement, with single spaces and straight quotes."""
-
-    @property
-    def clauses(self) -> tuple[StatementClause, ...]:
-        """The clauses of the statement."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is a task, a blocker or an open question."""
-
-
 @dataclass(frozen=True, slots=True)
 class Supersession:
     """Why an older statement goes, and what else it says, which stays.
@@ -74,7 +55,7 @@ class Supersession:
     rest: str = ""
 
 
-def replacement(new: Compared, older: Compared) -> Supersession | None:
+def replacement(new: StatementView, older: StatementView) -> Supersession | None:
     """Return why an older statement gives way to what the clauses of a new one say; None if it stays."""
     for clause in (*new.clauses, *_joined(new.clauses)):
         for old in older.clauses:
@@ -93,7 +74,7 @@ def _joined(clauses: Sequence[StatementClause]) -> Iterator[StatementClause]:
 
 
 def _ground(
-    clause: StatementClause, old: StatementClause, new: Compared, older: Compared
+    clause: StatementClause, old: StatementClause, new: StatementView, older: StatementView
 ) -> tuple[Ground, ClauseValue | None] | None:
     """Return why a clause takes the place of an older one, and the value in that which is out of date."""
     if clause.is_change and not older.is_open and (value := _other_value(clause, old)) is not None:
@@ -115,7 +96,7 @@ def _names_another(new: Sequence[ClauseValue], old: Sequence[ClauseValue]) -> bo
     )
 
 
-def _every_word(one: Compared) -> frozenset[str]:
+def _every_word(one: StatementView) -> frozenset[str]:
     return frozenset(word for clause in one.clauses for word in clause.words)
 
 
@@ -182,7 +163,12 @@ def _is_done(new: StatementClause, old: StatementClause) -> bool:
 
 
 def _rest(
-    older: Compared, old: StatementClause, value: ClauseValue | None, new: Compared, *, is_done: bool
+    older: StatementView,
+    old: StatementClause,
+    value: ClauseValue | None,
+    new: StatementView,
+    *,
+    is_done: bool,
 ) -> str | None:
     """Return what else an older statement says; "" for nothing, None if that cannot stand by itself.
 
@@ -215,7 +201,7 @@ def _left_out(plain: str, old: StatementClause, value: ClauseValue) -> str:
     return _MARKS.sub(LEFT_OUT, plain)
 
 
-def _by_itself(older: Compared, clause: StatementClause) -> str | None:
+def _by_itself(older: StatementView, clause: StatementClause) -> str | None:
     """Return a clause as a sentence with a subject; None if it has none, and the first clause has none for it."""
     text = older.plain[clause.start : clause.end].strip(" ,.")
     if pronoun := _PRONOUN.match(text):

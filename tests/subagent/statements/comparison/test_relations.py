@@ -14,16 +14,14 @@ from tests.kit.growth import LINEAR, growth
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import weigh
 from memex.subagent.statements.comparison.relations import (
-    MAX_COMPARED_CHARS,
     Relation,
-    StatementView,
     compare,
     contradiction,
     decide,
     statement_weights,
-    view,
     weights_of,
 )
+from memex.subagent.statements.comparison.views import MAX_COMPARED_CHARS, StatementView, view
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
 
 ENGLISH = analyzer_of("english")
@@ -263,7 +261,8 @@ def test_each_process_compares_alike() -> None:
     """A set has another order in each process, and a likeness is the same to the last bit: replays need it."""
     script = (
         "from memex.store.search.analyzer import analyzer_of\n"
-        "from memex.subagent.statements.comparison.relations import compare, view\n"
+        "from memex.subagent.statements.comparison.relations import compare\n"
+        "from memex.subagent.statements.comparison.views import view\n"
         "words = [f'word{n}' for n in range(40)]\n"
         "weights = {word: 1 / (3 + n) for n, word in enumerate(words)}\n"
         "views = [view(' '.join(words[n:]), 'fact', analyzer_of('english')) for n in range(6)]\n"
