@@ -427,7 +427,7 @@ class ModelUnavailable(Unavailable):
 
 def error_of(code: str, message: str, *, hint: str = "", **details: Any) -> MemexError:
     """Return the error for a code that another process sent; an unknown code is kept."""
-    kind = _kinds().get(code)
+    kind = kinds_by_code().get(code)
     if kind is not None:
         return kind(message, hint=hint, **details)
     unknown = MemexError(message, hint=hint, **details)
@@ -435,7 +435,7 @@ def error_of(code: str, message: str, *, hint: str = "", **details: Any) -> Meme
     return unknown
 
 
-def _kinds() -> dict[str, type[MemexError]]:
+def kinds_by_code() -> dict[str, type[MemexError]]:
     """Return the error classes by code; if two classes share a code, the one nearer to the root."""
     kinds: dict[str, type[MemexError]] = {}
     level: list[type[MemexError]] = [MemexError]

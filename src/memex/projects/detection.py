@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from memex.projects.named_in_files import clean_name, parse_project_file, scope_line
-from memex.projects.repository import Repository, find_repository
+from memex.projects.repository import Repository, find_repository, resolved
 from memex.projects.small_files import read_small
 from memex.projects.trust import TrustedFolders
 from memex.projects.turn_paths import named_project, named_repository
@@ -132,7 +132,7 @@ def detect_project(
     home = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing for a user without a home
     by_turn = named_repository(folder, home, text=text, changed_paths=changed_paths)
     repository = by_turn or find_repository(folder)
-    here = _resolved(folder)
+    here = resolved(folder)
     root = repository.root if repository else here
     if root is None or _is_nobodys(root, home, is_repository=repository is not None):
         name = named_project(text, known)
@@ -177,7 +177,7 @@ def folder_label(repository: Repository, part: str = "") -> str:
 
 def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedProject:
     repository = find_repository(folder)
-    root = repository.root if repository else _resolved(folder)
+    root = repository.root if repository else resolved(folder)
     return DetectedProject(
         name,
         source,
@@ -256,17 +256,10 @@ def _confirmed(name: str, repository: Repository, trusted: TrustedFolders) -> st
 def _is_nobodys(root: Path, home: Path, *, is_repository: bool) -> bool:
     """Return whether a folder is the home, a temporary or a system folder."""
     temporary = {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")}  # noqa: S108  # only compared
-    places = {*_SYSTEM, *temporary, home, _resolved(home)}
+    places = {*_SYSTEM, *temporary, home, resolved(home)}
     if root in places or root.parent in (Path("/home"), Path("/Users")):
         return True
     return not is_repository and any(root.is_relative_to(one) for one in (*_SYSTEM_TREES, *temporary))
-
-
-def _resolved(folder: Path) -> Path | None:
-    try:
-        return folder.resolve()
-    except (OSError, RuntimeError, ValueError):
-        return None
 
 
 def _digest(root: str) -> str:

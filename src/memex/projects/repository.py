@@ -32,7 +32,7 @@ class Repository:
 
 def find_repository(folder: Path) -> Repository | None:
     """Return the repository that a folder or a file stands in; None if it stands in none."""
-    here = _resolved(folder)
+    here = resolved(folder)
     if here is None:
         return None
     for root in [here, *here.parents][:MAX_DEPTH]:
@@ -53,10 +53,10 @@ def _git_folder(root: Path) -> Path | None:
     text = read_small(dot_git, max_bytes=4096) or ""
     if not text.startswith("gitdir:"):
         return None
-    return _resolved(root / text.removeprefix("gitdir:").strip())
+    return resolved(root / text.removeprefix("gitdir:").strip())
 
 
-def _resolved(path: Path) -> Path | None:
+def resolved(path: Path) -> Path | None:
     """Return a path without links; None for one that no file can have, such as a loop or one with a null byte."""
     try:
         return path.resolve()
@@ -67,7 +67,7 @@ def _resolved(path: Path) -> Path | None:
 def _read(root: Path, git: Path) -> Repository:
     common, shared_root = git, root
     if link := (read_small(git / "commondir", max_bytes=4096) or "").strip():
-        common = _resolved(git / link) or git
+        common = resolved(git / link) or git
         if _is_worktree(root, git, common):
             shared_root = common.parent if common.name == ".git" else common
     remotes = _remotes(read_small(common / "config") or "")
@@ -82,7 +82,7 @@ def _is_worktree(root: Path, git: Path, common: Path) -> bool:
     """Return whether a repository names a folder as its worktree: the folder itself could name any repository."""
     named = (read_small(git / "gitdir", max_bytes=4096) or "").strip()
     back = git / named
-    return git.parent == common / "worktrees" and back.name == ".git" and _resolved(back.parent) == root
+    return git.parent == common / "worktrees" and back.name == ".git" and resolved(back.parent) == root
 
 
 def _remotes(config: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memex.errors import MemexError
+from memex.errors import kinds_by_code
 
 Document = Mapping[str, Any]
 SHOWN_STEPS = 200
@@ -122,17 +122,8 @@ def _model_below(step: Document) -> Iterator[str]:
 
 def hint_of(code: str) -> str:
     """Return what to do about an error with a code; empty if there is no general advice."""
-    return _hints().get(code, "")
-
-
-def _hints() -> dict[str, str]:
-    found: dict[str, str] = {}
-    waiting: list[type[MemexError]] = [MemexError]
-    while waiting:
-        kind = waiting.pop()
-        found.setdefault(kind.code, kind.default_hint)
-        waiting += kind.__subclasses__()
-    return found
+    kind = kinds_by_code().get(code)
+    return kind.default_hint if kind is not None else ""
 
 
 def pretty(value: Any) -> str:
