@@ -16,9 +16,13 @@ class Clue:
     CODE_WORD = 16
     ADDRESS = 32
     PERSONAL = 64
+    LOGIN = 128  # a way in
 
 
 _MARKS = {
+    Clue.LOGIN: parse_marks(
+        "login|log-in|log in|log on|logged|sign-in|sign in|anmeldung|connexion|wi-fi|wifi|wlan"
+    ),
     Clue.NAME: parse_marks(
         "code|código|codigo|pin|user|key|pass|account|number|login|access|token|secret|"
         "combin|combo|tan|puk|otp|cvv|cvc|pw|psw|kennwort|losung|mdp|contrase|senha|"
@@ -51,8 +55,8 @@ _MARKS = {
         "social security|jeune fille"
     ),
 }
-_ALL = Marks(sorted({mark for marks in _MARKS.values() for mark in marks}))
-_CLUES = [sum(clue for clue, marks in _MARKS.items() if mark in marks) for mark in _ALL.marks]
+ALL_MARKS = Marks(sorted({mark for marks in _MARKS.values() for mark in marks}))
+CLUES_OF_MARKS = [sum(clue for clue, marks in _MARKS.items() if mark in marks) for mark in ALL_MARKS.marks]
 _DIGIT = re.compile(r"\d")
 # What stands between a password without a digit and its name; in small letters.
 _LINK = re.compile(
@@ -105,8 +109,8 @@ def find_clues(text: str) -> Clues:
     straight = text.replace("’", "'")
     small = to_small(straight)
     found, first_name = 0, len(text)
-    for index, start, _ in _ALL.find(small):
-        clues = _CLUES[index]
+    for index, start, _ in ALL_MARKS.find(small):
+        clues = CLUES_OF_MARKS[index]
         found |= clues
         if clues & Clue.NAME and start < first_name:
             first_name = start

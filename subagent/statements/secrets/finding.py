@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from memex.store.records import Span
 from memex.subagent.statements.extraction import extract_statements
+from memex.subagent.statements.secrets.clues import ALL_MARKS, CLUES_OF_MARKS, Clue
 from memex.subagent.statements.secrets.forms import find_forms
-from memex.subagent.statements.secrets.marks import Marks, parse_marks, to_small
+from memex.subagent.statements.secrets.marks import to_small
 from memex.subagent.statements.secrets.statement import WordEnds, find_values, holds_secret
 from memex.subagent.statements.secrets.statement import find_secrets as find_secrets_in_statement
 
@@ -29,29 +30,6 @@ KINDS = {
 }
 PLACEHOLDER = re.compile(r"\[secret: [a-z][a-z -]{0,40}\]")
 
-# What is in every name of a secret, or of a lock, that `find_values` knows. In small letters.
-_PASSWORD_WORDS = parse_marks(
-    "pass|pw|psw|kennwort|losung|mdp|contrase|senha|credential|zugang|key|token|secret|"
-    "schlüssel|clave|jeton|login|log-in|logged|sign-in|anmeldung|connexion|wi-fi|wifi|"
-    "wlan|codeword|safeword|codewort|kodewort|parole|maiden|question|sicherheitsfrage|"
-    "mädchenname|pregunta|soltera|seed|recovery|backup|mnemonic|wallet|wiederherstellung|"
-    "récupération|recuperación|semilla|clé |log in|log on|sign in|code word|safe word|"
-    "mot de code|jeune fille"
-)
-_CODE_WORDS = parse_marks(
-    "code|código|codigo|combin|combo|kombination|pin|puk|otp|cvv|cvc|tan|llave|access|"
-    "accès|acces|account|compte|konto|user|benutzer|identifiant|usuario|utilisateur|geheim|"
-    "cryptogramme|prüfziffer|number|lock|padlock|keypad|safe|alarm|schloss|tresor|cadenas|"
-    "antivol|coffre|candado|caja|cerradura|cajetín|door|gate|garage|shed|till|minibar|"
-    "vault|entrance|intercom|tür|tor|spind|schließfach|eingang|schranke|porte|portail|"
-    "casier|interphone|entrée|puerta|portal|portón|taquilla|garaje|trastero|verja|"
-    "voicemail|mailbox|answer|anrufbeantworter|messagerie|répondeur|buzón|building|flat|"
-    "apartment|house|office|stairwell|phone|mobile|tablet|ipad|laptop|suitcase|airbnb|"
-    "parking|haus|gebäude|büro|handy|telefon|koffer|wohnung|immeuble|téléphone|portable|"
-    "valise|bureau|edificio|móvil|teléfono|maleta|oficina|piso|ssn|verification|"
-    "bestätigung|vérification|verificación|keller|garten|lagert|boîte à clé|voice mail|"
-    "social security"
-)
 # Parts of other words so often that a line counts only if they begin a word: `history`, `still`, `important`.
 _BEGINNINGS = frozenset(
     ("tor", "tan", "pin", "till", "shed", "seed", "flat", "vault", "piso", "pw", "psw", "lock")
@@ -61,7 +39,9 @@ _MAY_HOLD = re.compile(
     r"\d|[:=→#&*^~]|\b(?:is|are|ist|sind|est|sont|es|son|lautet|lauten|heißt)\b", re.IGNORECASE
 )
 _DIGIT = re.compile(r"\d\D{0,3}\d|\d[A-Z]")
-_WORDS = Marks([*_PASSWORD_WORDS, *_CODE_WORDS])
+# The value that a name of these has may be a word. The others are names of codes and locks.
+_MAY_BE_WORD = Clue.PASSWORD | Clue.LOGIN | Clue.CODE_WORD | Clue.PERSONAL
+_NAMES = _MAY_BE_WORD | Clue.NAME | Clue.LOCK
 _EIGHT_DIGITS = re.compile(r"\d{4}[ -]?\d{4}")
 _CARD_DIGITS = re.compile(r"\d{4}[ -]?\d{4}[ -]?\d{4}|3[47]\d\d[ -]?\d{6}")
 _CODE = re.compile(
@@ -125,7 +105,7 @@ def find_told_secrets(text: str) -> list[FoundSecret]:
 
 def _find_told(text: str) -> list[FoundSecret]:
     found = find_secrets(text)
-    if not (_WORDS.find(to_small(text)) or holds_secret(text)):
+    if not _holds_name(to_small(text)) and not holds_secret(text):
         return found
     reading = extract_statements(text)
     shown = [FoundSecret(one.start, one.end, "password") for one in reading.skipped if one.reason == "secret"]
@@ -194,17 +174,24 @@ def _lines_to_read(text: str, small: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
+def _holds_name(small: str) -> bool:
+    return any(CLUES_OF_MARKS[index] & _NAMES for index, _, _ in ALL_MARKS.find(small))
+
+
 def _lines_with_words(text: str, small: str) -> dict[int, re.Pattern[str]]:
     """Return where the lines begin that hold a name of a secret, and what they hold if its value is there too."""
     read: dict[int, re.Pattern[str]] = {}
     line_start, line_end = 0, -1
-    for index, at, _ in _WORDS.find(small):
+    for index, at, _ in ALL_MARKS.find(small):
+        clues = CLUES_OF_MARKS[index]
+        if not clues & _NAMES:
+            continue
         if at > line_end:
             line_start, line_end = text.rfind("\n", 0, at) + 1, _line_end(text, at)
-        is_password = index < len(_PASSWORD_WORDS)
+        is_password = bool(clues & _MAY_BE_WORD)
         if read.get(line_start) is _MAY_HOLD or (not is_password and line_start in read):
             continue
-        if _WORDS.marks[index] in _BEGINNINGS and text[at - 1 : at].isalpha():
+        if ALL_MARKS.marks[index] in _BEGINNINGS and text[at - 1 : at].isalpha():
             continue
         read[line_start] = _MAY_HOLD if is_password else _DIGIT
     line_end = -1
