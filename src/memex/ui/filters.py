@@ -30,14 +30,21 @@ class ListFilters(BaseModel):
 
 
 def time_in(text: str) -> datetime | None:
-    """Return the time that a field names, None for an empty field; raises ValidationFailed."""
+    """Return the time that a field names, in UTC as what browsers send without a zone; None for an empty field.
+
+    Raises:
+        ValidationFailed: it is no time.
+    """
     if not text:
         return None
-    if (time := read_time(text)) is None:
+    try:
+        if (found := read_time(text)) is None:
+            raise ValueError
+        return found.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ValidationFailed(
-            f"{text[:100]!r} is not a time.", hint="Write a time such as 2026-11-22T09:30."
-        )
-    return time
+            f"{text[:100]!r} is no time.", hint="Write it as 2026-11-22T14:30; it is read as UTC."
+        ) from None
 
 
 def day_in(text: str, *, is_end: bool = False) -> datetime | None:

@@ -104,14 +104,6 @@ class _Source:
         return self.rank in (0, 5)
 
 
-def _other_open(state: WorkState) -> list[WorkItem]:
-    return _not_left(state.open, state)
-
-
-def _other_blockers(state: WorkState) -> list[WorkItem]:
-    return _not_left(state.blockers, state)
-
-
 def _pinned(state: WorkState, *, is_one_lane: bool) -> list[WorkItem]:
     """Return what a person pinned, and which still holds."""
     wanted = [state.objective] if state.objective and is_one_lane else []
@@ -130,8 +122,8 @@ def _not_left(items: Sequence[WorkItem], state: WorkState) -> list[WorkItem]:
 _SOURCES = (
     _Source("Objective", 0, 1, lambda state: [state.objective] if state.objective else []),
     _Source("Left by the last sessions", 1, MAX_LEFT, lambda state: state.follow_ups),
-    _Source("Open work", 1, 20, _other_open),
-    _Source("Blockers", 1, 10, _other_blockers),
+    _Source("Open work", 1, 20, lambda state: _not_left(state.open, state)),
+    _Source("Blockers", 1, 10, lambda state: _not_left(state.blockers, state)),
     _Source(
         "Not met yet of the definition of done",
         2,

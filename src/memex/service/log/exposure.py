@@ -1,7 +1,7 @@
 """Which calls saw a revision, and which revisions a call saw: how far a bad memory came."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from memex.errors import OperationNotFound
 from memex.service.service import Caller, Service
@@ -27,7 +27,7 @@ EXPOSURE_BY_KIND: dict[str, Exposure] = {
     MODEL_REQUEST: "shown",
     EMBED: "embedded",
 }
-EXPOSURE_ORDER: tuple[Exposure, ...] = ("returned", "shown", "embedded", "read", "found", "listed")
+EXPOSURE_ORDER: tuple[Exposure, ...] = get_args(Exposure)
 
 
 class CallThatSaw(ResultPart):

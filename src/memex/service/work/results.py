@@ -1,13 +1,12 @@
 """Where work stands, as answers have it."""
 
 from collections.abc import Iterable
-from typing import Literal
 
 from memex.service.tools.tool import ReadAnswer, ResultPart, ToolResult
 from memex.service.work.loading import LoadedWork
 from memex.store.work.records import SessionRow
 from memex.subagent.work.changes import WorkChanges
-from memex.subagent.work.completion import CompletionCheck
+from memex.subagent.work.completion import CompletionCheck, OpenReason
 from memex.subagent.work.definition import DodPoint
 from memex.subagent.work.records import Observation, ReadingMethod, WorkItem
 from memex.subagent.work.state import WorkState
@@ -127,9 +126,7 @@ class WorkCheckResult(ReadAnswer):
 
     project: str | None
     done: bool
-    reasons: list[
-        Literal["pending_open", "blockers_open", "dod_incomplete", "missing_evidence", "closure_mismatch"]
-    ]
+    reasons: list[OpenReason]
     open: list[WorkItemResult]
     blockers: list[WorkItemResult]
     definition_of_done: list[DodPointResult]

@@ -1,6 +1,5 @@
 """Search: the files that match a question, while it is typed."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Response
@@ -8,6 +7,7 @@ from fastapi import Query, Response
 from memex.errors import FileNotFound, MemexError, Refused, ValidationFailed
 from memex.http.problems import status_of
 from memex.store.search.analyzer import analyzer_of
+from memex.ui.filters import time_in
 from memex.ui.highlighting import marked_words
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.pages.score_bars import score_bars
@@ -91,7 +91,7 @@ async def _changes(page: PageRequest) -> list[dict[str, Any]]:
 
 def _arguments(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the search that a form asks for; raises ValidationFailed for a wrong time."""
-    moment = _moment(asked["as_of"])
+    moment = time_in(asked["as_of"])
     return {
         "query": asked["query"],
         "limit": asked["limit"],
@@ -119,27 +119,10 @@ async def _find(page: PageRequest, arguments: dict[str, Any]) -> dict[str, Any]:
     return found | {"hits": hits}
 
 
-def _moment(given: str) -> datetime | None:
-    """Return the time of the form, which browsers send without a zone: it is in UTC.
-
-    Raises:
-        ValidationFailed: it is no time.
-    """
-    if not given:
-        return None
-    try:
-        moment = datetime.fromisoformat(given)
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        raise ValidationFailed(
-            f"{given!r} is no time.", hint="Write it as 2026-11-22T14:30; it is read as UTC."
-        ) from None
-
-
 def _field_value(given: str) -> str:
     """Return the time as a field of a form takes it; nothing if it is no time."""
     try:
-        moment = _moment(given)
+        moment = time_in(given)
     except ValidationFailed:
         return ""
     return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment else ""

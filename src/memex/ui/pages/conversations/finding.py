@@ -1,12 +1,12 @@
 """What was said, found by words; without words, the newest conversations."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Query, Response
 from pydantic import Field
 
 from memex.errors import Refused
-from memex.store.conversations.records import parse_reference
+from memex.store.conversations.records import Role, parse_reference
 from memex.store.search.analyzer import analyzer_of
 from memex.ui.filters import ListFilters, ShortText
 from memex.ui.highlighting import marked_words
@@ -16,7 +16,7 @@ from memex.ui.pages.conversations.reading import THREAD_PAGE, conversation_filte
 router = page_router("/conversations")
 
 LIMITS = (10, 25, 50, 100)
-ROLES = ("user", "assistant", "system", "tool", "reasoning", "summary")
+ROLES: tuple[Role, ...] = get_args(Role)
 NEWEST = 5  # conversations that are shown while nothing is looked for
 Flag = Literal["", "true"]
 
@@ -27,7 +27,7 @@ class MessageSearch(ListFilters):
     query: Annotated[str, Field(max_length=20_000)] = ""
     source: ShortText = ""
     project: ShortText = ""
-    role: Literal["", "user", "assistant", "system", "tool", "reasoning", "summary"] = ""
+    role: Role | Literal[""] = ""
     since: ShortText = ""
     until: ShortText = ""
     conversation: ShortText = ""
