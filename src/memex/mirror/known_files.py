@@ -4,7 +4,6 @@ An unchanged file is not read again. The database can be removed at any time: it
 """
 
 import hashlib
-import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memex.errors import ValidationFailed
+from memex.homes import state_home
 from memex.mirror.reading import Signature
 
 VERSION = 1  # raised when files are read or judged otherwise
@@ -221,10 +221,7 @@ class KnownFiles:
 
 def state_folder() -> Path:
     """Return the folder of the state of pushed folders, made for the user alone."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or "")
-    if not state.is_absolute():
-        state = Path.home() / ".local" / "state"
-    folder = state / "memex" / "documents"
+    folder = state_home() / "memex" / "documents"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

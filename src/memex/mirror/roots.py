@@ -13,6 +13,7 @@ from typing import Any
 import tomlkit
 
 from memex.errors import ValidationFailed
+from memex.homes import config_home
 from memex.mirror.known_files import state_file
 from memex.mirror.rules import PushPatterns
 
@@ -63,7 +64,7 @@ class RootsFile:
     """The file of the roots, `memex/documents.toml` in the folder for settings of the user."""
 
     def __init__(self) -> None:
-        self.path = _config_home() / "memex" / "documents.toml"
+        self.path = config_home() / "memex" / "documents.toml"
 
     def read(self) -> list[PushedRoot]:
         """Return the roots; raises ValidationFailed if the file is broken."""
@@ -180,11 +181,6 @@ def find_root(known: Sequence[PushedRoot], given: str) -> PushedRoot | None:
     folder = Path(given).expanduser().absolute()
     by_name = next((one for one in known if one.name == given), None)
     return by_name or next((one for one in known if one.folder in (folder, folder.resolve())), None)
-
-
-def _config_home() -> Path:
-    found = Path(os.environ.get("XDG_CONFIG_HOME") or "")
-    return found if found.is_absolute() else Path.home() / ".config"
 
 
 def _root_of(given: Any) -> PushedRoot:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memex.errors import ValidationFailed
+from memex.homes import state_home
 from memex.projects.small_files import read_small
 
 MAX_TRUSTED = 10_000
@@ -113,7 +114,4 @@ def _names(given: object) -> dict[str, str]:
 
 def trust_file() -> Path:
     """Return the file that holds the confirmed folders."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or "")
-    if not state.is_absolute():  # else the files of a repository could say that the repository is trusted
-        state = Path.home() / ".local" / "state"
-    return state / "memex" / "trusted-folders.json"
+    return state_home() / "memex" / "trusted-folders.json"

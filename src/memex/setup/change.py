@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from memex.errors import FileNotFound, ValidationFailed, VersionConflict
+from memex.homes import state_home
 
 PRIVATE = 0o600
 
@@ -158,8 +159,7 @@ def take_out(path: Path, rest: bytes) -> None:
 
 
 def _record_path(path: Path) -> Path:
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return state / "memex" / "setup" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:16]}.json"
+    return state_home() / "memex" / "setup" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:16]}.json"
 
 
 def _read_record(record: Path) -> dict[str, Any] | None:

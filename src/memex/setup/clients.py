@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memex.errors import ValidationFailed
+from memex.homes import applications, config_home, home
 from memex.setup import jsontext, tomltext
-from memex.setup.homes import applications, config_home, home
 from memex.setup.names import NAMES, Scope, SetupProfile
 
 SERVER = "memex"

@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from memex.errors import ValidationFailed
-from memex.setup.homes import config_home, home
+from memex.homes import config_home, home
 from memex.setup.names import Scope
 
 BEGIN, END = "<!-- memex: begin -->", "<!-- memex: end -->"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memex.errors import ValidationFailed
+from memex.homes import home
 from memex.setup import jsontext
-from memex.setup.homes import home
 from memex.setup.names import Scope
 from memex.setup.plugin_clients import PLUGIN_CLIENTS, PluginClient
 

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from memex.errors import ValidationFailed
+from memex.homes import config_home, home
 from memex.setup import jsontext, yamltext
-from memex.setup.homes import config_home, home
 from memex.setup.names import Scope
 
 PLUGINS = Path(__file__).with_name("plugins")
