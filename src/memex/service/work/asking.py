@@ -27,14 +27,6 @@ _Project = Annotated[StorableText | None, Field(min_length=1, max_length=1_000)]
 _Session = Annotated[StorableText | None, Field(min_length=1, max_length=100)]
 
 
-class WorkArguments(Arguments):
-    """Whose work is asked for: that of `project` (a slug, or the label of sessions), or of a `session` (an id)."""
-
-    project: _Project = None
-    session: _Session = None
-    as_of: Annotated[AwareDatetime | None, Field(strict=False)] = None
-
-
 class WorkCheckArguments(Arguments):
     """Whose work is checked: that of `project`, or of one `session`."""
 
@@ -42,11 +34,15 @@ class WorkCheckArguments(Arguments):
     session: _Session = None
 
 
-class WorkChangesArguments(Arguments):
+class WorkArguments(WorkCheckArguments):
+    """Whose work is asked for: that of `project` (a slug, or the label of sessions), or of a `session` (an id)."""
+
+    as_of: Annotated[AwareDatetime | None, Field(strict=False)] = None
+
+
+class WorkChangesArguments(WorkCheckArguments):
     """What changed in the work of a `project` or a `session`, `since` a time, or since the `state` of an answer."""
 
-    project: _Project = None
-    session: _Session = None
     since: Annotated[AwareDatetime | None, Field(strict=False)] = None
     state: Annotated[str | None, Field(max_length=40)] = None
 

@@ -130,51 +130,36 @@ def _model_of(page: PageRequest) -> str | None:
 
 
 async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source with the part of its file around the chosen spans; no text if the version was erased."""
-    if source["reason"] == "conversation":
-        return await _laid_out_message(page, source)
-    if source["reason"] == "document":
-        return await _laid_out_document(page, source)
-    place = {"path": source["path"], "version": source["version"]}
+    """Return a source with the part of its text around the chosen spans; without text if that is gone by now."""
+    read = {"conversation": _read_message, "document": _read_document}.get(source["reason"], _read_file)
     try:
-        read = await page.execute("memory_read", place)
-    except (FileNotFound, VersionNotFound):
+        shown, text = await read(page, source)
+    except (ConversationNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, VersionNotFound):
         return source | {"title": source["path"], "parts": []}
     spans = [(span["start"], span["end"]) for span in source["spans"]]
-    return source | {"title": read["title"], "parts": marked_spans(read["content"], spans)}
+    return source | shown | {"parts": marked_spans(text, spans)}
 
 
-async def _laid_out_document(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source that is a document, with the part of its text around the chosen spans."""
+async def _read_file(page: PageRequest, source: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    read = await page.execute("memory_read", {"path": source["path"], "version": source["version"]})
+    return {"title": read["title"]}, read["content"]
+
+
+async def _read_document(page: PageRequest, source: dict[str, Any]) -> tuple[dict[str, Any], str]:
     mount, root, path = parse_document_path(source["path"]) or ("", "", "")
-    asked = {"root": root, "path": path, "project": project_of(mount)}
-    try:
-        read = await page.call("document_read", asked)
-    except (DocumentNotFound, ProjectNotFound):
-        return source | {"title": source["path"], "parts": []}
-    if read["document"]["version"] != source["version"]:  # pushed again since
-        return source | {"title": source["path"], "parts": []}
-    spans = [(span["start"], span["end"]) for span in source["spans"]]
-    return source | {"title": read["document"]["title"], "parts": marked_spans(read["text"], spans)}
+    read = await page.call("document_read", {"root": root, "path": path, "project": project_of(mount)})
+    document = read["document"]
+    if document["version"] != source["version"]:
+        raise DocumentNotFound(f"{source['path']} was pushed again since.")
+    return {"title": document["title"]}, read["text"]
 
 
-async def _laid_out_message(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source that is a message, with the part of its text around the chosen spans."""
+async def _read_message(page: PageRequest, source: dict[str, Any]) -> tuple[dict[str, Any], str]:
     conversation, _, number = source["path"].removeprefix("conversations/").partition("#")
     given = {"reference": source["path"], "around": 0, "limit": 1, "all_branches": True}
-    try:
-        read = await page.call("conversation_read", given)
-    except ConversationNotFound:  # deleted since the context was made
-        return source | {"title": source["path"], "parts": []}
+    read = await page.call("conversation_read", given)
     [message] = read["messages"]
-    spans = [(span["start"], span["end"]) for span in source["spans"]]
-    return source | {
-        "title": read["conversation"]["title"],
-        "message": {
-            "conversation": conversation,
-            "number": number,
-            "role": message["role"],
-            "said_at": message["said_at"],
-        },
-        "parts": marked_spans(message["text"], spans),
+    said = {"conversation": conversation, "number": number} | {
+        name: message[name] for name in ("role", "said_at")
     }
+    return {"title": read["conversation"]["title"], "message": said}, message["text"]
