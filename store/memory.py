@@ -99,6 +99,7 @@ class Memory:
         prefix: str | None = None,
         tags: Sequence[str] = (),
         passages: int = 0,
+        chars: int | None = None,
         least_similarity: float | None = None,
         entries: bool = True,
         beside: int = 0,
@@ -115,7 +116,7 @@ class Memory:
             options["least_similarity"] = least_similarity
         if not entries:
             options["entries"] = False
-        searched = query, project, prefix, tuple(tags), beside, dict(options)
+        searched = query, project, prefix, tuple(tags), beside, chars, dict(options)
         ranked = self._ranked[1] if searched == self._ranked[0] else None
         found = await find.search(
             self.connection,
@@ -124,6 +125,7 @@ class Memory:
             limit=limit,
             tags=tags,
             passages=passages,
+            chars=chars,
             beside=beside,
             ranked=ranked,
             **options,

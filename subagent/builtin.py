@@ -12,7 +12,13 @@ from memex.store.search.bm25 import Query
 from memex.store.search.snippet import window
 from memex.store.text_pool import offload
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
-from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
+from memex.subagent.context.evidence import (
+    WHOLE_CHARS,
+    ScoredPassage,
+    gather_evidence,
+    pinned_passages,
+    read_chars,
+)
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
 from memex.subagent.context.lists import listed_statements
@@ -59,8 +65,6 @@ from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form
 
-POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
-READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 SMALL_PASSAGES = 100  # of a memory: below it, all its lines are looked at
 MAX_LIST_LEXEMES = 5  # of a question for a list; one that says more is answered by its words
 # Statements of one text for which memory is searched; for each, its own file is always looked at.
@@ -160,7 +164,7 @@ class BuiltinPlanner:
         first = [worth for file in pinned_files for worth in pinned_passages(file, available // 2)]
         worths, unread = _split_by_value(
             evidence.scored_passages(min(WHOLE_CHARS, available // 3)),
-            max(available * READ_SHARE, POOL_CHARS),
+            read_chars(available),
         )
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
         return Candidates(

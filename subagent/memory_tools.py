@@ -127,11 +127,14 @@ class MemoryTools:
         *,
         limit: int = 10,
         passages: int = 0,
+        chars: int | None = None,
         entries: bool = True,
         beside: int = 0,
         prefix: str | None = None,
     ) -> SearchResult:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`.
+
+        With `chars`, no more files than hold so many characters in these passages.
 
         Without `entries`, the journal is left out: files of statements are looked for; and `beside` these, so many
         entries. With a `prefix`, only files below it, of any day.
@@ -139,6 +142,8 @@ class MemoryTools:
         if self._prepare is not None and query.strip() and len(query) <= MAX_QUERY_CHARS:
             await self._prepare(query)
         request: LogFields = {"query": shorten(query, max_chars=self._logged_chars), "limit": limit}
+        if chars is not None:
+            request["chars"] = chars
         if not entries:
             request["entries"] = False
         if beside:
@@ -151,6 +156,7 @@ class MemoryTools:
                 query,
                 limit=limit,
                 passages=passages,
+                chars=chars,
                 entries=entries,
                 beside=beside,
                 prefix=prefix,

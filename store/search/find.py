@@ -95,6 +95,7 @@ async def search(
     limit: int,
     tags: Sequence[str] = (),
     passages: int = 0,
+    chars: int | None = None,
     beside: int = 0,
     ranked: "Ranking | None" = None,
     **options: Unpack[SearchOptions],
@@ -109,7 +110,9 @@ async def search(
         project: search this project with user/ and shared/, instead of all projects of the user.
         prefix: only files below this path; the statistics stay those of the scopes.
         tags: only files that bear all of these tags, without case.
-        passages: the highest number of passages of each file with their texts; a hit with passages has no snippet.
+        passages: the highest number of passages of each file with their texts; a hit with passages has no
+            snippet, and does not say why it was found.
+        chars: no more files than hold so many characters in these passages, the last one whole; None for all.
         beside: so many entries of the journal are found too, by words and apart from the hits, which `entries` are
             left out of.
         ranked: the whole ranking of this search in this snapshot, if one is known.
@@ -126,11 +129,14 @@ async def search(
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
         ProjectNotFound: the user has no such project, as `project` or in the prefix.
     """
-    shown = Shown(limit, max(passages, 1))
+    shown = Shown(limit, max(passages, 1), chars)
     ranking = ranked or await rank(
         connection, access, text, limit=limit, tags=tags, shown=shown, beside=beside, **options
     )
-    hits = await read_hits(connection, ranking, text, [*ranking.files[:limit], *ranking.entries], passages)
+    files = ranking.files[:limit]
+    if chars is not None:
+        files = files[: _files_within([file.chunks for file in files], passages, chars)]
+    hits = await read_hits(connection, ranking, text, [*files, *ranking.entries], passages)
     pages = len(hits) - len(ranking.entries)
     is_of_days = ranking.filters.dated is not None
     whole = None if ranking.near is None else ranking
@@ -290,6 +296,15 @@ def passages(
     return found
 
 
+def _files_within(files: Sequence[Sequence[ScoredChunk]], passages: int, chars: int) -> int:
+    """Return how many files it takes until their best passages hold so many characters, or all of them."""
+    for count, chunks in enumerate(files, start=1):
+        chars -= sum(chunk.span[1] - chunk.span[0] for chunk in chunks[:passages])
+        if chars <= 0:
+            return count
+    return len(files) + 1
+
+
 async def best_files(
     connection: Connection,
     views: Sequence[ScopeView],
@@ -301,7 +316,7 @@ async def best_files(
     """Return the candidates of the best files, grouped, each group and its members best first."""
     holding = [view for view in views if view.query.lexemes]
     groups: list[tuple[ScoredChunk, ...]] = []
-    first = max(limit * OVERSAMPLING, MIN_FETCHED)
+    first = max(limit if shown.chars else limit * OVERSAMPLING, MIN_FETCHED)
     for fetched in (first, max(first * 16, MIN_FETCHED_AGAIN)) if holding else ():
         found = await lexical.best_chunks(
             connection, holding, query, limit=fetched, filters=filters, shown=shown
@@ -310,7 +325,12 @@ async def best_files(
         groups = [group for group in groups if group[0].score >= found.cut]
         if len(groups) >= limit or found.cut == 0:
             break
+        is_read = shown.chars is not None and _files_within(groups, shown.chunks, shown.chars) <= len(groups)
+        if is_read and len(groups) >= FUSED_FILES:
+            break
     rescored = await neighbours.add_neighbours(connection, holding, [group[0] for group in groups], filters)
+    if not rescored:
+        return groups[:limit]
     details = {key_of(one): one.detail for group in groups for one in group}
     rescored = [replace(candidate, detail=details.get(key_of(candidate))) for candidate in rescored]
     alone = {candidate.path for candidate in rescored}
@@ -476,8 +496,10 @@ def _hit(
     best, *others = file.chunks
     query, analyzer = view.query, analyzer_of(view.scope.language)
     detail = details[best.scope.scope_id, best.chunk_id]
-    terms = term_scores(query, detail.tfs, detail.length)
-    ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
+    ordered: dict[str, int] = {}
+    if not passages:  # planners, which get hundreds of files, read nothing of why
+        terms = term_scores(query, detail.tfs, detail.length)
+        ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
     return Hit(
         path=best.path,
         version=detail.version,
@@ -486,7 +508,7 @@ def _hit(
         span=best.span,
         snippet="" if passages else snippet(detail.text, query.lexemes, analyzer),
         score=best.score,
-        reason=_reason(file, ordered, words, query) + _describe_days(detail.dated, dated),
+        reason="" if passages else _reason(file, ordered, words, query) + _describe_days(detail.dated, dated),
         match=Match(
             mode=file.mode,
             bm25_rank=file.bm25_rank,

@@ -218,10 +218,17 @@ class BestChunks:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Of how many of the best files, and of how many chunks of each, what a hit shows is read at once."""
+    """Of which of the best files, and of how many chunks of each, what a hit shows is read at once.
+
+    Attributes:
+        files: so many of them.
+        chunks: so many of each.
+        chars: and so many characters of these chunks, the last file whole; None for all.
+    """
 
     files: int = 0
     chunks: int = 1
+    chars: int | None = None
 
 
 async def open_views(
@@ -408,6 +415,7 @@ async def _locate(
         lexemes=list(query.lexemes),
         shown_files=shown.files,
         shown_chunks=shown.chunks,
+        shown_chars=shown.chars,
         **filters.parameters(),
     )
     for scope_id, *columns in located:
@@ -471,8 +479,9 @@ def _scored_chunk(
     """Return a chunk that scored, from the columns of its row; without headings it has no detail."""
     detail = None
     if heading_path is not None:
-        detail = ChunkDetail(chunk_id, heading_path, length, start_char, end_char, *head)
-        detail = replace(detail, tfs=named_tfs(query, tfs))
+        detail = ChunkDetail(
+            chunk_id, heading_path, length, start_char, end_char, *(*head, named_tfs(query, tfs))
+        )
     span = (start_char, end_char)
     return ScoredChunk(score, scope.virtual(path), span, scope, chunk_id, file_id, length, detail=detail)
 

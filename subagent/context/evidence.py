@@ -22,6 +22,8 @@ from memex.subagent.planner import ContextRequest, RecallReason
 from memex.subagent.statements.places import is_statement_file
 
 POOL_FILES = 300  # that a query finds at most: a told message is a file of its own
+POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
+READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 ENTRIES = 60  # of the journal, the best, beside which others are looked at
 REACH = 2  # entries on either side of one that are its window
 SEEDS = 16  # files, the best, whose neighbours are looked at and that are read ahead
@@ -143,6 +145,11 @@ class Evidence:
                 )
 
 
+def read_chars(budget: int) -> int:
+    """Return how many characters of passages are read for a context of so many."""
+    return max(budget * READ_SHARE, POOL_CHARS)
+
+
 async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:
     """Return what memory holds about a query, following links from what matches, as far as the request says."""
     evidence = await _find_matches(request, tools)
@@ -182,8 +189,9 @@ async def _reads_of_matches(evidence: Evidence, frontier: Sequence[str], memory:
 
 
 async def _find_matches(request: ContextRequest, tools: MemoryTools) -> Evidence:
-    """Return what matches: as many files as a search gives, since the lines of all are compared."""
-    found = await tools.find(request.query, limit=POOL_FILES, passages=SEED_PASSAGES)
+    """Return what matches: as many files as hold what is read, since the lines of all are compared."""
+    chars = read_chars(request.budget)
+    found = await tools.find(request.query, limit=POOL_FILES, passages=SEED_PASSAGES, chars=chars)
     evidence = Evidence(
         found.query,
         similarity=max(_of_passages(found.hits), default=None),

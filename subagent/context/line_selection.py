@@ -57,11 +57,12 @@ def select_lines(
     for candidate in pinned:
         selection.offer(candidate, available // 2)
     others = [line for line in lines if not selection.holds(line.reference)]
-    chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used)
+    said = _Said()
+    chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used, said)
     whole = {choice.reference for file in selection.chosen.values() for choice in file}
     chosen.known += [one.text for one in pinned if one.reference in whole]
-    once = _each_once(others)
-    omitted = _held_by_memory(others, once)
+    once = _each_once(others, said)
+    omitted = _held_by_memory(others, once, said)
     top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
     for line in once:
         if line.score < STOP * top and not shows_all:
@@ -78,7 +79,24 @@ def select_lines(
     return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
 
 
-def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
+class _Said(dict[str, tuple[str, bytes]]):
+    """By the text of a line what it says, and the key of its words: a selection asks for them many times."""
+
+    def __missing__(self, text: str) -> tuple[str, bytes]:
+        words = parse_bullet(text).strip()
+        self[text] = found = words, line_key(words)
+        return found
+
+    def words(self, line: ContextLine) -> str:
+        """Return what a line says, without a list's mark and a statement's date."""
+        return self[line.candidate.text][0]
+
+    def key(self, line: ContextLine) -> bytes:
+        """Return the key of a line's words."""
+        return self[line.candidate.text][1]
+
+
+def _each_once(lines: Sequence[ContextLine], said: _Said) -> list[ContextLine]:
     """Return lines in their order, of equal lines the first; or a page's, where that contradicts another line.
 
     A line of memory stands for an equal one that is none.
@@ -86,31 +104,24 @@ def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
     contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
     best: dict[bytes, ContextLine] = {}
     for line in lines:
-        known = best.get(_key(line))
+        key = said.key(line)
+        known = best.get(key)
         if known is not None and known.included is not None and line.included is None:
-            best[_key(line)] = replace(line, score=known.score)
+            best[key] = replace(line, score=known.score)
         elif known is None or (_is_of_pair(line, contradicting) and not _is_of_pair(known, contradicting)):
-            best[_key(line)] = line
-    return [best.pop(key) for line in lines if (key := _key(line)) in best]
+            best[key] = line
+    return [best.pop(key) for line in lines if (key := said.key(line)) in best]
 
 
-def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine]) -> list[Omitted]:
+def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine], said: _Said) -> list[Omitted]:
     """Return the lines beside memory for which an equal line of memory stands."""
-    held = {_key(line) for line in once if line.included is None}
     beside = [line for line in lines if line.included is not None]
-    return [Omitted(line.reference, "duplicate") for line in beside if _key(line) in held]
+    held = {said.key(line) for line in once if line.included is None} if beside else set()
+    return [Omitted(line.reference, "duplicate") for line in beside if said.key(line) in held]
 
 
 def _is_of_pair(line: ContextLine, contradicting: Container[Reference]) -> bool:
     return line.reference in contradicting or bool(line.unit is not None and line.unit.newer)
-
-
-def _key(line: ContextLine) -> bytes:
-    return line_key(_said(line))
-
-
-def _said(line: ContextLine) -> str:
-    return parse_bullet(line.candidate.text).strip()
 
 
 @dataclass(slots=True)
@@ -122,6 +133,7 @@ class _ChosenLines:
 
     by_reference: Mapping[Reference, ContextLine]
     room: int
+    said: _Said
     groups: dict[object, list[Choice]] = field(default_factory=dict)
     taken: dict[Reference, Choice] = field(default_factory=dict)
     titles: set[tuple[str, str]] = field(default_factory=set)
@@ -138,9 +150,9 @@ class _ChosenLines:
 
     def is_new(self, line: ContextLine) -> bool:
         """Return whether no chosen line says the same; statements of pages are parts of what entries say."""
-        if _key(line) in self.keys:
+        if self.said.key(line) in self.keys:
             return False
-        said = _said(line)
+        said = self.said.words(line)
         if line.included is not None:
             return not any(said in text for text in self.known)
         if line.is_of_page:
@@ -167,6 +179,8 @@ class _ChosenLines:
         new = [one for one in wanted if one.reference not in self.taken]
         outdated = sum(1 for one in new if one.unit is not None and one.unit.newer)
         if len(self.outdated) + outdated > MAX_OUTDATED:
+            return False
+        if sum(len(one.candidate.text) + len("\n") for one in new) > self.room:  # headers come on top
             return False
         choices = [_choice(one) for one in new]
         chars = self._added(choices, [one.candidate.text for one in new])
@@ -229,11 +243,11 @@ class _ChosenLines:
         self.reasons.add(choice.reason)
         self.known.append(line.candidate.text)
         self.taken[line.reference] = choice
-        self.keys.add(_key(line))
+        self.keys.add(self.said.key(line))
         if line.is_of_page and not choice.is_outdated:
-            self.stated.append(_said(line))
+            self.stated.append(self.said.words(line))
         elif is_entry_at(line.reference.path) and not choice.truncated:
-            self.told.append(_said(line))
+            self.told.append(self.said.words(line))
 
     def _added(self, choices: Sequence[Choice], texts: Sequence[str]) -> int:
         """Return how many characters choices add to a context at most; outdated ones may share no header."""

@@ -1,7 +1,7 @@
 -- Where chunks stand that scored, best first: of those files only whose path begins with `prefix`, that bear all of
 -- `tags`, and are of a day from `dated_from` to `dated_to`, or `undated`; a null is no filter. For the best `shown_files`
 -- files also the text and the headings of their best `shown_chunks` chunks, and how often each lexeme stands there; else
--- null. Ties of files are broken by their virtual paths, ties in a file by the place. Each look-up is by its key
+-- null. Files behind those whose shown chunks hold `shown_chars` characters are not shown. Ties of files are broken by their virtual paths, ties in a file by the place. Each look-up is by its key
 -- (`offset 0`), whatever the statistics say. What is long is read at the end, of the shown chunks alone.
 with scored as (
   select *
@@ -46,6 +46,12 @@ ranked as (
   select in_file.*,
          place <= %(shown_chunks)s::bigint
          and dense_rank() over (order by best_score desc, virtual_path collate "C") <= %(shown_files)s::bigint
+         and (%(shown_chars)s::bigint is null
+              or %(shown_chars)s::bigint
+                 > sum(case when place <= %(shown_chunks)s::bigint then end_char - start_char else 0 end)
+                     over (order by best_score desc, virtual_path collate "C")
+                 - sum(case when place <= %(shown_chunks)s::bigint then end_char - start_char else 0 end)
+                     over (partition by virtual_path))
            as is_shown
     from in_file
 )
