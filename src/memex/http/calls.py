@@ -1,14 +1,19 @@
 """Calls of operations and tools over HTTP."""
 
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Response
+from pydantic import BaseModel
 
 from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller
+from memex.routes import ROUTES
 from memex.service.call import Caller
 from memex.service.operation import RunsOperation
+from memex.service.operations import OPERATIONS
 from memex.service.service import Service
 
 T = TypeVar("T")
@@ -51,3 +56,38 @@ async def tool_call_of(
 
 Call = Annotated[HttpCall, Depends(call_of)]
 ToolRouteCall = Annotated[HttpCall, Depends(tool_call_of)]
+
+
+def handler_of(
+    name: str, declared: Callable[..., Any], names: Mapping[str, str] | None = None
+) -> Callable[..., Any]:
+    """Return a new handler that runs an operation with what a request gives.
+
+    Args:
+        name: of the operation.
+        declared: a function without a body. It has the parameters of the request, of which a body gives an argument
+            for each of its fields; the model of the answer; and the description of the route.
+        names: the names of arguments, by their names in the path; by default those of `memex.routes`.
+    """
+    run, named = OPERATIONS[name], ROUTES[name].names if names is None else names
+
+    async def handle(call: HttpCall, **given: Any) -> Any:
+        arguments: dict[str, Any] = {}
+        for one, value in given.items():
+            if isinstance(value, BaseModel):
+                arguments |= value.model_dump(exclude_unset=True)
+            elif value is not None:
+                arguments[named.get(one, one)] = value
+        done = await call.run(run, **arguments)
+        return json_answer(done) if isinstance(done, dict) else done
+
+    taken = inspect.signature(declared)
+    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken.parameters.values()]
+    first = inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=Call)
+    handle.__signature__ = taken.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
+    handle.__name__, handle.__doc__, handle.__module__ = (
+        declared.__name__,
+        declared.__doc__,
+        declared.__module__,
+    )
+    return handle

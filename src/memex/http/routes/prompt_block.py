@@ -16,15 +16,13 @@ from memex.service.tools.prompt_block import (
     prompt_block,
 )
 
-PAIR = RouterPair("/prompt-block", "prompt block")
+PAIR = RouterPair("/prompt-block", "prompt block", as_admin=" as an admin")
 router, admin_router = PAIR.agent, PAIR.admin
 
 BudgetQuery = Annotated[
     int,
     Query(
-        le=MAX_BUDGET,
-        json_schema_extra={"minimum": MIN_BUDGET},
-        description="Characters that it may have.",
+        le=MAX_BUDGET, json_schema_extra={"minimum": MIN_BUDGET}, description="Characters that it may have."
     ),
 ]
 ProjectQuery = Annotated[
@@ -38,10 +36,9 @@ IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: 
 RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names the block as it is."}}
 
 
-@PAIR.operation(
+@PAIR.handler(
     "prompt_block",
     summary="Show the prompt block",
-    admin_summary="Show the prompt block as an admin",
     admin_description="Return the block over shared/, every project, and user/ of the user in Memex-User.",
     response_model=PromptBlockResult,
     responses=RESPONSES,
