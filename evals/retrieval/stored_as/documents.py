@@ -31,7 +31,7 @@ async def write_documents(
     ]
     for first in range(0, len(files), MAX_FILES):
         batch = files[first : first + MAX_FILES]
-        done = await pushing.put(service, caller, ROOT, to_lines(batch))
+        done = await pushing.PUT.call(service, caller, ROOT, to_lines(batch))
         refused = [one for one in done.files if one.change == "refused"]
         if refused:
             raise ValueError(f"{refused[0].path} was refused: {refused[0].message}")

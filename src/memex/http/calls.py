@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 
 from memex.http.answers import json_answer
@@ -13,7 +13,7 @@ from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.routes import ROUTES
 from memex.service.call import Caller
 from memex.service.operation import RunsOperation
-from memex.service.operations import OPERATIONS
+from memex.service.operations import ON_LINES, OPERATIONS
 from memex.service.service import Service
 
 T = TypeVar("T")
@@ -54,6 +54,11 @@ async def tool_call_of(
     return HttpCall(service, caller, tool_call_id)
 
 
+async def body_of(request: Request) -> bytes:
+    """Return the body of a route that takes JSON lines."""
+    return await request.body()
+
+
 Call = Annotated[HttpCall, Depends(call_of)]
 ToolRouteCall = Annotated[HttpCall, Depends(tool_call_of)]
 
@@ -69,25 +74,30 @@ def handler_of(
             for each of its fields; the model of the answer; and the description of the route.
         names: the names of arguments, by their names in the path; by default those of `memex.routes`.
     """
-    run, named = OPERATIONS[name], ROUTES[name].names if names is None else names
+    named = ROUTES[name].names if names is None else names
 
-    async def handle(call: HttpCall, **given: Any) -> Any:
+    async def handle(call: HttpCall, lines: bytes | None = None, **given: Any) -> Any:
         arguments: dict[str, Any] = {}
         for one, value in given.items():
             if isinstance(value, BaseModel):
                 arguments |= value.model_dump(exclude_unset=True)
             elif value is not None:
                 arguments[named.get(one, one)] = value
-        done = await call.run(run, **arguments)
+        if lines is not None:
+            run = ON_LINES[name]
+            return await run(call.service, call.caller, arguments, lines, tool_call_id=call.tool_call_id)
+        done = await call.run(OPERATIONS[name], **arguments)
         return json_answer(done) if isinstance(done, dict) else done
 
     taken = inspect.signature(declared)
-    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken.parameters.values()]
-    first = inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=Call)
-    handle.__signature__ = taken.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
-    handle.__name__, handle.__doc__, handle.__module__ = (
-        declared.__name__,
-        declared.__doc__,
-        declared.__module__,
-    )
+    own = {"call": Call} | ({"lines": Annotated[bytes, Depends(body_of)]} if name in ON_LINES else {})
+    parameters = [
+        *(
+            inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+            for one, kind in own.items()
+        ),
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken.parameters.values()),
+    ]
+    handle.__name__, handle.__doc__ = declared.__name__, declared.__doc__
+    handle.__signature__ = taken.replace(parameters=parameters)  # type: ignore[attr-defined]
     return handle

@@ -6,11 +6,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from memex.service.call import Caller
-from memex.service.conversations import events, finding, putting, reading, removing, wanted
-from memex.service.distil.distil import distil
-from memex.service.distil.evidence import READ_EVIDENCE
-from memex.service.documents import pushing, watching
-from memex.service.documents import reading as documents
+from memex.service.conversations import operations as conversations
+from memex.service.documents import operations as documents
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.health.health import read_health
@@ -22,7 +19,7 @@ from memex.service.log.blame import blame
 from memex.service.log.call_list import CallQuery
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
-from memex.service.operation import LoggedOperation, RunsOnLines, RunsOperation
+from memex.service.operation import RunsOnLines, RunsOperation
 from memex.service.projects import administration
 from memex.service.projects.init_project import INIT_PROJECT
 from memex.service.review.deciding import decide
@@ -37,8 +34,7 @@ from memex.service.service import Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
 from memex.service.vaults.browsing import BROWSE
-from memex.service.work import asking, deciding, labels, packing, provenance, sessions
-from memex.service.work import reading as work_reading
+from memex.service.work import operations as work
 
 Answer = BaseModel | dict[str, Any]
 
@@ -115,56 +111,15 @@ async def _set_policies(service: Service, caller: Caller, **change: Any) -> Answ
     return await policies.set_policies(service, caller, SecretPoliciesChange(**change))
 
 
-async def _wanted(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
-) -> Answer:
-    arguments = wanted.WANTED_TOOL.parse(given)
-    return await wanted.wanted(service, caller, arguments, tool_call_id=tool_call_id)
-
-
-async def _put_events(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
-) -> Answer:
-    return await events.put(service, caller, events.PUT_TOOL.parse(given), tool_call_id=tool_call_id)
-
-
-async def _stop_reading(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
-) -> Answer:
-    return await work_reading.read_from(service, caller, given | {"remove": True}, tool_call_id=tool_call_id)
-
-
-async def _put_conversations(
-    service: Service, caller: Caller, given: dict[str, Any], lines: bytes, *, tool_call_id: str | None
-) -> Answer:
-    source, conversations = putting.parse_lines(lines)
-    return await putting.put(service, caller, source, conversations, **given, tool_call_id=tool_call_id)
-
-
-LOGGED: tuple[LoggedOperation[Any, Any], ...] = (
-    *(
-        finding.FIND,
-        reading.LIST,
-        reading.READ,
-        reading.SOURCES,
-        removing.DELETE,
-        events.HEARD,
-        READ_EVIDENCE,
-    ),
-    *(documents.FIND, documents.LIST, documents.READ, documents.ROOTS, watching.REQUEST_SYNC, watching.WATCH),
-    *(BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT),
-    *(asking.CHANGES, asking.CHECK, asking.SHOW, packing.PACK, provenance.PROVENANCE, work_reading.READINGS),
-    *(sessions.RESOLVE, sessions.SESSIONS, labels.LABELS, deciding.REBUILD),
-)
-OPERATIONS: dict[str, RunsOperation[Answer]] = {one.name: one.call for one in LOGGED} | {
-    "conversation_distil": distil,
-    "conversation_wanted": _wanted,
-    "document_finish": pushing.finish,
-    "document_remove": pushing.remove,
+OPERATIONS: dict[str, RunsOperation[Answer]] = (
+    documents.OPERATIONS
+    | conversations.OPERATIONS
+    | work.OPERATIONS
+    | {one.name: one.call for one in (BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT)}
+) | {
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(_draft_case),
     "eval_case_keep": _named(_keep_case),
-    "event_put": _put_events,
     "health_show": _named(read_health),
     "key_create": _named(keys.create_key),
     "key_list": _named(keys.list_keys),
@@ -200,14 +155,6 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {one.name: one.call for one in LO
     "user_erase": _named(erasures.erase_user),
     "user_list": _named(users.list_users),
     "user_read": _named(users.read_user),
-    "work_link": labels.link,
-    "work_mark": deciding.mark,
-    "work_read_from": work_reading.read_from,
-    "work_stop_reading": _stop_reading,
 }
 # Those that take JSON lines besides.
-ON_LINES: dict[str, RunsOnLines[Answer]] = {
-    "conversation_put": _put_conversations,
-    "document_manifest": pushing.compare,
-    "document_put": pushing.put,
-}
+ON_LINES: dict[str, RunsOnLines[Answer]] = documents.ON_LINES | conversations.ON_LINES

@@ -2,11 +2,9 @@
 
 from typing import Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
 
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.service.documents import pushing
 from memex.service.documents.pushing import (
     FinishArguments,
     FinishResult,
@@ -53,15 +51,13 @@ Sync = Annotated[
 ]
 
 
-@PAIR.handler(
+@PAIR.operation(
     "document_manifest",
     summary="Compare a folder with its documents",
     admin_description="Compare for the user in Memex-User, or for a project.",
     openapi_extra=_lines(f'{{"path": "docs/a.md", "sha256": "{DIGEST}"}}\n'),
 )
-async def compare_documents(
-    request: Request,
-    call: Call,
+def compare_documents(
     root: Root,
     project: Project = None,
     client: Annotated[str | None, Query(description="Who syncs, such as a random id of the process.")] = None,
@@ -76,21 +72,15 @@ async def compare_documents(
     The body is JSON lines, a file a line with `path` and `sha256`, ascending by path: at most 50,000 lines and
     8 MiB. A longer manifest comes in pages; without `after` and `until` the page is the whole folder.
     """
-    given = {"root": root, "project": project, "client": client, "sync": sync, "after": after, "until": until}
-    return await pushing.compare(
-        call.service, call.caller, given, await request.body(), tool_call_id=call.tool_call_id
-    )
 
 
-@PAIR.handler(
+@PAIR.operation(
     "document_put",
     summary="Send documents",
     admin_description="Store documents for the user in Memex-User, or for a project.",
     openapi_extra=_lines(f'{{"path": "docs/a.md", "sha256": "{DIGEST}", "text": "# Tea\\n"}}\n'),
 )
-async def put_documents(
-    request: Request,
-    call: Call,
+def put_documents(
     root: Root,
     project: Project = None,
     sync: Sync = None,
@@ -102,10 +92,6 @@ async def put_documents(
     `renamed_from`, or `path` with `is_removed`. A text that does not fit its digest, or holds a secret, is refused
     alone, and `files` of the answer says so.
     """
-    given = {"root": root, "project": project, "sync": sync, "prune": prune}
-    return await pushing.put(
-        call.service, call.caller, given, await request.body(), tool_call_id=call.tool_call_id
-    )
 
 
 @PAIR.operation(
