@@ -16,7 +16,7 @@ from memex.service.identity.quotas import QuotaLimits
 from memex.service.journal.reading import READ_JOURNAL
 from memex.service.log import exposure, queue
 from memex.service.log.blame import blame
-from memex.service.log.call_list import CallQuery
+from memex.service.log.call_list import CallQuery, list_calls, read_attempts
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
 from memex.service.operation import RunsOnLines, RunsOperation
@@ -53,11 +53,11 @@ def _named(run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False) -> 
 async def _operations(
     service: Service, caller: Caller, limit: int = 50, cursor: str | None = None, **query: Any
 ) -> Answer:
-    return await service.operations(caller, CallQuery.of(**query), limit=limit, cursor=cursor)
+    return await list_calls(service, caller, CallQuery.of(**query), limit=limit, cursor=cursor)
 
 
 async def _operation(service: Service, caller: Caller, tool_call_id: str) -> Answer:
-    attempts = await service.operation(caller, tool_call_id)
+    attempts = await read_attempts(service, caller, tool_call_id)
     return {"attempts": [attempt.model_dump(mode="json") for attempt in attempts]}
 
 

@@ -17,8 +17,6 @@ from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.included.kinds import KINDS
 from memex.service.included.sections import LiveSections
-from memex.service.log.call_list import ALL_CALLS, CallQuery, list_calls, read_attempts
-from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.dry_runs import LoggedDryRuns
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
@@ -222,20 +220,6 @@ class Service:
             return await self._run(
                 caller, revisions.REVERT, log.call, guarded.with_argument("writes", writes)
             )
-
-    async def operations(
-        self, caller: Caller, query: CallQuery = ALL_CALLS, *, limit: int = 50, cursor: str | None = None
-    ) -> OperationsResult:
-        """Return the caller's calls that a query asks for, the newest first; see `list_calls`."""
-        return await list_calls(self.database, caller, query, limit=limit, cursor=cursor)
-
-    async def operation(self, caller: Caller, tool_call_id: str) -> Sequence[OperationResult]:
-        """Return the attempts at one of the caller's calls, the newest 100 first.
-
-        Raises:
-            OperationNotFound: the caller made no such call.
-        """
-        return await read_attempts(self.database, caller, tool_call_id)
 
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""

@@ -128,7 +128,7 @@ async def test_the_log_holds_no_text_of_an_answer(service: Service, caller_of: C
     model = Scripted(service, lambda _: wrong, kept((CANARY, "preference")))
 
     done = await distil(model.service, anna, conversation=name, apply=True)
-    [attempt] = await model.service.operation(anna, done.tool_call_id)
+    [attempt] = await model.read_attempts(service, anna, done.tool_call_id)
     tables = await select(
         service.database,
         "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace"

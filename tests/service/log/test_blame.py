@@ -8,6 +8,7 @@ from tests.kit.memory import open_project, run_tool
 from memex.errors import FileNotFound, ProjectNotFound, VersionNotFound
 from memex.service.log import blame as blaming
 from memex.service.log.blame import BlameResult, blame
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -181,8 +182,8 @@ async def test_who_asks_is_logged_without_the_text(service: Service, alice: Call
     with pytest.raises(ProjectNotFound):
         await blame(service, alice, "projects/zeus/a.md", tool_call_id="refused")
 
-    [asked] = await service.operation(alice, "asked")
-    [refused] = await service.operation(alice, "refused")
+    [asked] = await read_attempts(service, alice, "asked")
+    [refused] = await read_attempts(service, alice, "refused")
 
     assert (asked.tool, asked.status, asked.request) == ("memory_blame", "answered", {"path": "user/a.md"})
     assert asked.response["content"] == {"$text": "user/a.md@1:0-7"}

@@ -14,6 +14,7 @@ from tests.kit.zips import unzipped
 from memex.call_context import CallContext
 from memex.service.chunk_embedding import backfill
 from memex.service.identity import erasures
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.bundle import export_call, restored_database
 from memex.service.log.replay.bundle_archive import pack_bundle, read
 from memex.service.log.replay.replay import replay
@@ -248,7 +249,7 @@ async def test_the_past_shows_what_was_known_then(service: Service, alice: Calle
     replayed = [
         (await replay_call(service, alice, one)).is_equal for one in ("newer", "asked", "asked-again")
     ]
-    [call] = await service.operation(alice, "asked")
+    [call] = await read_attempts(service, alice, "asked")
 
     assert OUTDATED in first["context"]
     assert OUTDATED not in second["context"]

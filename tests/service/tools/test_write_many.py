@@ -9,6 +9,7 @@ from tests.kit.memory import open_project, run_tool
 
 from memex.errors import FileExists, LimitExceeded, MemexError, ValidationFailed, VersionConflict
 from memex.service.log.blame import blame
+from memex.service.log.call_list import read_attempts
 from memex.service.log.exposure import calls_that_saw, revisions_seen
 from memex.service.log.replay.requests import replay_call, replayable
 from memex.service.service import Caller, Service
@@ -199,7 +200,7 @@ async def test_the_log_keeps_references_instead_of_texts(service: Service, alice
         {"kind": "patch", "path": "user/a.md", "operation": "append", "text": "the last line\n"},
     ]
     results = await batch(service, alice, *edits, call="logged")
-    [attempt] = await service.operation(alice, "logged")
+    [attempt] = await read_attempts(service, alice, "logged")
 
     logged = attempt.request["edits"]
     assert logged[0]["content"] == {"$text": f"user/a.md@1:0-{len(long)}"}
@@ -208,7 +209,7 @@ async def test_the_log_keeps_references_instead_of_texts(service: Service, alice
     assert logged[3]["text"] == {"$text": f"user/a.md@1:{len(long)}-{len(long) + 14}"}
     assert attempt.writes == ["user/a.md@1", "user/b.md@1"]
     assert await batch(service, alice, *edits, call="logged") == results
-    assert [one.status for one in await service.operation(alice, "logged")] == ["repeated", "committed"]
+    assert [one.status for one in await read_attempts(service, alice, "logged")] == ["repeated", "committed"]
 
 
 async def test_calls_around_a_batch_replay_and_say_what_they_saw(service: Service, alice: Caller) -> None:

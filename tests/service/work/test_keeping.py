@@ -10,6 +10,7 @@ from tests.service.work.test_standing import FIRST, START, put
 
 from memex.errors import ProjectNotFound, ValidationFailed, WorkItemNotFound
 from memex.service.call import Caller
+from memex.service.log.call_list import list_calls
 from memex.service.service import Service
 from memex.service.work import asking, deciding, packing, provenance, reading
 
@@ -147,7 +148,7 @@ async def test_each_line_of_a_pack_says_where_it_comes_from(service: Service, ca
     assert found.mentions[0].reference == found.item.reference
     assert [one.action for one in found.decided] == ["pin"]
     [logged] = [
-        one for one in (await service.operations(alice, limit=9)).operations if one.tool == "work_mark"
+        one for one in (await list_calls(service, alice, limit=9)).operations if one.tool == "work_mark"
     ]
     assert logged.tool_call_id == found.decided[0].tool_call_id
     with pytest.raises(WorkItemNotFound):

@@ -14,6 +14,7 @@ from memex.service.conversations import events, putting, removing
 from memex.service.conversations.events import EventsArguments
 from memex.service.conversations.putting import ConversationInput, SourceInput
 from memex.service.distil.evidence import READ_EVIDENCE
+from memex.service.log.call_list import list_calls
 from memex.service.service import Service
 from memex.service.work import asking, deciding
 from memex.service.work.loading import load_work
@@ -148,7 +149,7 @@ async def test_decisions_by_hand_are_logged_and_hold(service: Service, caller_of
     assert [one.text for one in work.dropped] == ["Retry with backoff"]
     rules = await READ_EVIDENCE.call(service, alice, {"of": "projects/apollo/decisions.md"})
     assert [one.status for statement in rules.statements for one in statement.evidence] == ["verified"]
-    logged = await service.operations(alice, limit=20)
+    logged = await list_calls(service, alice, limit=20)
     assert sum(one.tool == "work_mark" for one in logged.operations) == 4
     with pytest.raises(ValidationFailed, match="already"):
         await deciding.MARK.call(service, alice, {"id": document.id, "action": "done"})

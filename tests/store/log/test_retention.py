@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memex.errors import OperationNotFound
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.service.tools.prompt_block import prompt_block
 from memex.store.log import retention
@@ -154,7 +155,7 @@ async def test_a_pruned_id_may_be_used_again(service: Service, alice: Caller) ->
     await prune(service.database, datetime.now(UTC) + timedelta(minutes=1))
 
     with pytest.raises(OperationNotFound):
-        await service.operation(alice, "spent")
+        await read_attempts(service, alice, "spent")
     with pytest.raises(OperationNotFound):
         await service.revert(alice, "spent")
     again = {"path": "user/b.md", "content": "two"}

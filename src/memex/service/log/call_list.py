@@ -15,8 +15,8 @@ from memex.service.log.operations import (
     render_operation,
 )
 from memex.service.log.trace import load_trace
+from memex.service.service import Service
 from memex.service.tools.tool import describe_problem, from_cursor, to_cursor
-from memex.store.database import Database
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
 from memex.store.paths import check_tool_call_id
@@ -81,12 +81,17 @@ ALL_CALLS = CallQuery()
 
 
 async def list_calls(
-    database: Database, caller: Caller, query: CallQuery, *, limit: int = 50, cursor: str | None = None
+    service: Service,
+    caller: Caller,
+    query: CallQuery = ALL_CALLS,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
 ) -> OperationsResult:
     """Return the calls of the caller's user, or of everybody, the newest first; long texts are shortened.
 
     Args:
-        database: the database that holds the log.
+        service: the service that has the log.
         caller: who asks.
         query: which calls.
         limit: how many calls, 1 to 500.
@@ -103,7 +108,7 @@ async def list_calls(
         raise ValidationFailed(
             "The calls of one user or of all users are listed.", hint="Name no user, or leave out `everyone`."
         )
-    async with database.transaction(access) as connection:
+    async with service.database.transaction(access) as connection:
         found = await search_calls(
             connection,
             access,
@@ -142,14 +147,14 @@ def _cursor(place: CallPlace, *, everyone: bool) -> str:
     return to_cursor(place.operation_id)
 
 
-async def read_attempts(database: Database, caller: Caller, tool_call_id: str) -> list[OperationResult]:
+async def read_attempts(service: Service, caller: Caller, tool_call_id: str) -> list[OperationResult]:
     """Return the attempts at one of the caller's calls, the newest 100 first.
 
     Raises:
         OperationNotFound: the caller made no such call.
     """
     check_tool_call_id(tool_call_id)
-    async with database.transaction(caller.access) as connection:
+    async with service.database.transaction(caller.access) as connection:
         found = await operations.read_call(connection, caller.access, tool_call_id)
         stories = [await load_trace(connection, caller.access, operation) for operation in found]
     if not found:
