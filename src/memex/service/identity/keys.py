@@ -2,20 +2,17 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.errors import Forbidden
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.tenants import ApiKey
 
 
-class KeyResult(BaseModel):
+class KeyResult(ResultPart):
     """A key as it is listed, never its secret; `user` is to whom it is bound, null for none."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     role: Role
@@ -38,10 +35,8 @@ class RevokedKeyResult(KeyResult):
     tenant: str
 
 
-class KeysResult(BaseModel):
+class KeysResult(ResultPart):
     """The keys of a tenant by id, the revoked ones too."""
-
-    model_config = ConfigDict(frozen=True)
 
     tenant: str
     keys: list[KeyResult]

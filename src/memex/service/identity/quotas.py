@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
@@ -16,10 +17,8 @@ MEASURES = ("files", "bytes", "revisions", "stored_bytes")
 MAX_LIMIT = 2**62
 
 
-class UsageResult(BaseModel):
+class UsageResult(ResultPart):
     """What is stored: the files that stand, the bytes of their texts, and both over the whole history."""
-
-    model_config = ConfigDict(frozen=True)
 
     files: int
     bytes: int
@@ -27,39 +26,33 @@ class UsageResult(BaseModel):
     stored_bytes: int
 
 
-class JournalUsage(BaseModel):
+class JournalUsage(ResultPart):
     """How many bytes the texts of the journal have, and how many they may have.
 
     `max_bytes` is `MEMEX_JOURNAL_BYTES`, which holds for each user; null for a tenant, and where there is no limit.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     bytes: int
     max_bytes: int | None
 
 
-class MessageUsage(BaseModel):
+class MessageUsage(ResultPart):
     """How many messages of imported conversations are kept, the bytes of their texts, and how many there may be.
 
     `max_messages` is `MEMEX_MAX_MESSAGES`, which holds for each user; null for a tenant.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     messages: int
     bytes: int
     max_messages: int | None
 
 
-class DocumentUsage(BaseModel):
+class DocumentUsage(ResultPart):
     """How many documents are mirrored, the bytes of their texts, and how many of both there may be.
 
     The limits are `MEMEX_MAX_DOCUMENTS` and `MEMEX_MAX_DOCUMENT_BYTES`, which hold for each user and each project;
     null for a tenant.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     documents: int
     bytes: int
@@ -83,7 +76,7 @@ class QuotaLimits(BaseModel):
     stored_bytes: int | None = Field(None, ge=0, le=MAX_LIMIT)
 
 
-class QuotaResult(BaseModel):
+class QuotaResult(ResultPart):
     """The limits of a tenant, a user or a project; an empty `name` stands for all users, or all projects.
 
     `used` is null for these, and for one that has stored nothing. Messages and documents do not count towards the
@@ -91,8 +84,6 @@ class QuotaResult(BaseModel):
     null for all users and all projects. Entries of the journal count only in `revisions` and `stored_bytes`;
     `journal` has those that stand, null where `conversations` is.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: Kind
     name: str
@@ -103,10 +94,8 @@ class QuotaResult(BaseModel):
     documents: DocumentUsage | None
 
 
-class QuotasResult(BaseModel):
+class QuotasResult(ResultPart):
     """The tenant first, then its users and projects with quotas of their own."""
-
-    model_config = ConfigDict(frozen=True)
 
     quotas: list[QuotaResult]
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.access import SecretPolicies, SecretPolicy, TenantSecretPolicies
 from memex.store.database import row
 
@@ -25,14 +26,12 @@ class SecretPoliciesChange(BaseModel):
     files: SecretPolicy | None = None
 
 
-class SecretPoliciesResult(BaseModel):
+class SecretPoliciesResult(ResultPart):
     """What is done about secrets in texts to remember and reasons (`remember`), and in files.
 
     `set` is what the tenant says itself, null for what it leaves to the settings of the service. `remember` and
     `files` are what holds.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     remember: SecretPolicy
     files: SecretPolicy

@@ -136,14 +136,8 @@ def _labels(
     counts = Counter(one.label for one in placed)
     found: dict[str, LabelResult] = {}
     for one in placed:
-        shown = LabelResult(
-            label=one.label,
-            name=one.name,
-            project=own_slug(caller, one),
-            is_linked=one.is_linked,
-            linked_at=linked_at.get(one.label),
-            sessions=counts[one.label],
-            last_at=one.last_at.isoformat() if one.last_at else None,
+        shown = LabelResult.taken_from(
+            one, project=own_slug(caller, one), linked_at=linked_at.get(one.label), sessions=counts[one.label]
         )
         found.setdefault(one.label, shown)
     for link in links:

@@ -14,7 +14,7 @@ from memex.service.query_embedding import QueryEmbedder
 from memex.service.snapshots import AsOf, parse_time
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import describe_problem
+from memex.service.tools.tool import ResultPart, describe_problem
 from memex.store.diff import unified
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.planner import BUILTIN, Planner
@@ -80,7 +80,7 @@ class ReplayChanges(TypedDict, total=False):
     as_of: AsOf | None
 
 
-class Outcome(BaseModel):
+class Outcome(ResultPart):
     """What a call came to.
 
     Attributes:
@@ -95,8 +95,6 @@ class Outcome(BaseModel):
         duration_ms: the duration of the call; a recorded answer of a model counts with its own duration.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     planner: str
     degraded: str | None
     chars: int
@@ -108,7 +106,7 @@ class Outcome(BaseModel):
     duration_ms: float
 
 
-class ChangedResult(BaseModel):
+class ChangedResult(ResultPart):
     """A call and what it would have come to with something changed.
 
     Attributes:
@@ -127,8 +125,6 @@ class ChangedResult(BaseModel):
         stale_answers: recorded answers of a model that were given to another request; what it would have answered
             to this one only asking it can tell.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tool_call_id: str
     tool: str
