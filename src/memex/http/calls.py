@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 
-from memex.http.answers import json_answer
+from memex.http.answers import hashed_answer, json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller
 from memex.routes import ROUTES
 from memex.service.call import Caller
@@ -71,12 +71,17 @@ def handler_of(
     Args:
         name: of the operation.
         declared: a function without a body. It has the parameters of the request, of which a body gives an argument
-            for each of its fields; the model of the answer; and the description of the route.
+            for each of its fields; the model of the answer; and the description of the route. With the header
+            `if_none_match`, the ETag of the answer is its hash.
         names: the names of arguments, by their names in the path; by default those of `memex.routes`.
     """
     named = ROUTES[name].names if names is None else names
+    taken = inspect.signature(declared)
+    is_hashed = "if_none_match" in taken.parameters
 
-    async def handle(call: HttpCall, lines: bytes | None = None, **given: Any) -> Any:
+    async def handle(
+        call: HttpCall, lines: bytes | None = None, if_none_match: str | None = None, **given: Any
+    ) -> Any:
         arguments: dict[str, Any] = {}
         for one, value in given.items():
             if isinstance(value, BaseModel):
@@ -87,9 +92,10 @@ def handler_of(
             run = ON_LINES[name]
             return await run(call.service, call.caller, arguments, lines, tool_call_id=call.tool_call_id)
         done = await call.run(OPERATIONS[name], **arguments)
+        if is_hashed:
+            return hashed_answer(done, done.hash, if_none_match)
         return json_answer(done) if isinstance(done, dict) else done
 
-    taken = inspect.signature(declared)
     own = {"call": Call} | ({"lines": Annotated[bytes, Depends(body_of)]} if name in ON_LINES else {})
     parameters = [
         *(

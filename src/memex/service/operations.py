@@ -1,6 +1,7 @@
 """What each operation of `memex.routes` runs in this process, by the same names."""
 
 from collections.abc import Awaitable, Callable
+from inspect import signature
 from typing import Any
 
 from pydantic import BaseModel
@@ -33,27 +34,29 @@ from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.tool import Choice
 from memex.service.vaults.browsing import BROWSE
 from memex.service.work import operations as work
 
 Answer = BaseModel | dict[str, Any]
 
 
-def _named(run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False) -> RunsOperation[Answer]:
-    """Return what runs a function that takes the arguments by their names."""
+def _named(
+    run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False, **chosen: type[Choice]
+) -> RunsOperation[Answer]:
+    """Return what runs a function that takes the arguments by their names, and the others as a choice."""
+    names = signature(run).parameters
 
     async def named(
         service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
     ) -> Answer:
-        return await run(service, caller, **given, **({"tool_call_id": tool_call_id} if takes_id else {}))
+        own = given
+        for name, kind in chosen.items():
+            own = {one: given[one] for one in given if one in names}
+            own[name] = kind.of(**{one: given[one] for one in given if one not in names})
+        return await run(service, caller, **own, **({"tool_call_id": tool_call_id} if takes_id else {}))
 
     return named
-
-
-async def _operations(
-    service: Service, caller: Caller, limit: int = 50, cursor: str | None = None, **query: Any
-) -> Answer:
-    return await list_calls(service, caller, CallQuery.of(**query), limit=limit, cursor=cursor)
 
 
 async def _operation(service: Service, caller: Caller, tool_call_id: str) -> Answer:
@@ -93,24 +96,6 @@ async def _decide(
     return await decide(service, caller, chosen, tool_call_id=tool_call_id)
 
 
-async def _draft_case(service: Service, caller: Caller, tool_call_id: str, **choice: Any) -> Answer:
-    return await case_requests.draft_case(service, caller, tool_call_id, CaseChoice.of(**choice))
-
-
-async def _keep_case(service: Service, caller: Caller, tool_call_id: str, **choice: Any) -> Answer:
-    return await case_requests.keep_case(service, caller, tool_call_id, CaseChoice.of(**choice))
-
-
-async def _set_quota(
-    service: Service, caller: Caller, kind: quotas.Kind, name: str = "", **limits: int
-) -> Answer:
-    return await quotas.set_quota(service, caller, kind, name, QuotaLimits(**limits))
-
-
-async def _set_policies(service: Service, caller: Caller, **change: Any) -> Answer:
-    return await policies.set_policies(service, caller, SecretPoliciesChange(**change))
-
-
 OPERATIONS: dict[str, RunsOperation[Answer]] = (
     documents.OPERATIONS
     | conversations.OPERATIONS
@@ -118,8 +103,8 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = (
     | {one.name: one.call for one in (BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT)}
 ) | {
     "erasure_list": _named(erasures.list_erasures),
-    "eval_case_draft": _named(_draft_case),
-    "eval_case_keep": _named(_keep_case),
+    "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
+    "eval_case_keep": _named(case_requests.keep_case, choice=CaseChoice),
     "health_show": _named(read_health),
     "key_create": _named(keys.create_key),
     "key_list": _named(keys.list_keys),
@@ -128,7 +113,7 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = (
     "memory_catalogue": _named(_catalogue),
     "memory_find_explain": explain_search,
     "memory_operation": _named(_operation),
-    "memory_operations": _named(_operations),
+    "memory_operations": _named(list_calls, query=CallQuery),
     "memory_replay": _named(_replay),
     "memory_replayable": _named(_replayable),
     "memory_revert": _revert,
@@ -143,11 +128,11 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = (
     "queue_retry": _named(queue.retry_call),
     "queue_retry_all": _named(queue.retry_all),
     "quota_list": _named(quotas.list_quotas),
-    "quota_set": _named(_set_quota),
+    "quota_set": _named(quotas.set_quota, limits=QuotaLimits),
     "review_decide": _named(_decide, takes_id=True),
     "review_list": _named(list_review, takes_id=True),
     "secrets_scan": _named(scan.scan),
-    "secrets_set": _named(_set_policies),
+    "secrets_set": _named(policies.set_policies, change=SecretPoliciesChange),
     "secrets_show": _named(policies.show_policies),
     "seen_calls": _named(exposure.calls_that_saw),
     "seen_revisions": _named(exposure.revisions_seen),

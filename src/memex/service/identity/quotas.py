@@ -2,12 +2,12 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
-from memex.service.tools.tool import ResultPart
+from memex.service.tools.tool import Choice, ResultPart
 from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
@@ -60,7 +60,7 @@ class DocumentUsage(ResultPart):
     max_bytes: int | None
 
 
-class QuotaLimits(BaseModel):
+class QuotaLimits(Choice):
     """How much may be stored of each; null for no limit."""
 
     model_config = ConfigDict(
@@ -74,6 +74,9 @@ class QuotaLimits(BaseModel):
     bytes: int | None = Field(None, ge=0, le=MAX_LIMIT)
     revisions: int | None = Field(None, ge=0, le=MAX_LIMIT)
     stored_bytes: int | None = Field(None, ge=0, le=MAX_LIMIT)
+
+
+NO_LIMITS = QuotaLimits()
 
 
 class QuotaResult(ResultPart):
@@ -112,7 +115,7 @@ async def list_quotas(service: Service, caller: Caller) -> QuotasResult:
 
 
 async def set_quota(
-    service: Service, caller: Caller, kind: Kind, name: str, limits: QuotaLimits
+    service: Service, caller: Caller, kind: Kind, name: str = "", limits: QuotaLimits = NO_LIMITS
 ) -> QuotaResult:
     """Set the limits of a tenant, a user or a project, and return them with what is stored.
 

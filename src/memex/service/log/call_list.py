@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from memex.errors import Forbidden, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
@@ -16,7 +16,7 @@ from memex.service.log.operations import (
 )
 from memex.service.log.trace import load_trace
 from memex.service.service import Service
-from memex.service.tools.tool import describe_problem, from_cursor, to_cursor
+from memex.service.tools.tool import Choice, from_cursor, to_cursor
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
 from memex.store.paths import check_tool_call_id
@@ -26,7 +26,7 @@ MAX_FILTER_CHARS = 200
 WITHOUT_NUL = r"^[^\x00]*$"  # which no name holds, and Postgres takes in no text
 
 
-class CallQuery(BaseModel):
+class CallQuery(Choice):
     """Which calls are listed; what is None filters nothing.
 
     Attributes:
@@ -48,15 +48,6 @@ class CallQuery(BaseModel):
     until: AwareDatetime | None = None
     text: str | None = Field(None, max_length=MAX_FILTER_CHARS)
     everyone: bool = False
-
-    @classmethod
-    def of(cls, **given: Any) -> "CallQuery":
-        """Return a query by names; raises ValidationFailed for what cannot be one."""
-        try:
-            query = cls(**given)
-        except ValidationError as error:
-            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
-        return query
 
     @property
     def given(self) -> dict[str, Any]:

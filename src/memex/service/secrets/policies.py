@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
-from memex.service.tools.tool import ResultPart
+from memex.service.tools.tool import Choice, ResultPart
 from memex.store.access import SecretPolicies, SecretPolicy, TenantSecretPolicies
 from memex.store.database import row
 
 
-class SecretPoliciesChange(BaseModel):
+class SecretPoliciesChange(Choice):
     """What is done about secrets from now on; null for what the settings of the service say."""
 
     model_config = ConfigDict(

@@ -1,14 +1,11 @@
 """Where work took place, and the pack of it: for the user whose sessions say so, and for nobody else."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Body, Header, Query
 
-from memex.http.answers import hashed_answer
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.http.routes.work.standing import AS_ADMIN, AsOf
-from memex.service.work import packing
 from memex.service.work.labels import LabelLinkArguments, LabelLinkResult, LabelsResult
 from memex.service.work.packing import PackResult
 from memex.service.work.reading import ReadFromResult, ReadingsResult
@@ -43,14 +40,12 @@ IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: 
 Limit = Annotated[int, Query(ge=1, le=MAX_SESSIONS)]
 
 
-@PAIR.handler(
+@PAIR.operation(
     "work_context",
     summary="Show the pack of a session that begins",
-    response_model=PackResult,
     responses=_MANY,
 )
-async def read_pack(
-    call: Call,
+def read_pack(
     project: Project = None,
     label: Label = None,
     session: Session = None,
@@ -64,24 +59,8 @@ async def read_pack(
     words: Hint = None,
     as_of: AsOf = None,
     if_none_match: IfNoneMatch = None,
-) -> Any:
+) -> PackResult:
     """Return where work stands in a few lines, each with its source; several lanes are named and none is chosen."""
-    made = await call.run(
-        packing.PACK.call,
-        project=project,
-        label=label,
-        session=session,
-        budget=budget,
-        known_hash=known_hash,
-        cwd=cwd,
-        repository=repository,
-        branch=branch,
-        title=title,
-        files=files,
-        words=words,
-        as_of=as_of,
-    )
-    return hashed_answer(made, made.hash, if_none_match)
 
 
 @PAIR.operation("work_sessions", summary="List sessions of work")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
 from memex.service.log.replay.replay import logged_options
@@ -14,7 +14,7 @@ from memex.service.query_embedding import QueryEmbedder
 from memex.service.snapshots import AsOf, parse_time
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import ResultPart, describe_problem
+from memex.service.tools.tool import Choice, ResultPart
 from memex.store.diff import unified
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.planner import BUILTIN, Planner
@@ -24,7 +24,7 @@ MAX_PROMPT_CHARS = 100_000
 PLANNED = (CONTEXT.name, REMEMBER.name)
 
 
-class ReplayChange(BaseModel):
+class ReplayChange(Choice):
     """What is changed, at least one thing.
 
     Attributes:
@@ -46,12 +46,9 @@ class ReplayChange(BaseModel):
     as_of: AsOf | None = None
 
     @classmethod
-    def of(cls, **changed: Any) -> "ReplayChange":
+    def of(cls, **given: Any) -> Self:
         """Return what is changed, by name; raises ValidationFailed for what cannot be, or contradicts itself."""
-        try:
-            change = cls(**changed)
-        except ValidationError as error:
-            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
+        change = super().of(**given)
         change.check()
         return change
 
