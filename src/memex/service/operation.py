@@ -90,12 +90,14 @@ class LoggedAnswer(Generic[R]):
         logged: what the log keeps of it; None: the call is not logged, or has been logged.
         state: the number of changes that the call saw of each mount.
         status: of the row in the log.
+        config: what of the settings shaped the answer, such as a prompt.
     """
 
     result: R
     logged: dict[str, Any] | None
     state: dict[str, int] | None = None
     status: Status = "answered"
+    config: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,6 @@ class LoggedOperation(Tool[A], Generic[A, R]):
             made = await self.run(OperationCall(service, caller, log, lines), arguments)
             if made.logged is not None:
                 kept = {k: v for k, v in arguments.canonical().items() if k not in self.unlogged}
-                answer = CallAnswer(made.result.body(), kept, made.logged)
+                answer = CallAnswer(made.result.body(), kept, made.logged, made.config)
                 await log.add(made.status, answer, state=made.state)
         return made.result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})

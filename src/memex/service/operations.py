@@ -16,7 +16,7 @@ from memex.service.identity import erasures, keys, quotas, users
 from memex.service.identity.quotas import QuotaLimits
 from memex.service.journal.reading import READ_JOURNAL
 from memex.service.log import exposure, queue
-from memex.service.log.blame import blame
+from memex.service.log.blame import BLAME
 from memex.service.log.call_list import CallQuery, list_calls, read_attempts
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
@@ -25,7 +25,7 @@ from memex.service.projects import administration
 from memex.service.projects.init_project import INIT_PROJECT
 from memex.service.review.deciding import decide
 from memex.service.review.items import ItemDecision
-from memex.service.review.waiting import list_review
+from memex.service.review.waiting import REVIEW
 from memex.service.search.changes import CHANGES
 from memex.service.search.explanation import explain_search
 from memex.service.search.topics import TOPICS
@@ -33,7 +33,7 @@ from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
 from memex.service.tidy import tidy_files
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.tools.tool import Choice
 from memex.service.vaults.browsing import BROWSE
 from memex.service.work import operations as work
@@ -100,7 +100,10 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = (
     documents.OPERATIONS
     | conversations.OPERATIONS
     | work.OPERATIONS
-    | {one.name: one.call for one in (BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT)}
+    | {
+        one.name: one.call
+        for one in (BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT, BLAME, PROMPT_BLOCK, REVIEW)
+    }
 ) | {
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
@@ -109,7 +112,6 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = (
     "key_create": _named(keys.create_key),
     "key_list": _named(keys.list_keys),
     "key_revoke": _named(keys.revoke_key),
-    "memory_blame": _named(blame, takes_id=True),
     "memory_catalogue": _named(_catalogue),
     "memory_find_explain": explain_search,
     "memory_operation": _named(_operation),
@@ -123,14 +125,12 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = (
     "project_member_add": _named(administration.add_member),
     "project_member_remove": _named(administration.remove_member),
     "project_open": _named(administration.open_project),
-    "prompt_block": _named(prompt_block, takes_id=True),
     "queue_list": _named(queue.list_queued_calls),
     "queue_retry": _named(queue.retry_call),
     "queue_retry_all": _named(queue.retry_all),
     "quota_list": _named(quotas.list_quotas),
     "quota_set": _named(quotas.set_quota, limits=QuotaLimits),
     "review_decide": _named(_decide, takes_id=True),
-    "review_list": _named(list_review, takes_id=True),
     "secrets_scan": _named(scan.scan),
     "secrets_set": _named(policies.set_policies, change=SecretPoliciesChange),
     "secrets_show": _named(policies.show_policies),

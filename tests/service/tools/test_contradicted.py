@@ -21,7 +21,7 @@ from memex.service.log.replay.replay import replay
 from memex.service.log.replay.requests import replay_call
 from memex.service.review.deciding import decide
 from memex.service.review.items import ItemDecision
-from memex.service.review.waiting import list_review
+from memex.service.review.waiting import REVIEW
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.subagent.context.assembly import OUTDATED
@@ -181,7 +181,7 @@ async def held(service: Service, caller: Caller, pair: Pair, rival: dict[str, An
 
 async def kept(service: Service, caller: Caller, pair: Pair, rival: dict[str, Any]) -> None:
     """A person says in the review that both hold."""
-    [item] = [one for one in (await list_review(service, caller)).items if one.kind == "rival"]
+    [item] = [one for one in (await REVIEW.call(service, caller, {})).items if one.kind == "rival"]
     await decide(service, caller, [ItemDecision(id=item.id, decision="keep")])
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.kit.memory import open_project, run_tool
 
 from memex.errors import FileExists, LimitExceeded, MemexError, ValidationFailed, VersionConflict
-from memex.service.log.blame import blame
+from memex.service.log.blame import BLAME
 from memex.service.log.call_list import read_attempts
 from memex.service.log.exposure import calls_that_saw, revisions_seen
 from memex.service.log.replay.requests import replay_call, replayable
@@ -163,7 +163,7 @@ async def test_a_file_that_moves_between_mounts_in_a_batch_keeps_its_past(
     )
 
     assert await texts(service, alice) == {"user/plan.md": "first line\nsecond line\n"}
-    blamed = await blame(service, alice, "user/plan.md", None)
+    blamed = await BLAME.call(service, alice, {"path": "user/plan.md"})
     assert [line.wrote for line in blamed.lines] == ["projects/apollo/plan.md@1", "user/plan.md@1"]
     await service.revert(alice, "moved")
     assert await texts(service, alice) == {"projects/apollo/plan.md": "first line\n"}

@@ -17,7 +17,7 @@ from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.vaults.vault_export import export_files
 from memex.service.vaults.vault_import import import_vault
 from memex.sources.vault import ZipWriter
@@ -55,7 +55,7 @@ async def read_everything(service: Service, caller: Caller, call: str) -> dict[s
         "find": await run_tool(service, caller, "find", f"{call}-find", query="tea"),
         "context": await run_tool(service, caller, "context", f"{call}-context", query="tea"),
     }
-    await prompt_block(service, caller)
+    await PROMPT_BLOCK.call(service, caller, {})
     with pytest.raises(FileNotFound):
         await run_tool(service, caller, "read", f"{call}-read", path="user/a.md")
     return answers

@@ -10,7 +10,7 @@ import pytest
 from memex.errors import OperationNotFound
 from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.store.log import retention
 from memex.store.log.call import Call, CallAnswer, CallRequest, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST, add
@@ -125,7 +125,7 @@ async def test_a_prompt_goes_with_the_last_call_that_names_it(service: Service, 
     """One that a remaining call names stays, whether a model was asked with it or a prompt block took its words."""
     await log(service, alice, "old", OLD, "answered", "first prompt", "second prompt")
     await log(service, alice, "recent", RECENT, "answered", "second prompt")
-    await prompt_block(service, alice)
+    await PROMPT_BLOCK.call(service, alice, {})
 
     pruned = await prune(service.database, CUTOFF)
 
