@@ -34,8 +34,8 @@ def test_every_name_that_is_called_is_an_operation() -> None:
         (path.name, argument.value)
         for path in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if node.func.attr in ("call", "_run")
+        if isinstance(node, ast.Call)
+        if ast.unparse(node.func).rpartition(".")[2] in ("call", "_run", "operation")
         for argument in node.args[:2]
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }

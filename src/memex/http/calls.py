@@ -91,7 +91,7 @@ def handler_of(
         if lines is not None:
             run = ON_LINES[name]
             return await run(call.service, call.caller, arguments, lines, tool_call_id=call.tool_call_id)
-        done = await call.run(OPERATIONS[name], **arguments)
+        done: Any = await call.run(OPERATIONS[name], **arguments)
         if is_hashed:
             return hashed_answer(done, done.hash, if_none_match)
         return json_answer(done) if isinstance(done, dict) else done
