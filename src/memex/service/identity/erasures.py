@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.service.call import UNBOUND_HINT, Caller, check_role
 from memex.service.service import Service
 from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
 from memex.store.paths import check_id
@@ -128,7 +128,7 @@ def _check_eraser(caller: Caller) -> None:
     if caller.principal.bound_user is not None:
         raise Forbidden(
             "A key that is bound to a user cannot erase users.",
-            hint="Use an administrator's key that is not bound to a user.",
+            hint=UNBOUND_HINT,
         )
 
 

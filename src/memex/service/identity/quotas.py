@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
 from memex.service.service import Service
 from memex.service.tools.tool import Choice, ResultPart
 from memex.store.database import row, rows
@@ -105,12 +105,9 @@ class QuotasResult(ResultPart):
 
 async def list_quotas(service: Service, caller: Caller) -> QuotasResult:
     """Return what the caller's tenant stores and may store, and its other quotas; raises Forbidden for agents."""
-    async with service.recorder.recorded(caller, "quota_list", {}) as log:
-        check_role(caller.principal, "admin")
-        async with service.database.maintenance() as connection:
-            given = {"tenant_id": caller.access.tenant_id, "kind": None, "key": None, "only_asked": False}
-            found = await rows(connection, "identity/quota_list", **given)
-            await log.add("committed", connection=connection)
+    given = {"tenant_id": caller.access.tenant_id, "kind": None, "key": None, "only_asked": False}
+    async with service.maintaining(caller, "quota_list", {}) as connection:
+        found = await rows(connection, "identity/quota_list", **given)
     return QuotasResult(quotas=[_render(record, service) for record in found])
 
 
@@ -130,11 +127,8 @@ async def set_quota(
         Forbidden: the caller is no admin of all users, or limits the tenant over the network.
         ValidationFailed: there can be no user, or project, of this name.
     """
-    given = limits.model_dump(exclude_none=True)
-    async with service.recorder.recorded(
-        caller, "quota_set", {"kind": kind, "name": name, "limits": given}
-    ) as log:
-        check_role(caller.principal, "admin")
+    asked = {"kind": kind, "name": name, "limits": limits.model_dump(exclude_none=True)}
+    async with service.maintaining(caller, "quota_set", asked) as connection:
         if caller.principal.bound_user is not None or (
             kind == "tenant" and caller.principal.key_id is not None
         ):
@@ -144,12 +138,9 @@ async def set_quota(
                 "and those of a tenant by `memex quota set tenant` on the machine of the database.",
             )
         _check_name(kind, name)
-        tenant_id = caller.access.tenant_id
-        async with service.database.maintenance() as connection:
-            place = {"tenant_id": tenant_id, "kind": kind, "key": name}
-            await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
-            await log.add("committed", connection=connection)
-    return await read_quota(service, tenant_id, kind, name)
+        place = {"tenant_id": caller.access.tenant_id, "kind": kind, "key": name}
+        await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
+    return await read_quota(service, caller.access.tenant_id, kind, name)
 
 
 async def read_quota(service: Service, tenant_id: int, kind: Kind, name: str) -> QuotaResult:

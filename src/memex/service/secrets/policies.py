@@ -4,12 +4,14 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from memex.errors import Forbidden, ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.errors import ValidationFailed
+from memex.service.call import Caller
 from memex.service.service import Service
 from memex.service.tools.tool import Choice, ResultPart
 from memex.store.access import SecretPolicies, SecretPolicy, TenantSecretPolicies
 from memex.store.database import row
+
+BOUND = "This key may not set what is done about secrets."
 
 
 class SecretPoliciesChange(Choice):
@@ -40,11 +42,8 @@ class SecretPoliciesResult(ResultPart):
 
 async def show_policies(service: Service, caller: Caller) -> SecretPoliciesResult:
     """Return what the caller's tenant does about secrets; raises Forbidden for agents."""
-    async with service.recorder.recorded(caller, "secrets_show", {}) as log:
-        check_role(caller.principal, "admin")
-        async with service.database.maintenance() as connection:
-            found = await row(connection, "identity/secrets_show", tenant_id=caller.access.tenant_id)
-            await log.add("committed", connection=connection)
+    async with service.maintaining(caller, "secrets_show", {}) as connection:
+        found = await row(connection, "identity/secrets_show", tenant_id=caller.access.tenant_id)
     return _render(found, service.secret_policies)
 
 
@@ -57,17 +56,9 @@ async def set_policies(
         Forbidden: the caller is no administrator of all users.
     """
     given = change.model_dump(exclude_none=True)
-    async with service.recorder.recorded(caller, "secrets_set", given) as log:
-        check_role(caller.principal, "admin")
-        if caller.principal.bound_user is not None:
-            raise Forbidden(
-                "This key may not set what is done about secrets.",
-                hint="Use an administrator's key that is not bound to a user.",
-            )
-        async with service.database.maintenance() as connection:
-            tenant_id = caller.access.tenant_id
-            found = await row(connection, "identity/secrets_set", tenant_id=tenant_id, **change.model_dump())
-            await log.add("committed", connection=connection)
+    async with service.maintaining(caller, "secrets_set", given, refusal=BOUND) as connection:
+        tenant_id = caller.access.tenant_id
+        found = await row(connection, "identity/secrets_set", tenant_id=tenant_id, **change.model_dump())
     return _render(found, service.secret_policies)
 
 
