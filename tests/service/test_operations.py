@@ -1,8 +1,11 @@
 """One declaration an operation: what runs here, and where it is asked for over HTTP."""
 
 import ast
+import json
+import re
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import memex
 from memex.http.app import create_app
@@ -42,3 +45,37 @@ def test_every_name_that_is_called_is_an_operation() -> None:
 
     assert len(called) > 50
     assert {one for one in called if one[1] not in ROUTES} == set()
+
+
+def test_every_argument_of_the_python_api_is_one_of_its_route() -> None:
+    """A method without a body sends its parameters by their names, as the decorator changes them."""
+    served = create_app(nullcontext).openapi()  # type: ignore[arg-type]  # never started
+    declared = 0
+    for path in (SOURCE / "api").rglob("*.py"):
+        for method in ast.walk(ast.parse(path.read_text())):
+            for decorator in method.decorator_list if isinstance(method, ast.AsyncFunctionDef) else ():
+                if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != "operation":
+                    continue
+                declared += 1
+                [name] = [ast.literal_eval(one) for one in decorator.args]
+                names = {one.arg: ast.literal_eval(one.value) for one in decorator.keywords}
+                assert isinstance(method, ast.AsyncFunctionDef)
+                parameters = [one.arg for one in (*method.args.args, *method.args.kwonlyargs)]
+                sent = {names.get(one, one) for one in parameters if one not in ("self", "tool_call_id")}
+                assert sent <= _arguments_of(name, served), f"{path.name}: {method.name}"
+
+    assert declared > 25
+
+
+def _arguments_of(name: str, served: dict[str, Any]) -> set[str]:
+    """Return the arguments that the route of an operation takes."""
+    route = ROUTES[name]
+    path = "/v1" + route.path.replace(":path}", "}")
+    taken: set[str] = set()
+    for one in (path, re.sub(r"/{\w+}", "", path)) if route.omits_absent else (path,):
+        shown = served["paths"][one][route.method.lower()]
+        taken |= {route.names.get(each["name"], each["name"]) for each in shown.get("parameters", ())}
+        body = json.dumps(shown.get("requestBody", {}).get("content", {}).get("application/json", {}))
+        for kind in re.findall(r'"#/components/schemas/(\w+)"', body):
+            taken |= served["components"]["schemas"][kind]["properties"].keys()
+    return taken
