@@ -6,8 +6,8 @@ from typing import Any
 
 from memex.call_context import CallContext
 from memex.service.call import Caller
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading
-from memex.service.documents.lines import to_lines
 from memex.service.documents.pushing import FinishResult
 from memex.service.service import Service
 from memex.store.access import Access, Scope

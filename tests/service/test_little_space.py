@@ -9,8 +9,8 @@ from tests.kit.documents import current, push, sent
 from tests.kit.memory import remember, write
 
 from memex.errors import DiskLow, StoreUnavailable
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing
-from memex.service.documents.lines import to_lines
 from memex.service.service import Caller, Service
 from memex.store.embedded.space import RESERVE_BYTES, UNLOGGED_BYTES, Space
 from memex.store.log import operations

@@ -14,8 +14,8 @@ from memex.call_context import CallContext
 from memex.evals.bench.felt.processes import ServiceProcess, memex_service
 from memex.evals.bench.workbench import Bench, RandomText, Timings, console, new_table, ratio_line
 from memex.evals.fixtures.data_folder import temporary_data_folder
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing
-from memex.service.documents.lines import to_lines
 from memex.service.service import Caller
 from memex.store.writes import pending
 

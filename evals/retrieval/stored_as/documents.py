@@ -6,8 +6,8 @@ from functools import partial
 
 from memex.evals.retrieval.runs import QuestionOutcome
 from memex.evals.retrieval.suites import Collection, Question, Reader, abstracts, vaults
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading
-from memex.service.documents.lines import to_lines
 from memex.service.service import Caller, Service
 from memex.store.documents.put import MAX_FILES
 from memex.store.search.find import MAX_HITS

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memex.api.user_calls import UserCalls, operation
-from memex.service.documents.lines import to_lines
 from memex.service.documents.pushing import (
     FinishResult,
     ManifestResult,
@@ -22,6 +21,7 @@ class Documents(UserCalls):
     With `project` a method is about the documents of this project, and without it about the user's own.
     """
 
+    @operation("document_manifest", files="lines")
     async def compare(
         self,
         root: str,
@@ -50,18 +50,8 @@ class Documents(UserCalls):
             SyncSuperseded: a later sync has begun.
             Forbidden: another user owns the root.
         """
-        return await self._run(
-            ManifestResult,
-            "document_manifest",
-            root=root,
-            project=project,
-            client=client,
-            sync=sync,
-            after=after,
-            until=until,
-            lines=to_lines(list(files)),
-        )
 
+    @operation("document_put", files="lines")
     async def put(
         self,
         root: str,
@@ -89,16 +79,6 @@ class Documents(UserCalls):
             Forbidden: another user owns the root.
             LimitExceeded: there would be too many documents.
         """
-        return await self._run(
-            PutDocumentsResult,
-            "document_put",
-            tool_call_id,
-            root=root,
-            project=project,
-            sync=sync,
-            prune=prune,
-            lines=to_lines(list(files)),
-        )
 
     @operation("document_finish")
     async def finish(

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
+from memex.service.conversations.lines import to_lines
 
 R = TypeVar("R", bound=BaseModel)
 F = TypeVar("F", bound=Callable[..., Awaitable[BaseModel]])
@@ -63,11 +64,12 @@ class UserCalls:
         tool_call_id: str | None = None,
         /,
         *,
-        lines: bytes | None = None,
+        lines: Iterable[Mapping[str, Any]] | None = None,
         **arguments: Any,
     ) -> R:
-        """Return the result of an operation of `memex.routes`."""
-        done = await self._api.call(self._context.under(tool_call_id), name, plain(arguments), lines=lines)
+        """Return the result of an operation of `memex.routes`; `lines` are sent as JSON lines."""
+        sent = None if lines is None else to_lines(lines)
+        done = await self._api.call(self._context.under(tool_call_id), name, plain(arguments), lines=sent)
         return result.model_validate(done)
 
     async def _call(self, result: type[R], name: str, tool_call_id: str | None, /, **arguments: Any) -> R:

@@ -22,8 +22,8 @@ from memex.errors import (
     ValidationFailed,
 )
 from memex.service.call import Caller
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading, watching
-from memex.service.documents.lines import to_lines
 from memex.service.service import Service
 from memex.store.database import rows
 from memex.store.documents.records import DocumentLimits
