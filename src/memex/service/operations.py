@@ -96,15 +96,12 @@ async def _decide(
     return await decide(service, caller, chosen, tool_call_id=tool_call_id)
 
 
-OPERATIONS: dict[str, RunsOperation[Answer]] = (
-    documents.OPERATIONS
-    | conversations.OPERATIONS
-    | work.OPERATIONS
-    | {
-        one.name: one.call
-        for one in (BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT, BLAME, PROMPT_BLOCK, REVIEW)
-    }
-) | {
+OPERATIONS: dict[str, RunsOperation[Answer]] = {
+    **documents.OPERATIONS,
+    **conversations.OPERATIONS,
+    **work.OPERATIONS,
+    **{one.name: one.call for one in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
+    **{one.name: one.call for one in (READ_JOURNAL, REVIEW, TOPICS)},
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
     "eval_case_keep": _named(case_requests.keep_case, choice=CaseChoice),
