@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.conversations import operations as conversations
 from memex.service.documents import operations as documents
 from memex.service.evals import case_requests
@@ -34,7 +35,6 @@ from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import PROMPT_BLOCK
-from memex.service.tools.tool import Choice
 from memex.service.vaults.browsing import BROWSE
 from memex.service.work import operations as work
 
@@ -42,7 +42,7 @@ Answer = BaseModel | dict[str, Any]
 
 
 def _named(
-    run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False, **chosen: type[Choice]
+    run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False, **chosen: type[CallerChoice]
 ) -> RunsOperation[Answer]:
     """Return what runs a function that takes the arguments by their names, and the others as a choice."""
     names = signature(run).parameters

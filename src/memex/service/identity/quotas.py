@@ -6,8 +6,9 @@ from pydantic import ConfigDict, Field
 
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.service import Service
-from memex.service.tools.tool import Choice, ResultPart
+from memex.service.tools.tool import ResultPart
 from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
@@ -60,7 +61,7 @@ class DocumentUsage(ResultPart):
     max_bytes: int | None
 
 
-class QuotaLimits(Choice):
+class QuotaLimits(CallerChoice):
     """How much may be stored of each; null for no limit."""
 
     model_config = ConfigDict(

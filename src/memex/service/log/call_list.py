@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from memex.errors import Forbidden, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.log.operations import (
     OperationResult,
     OperationsResult,
@@ -16,7 +17,7 @@ from memex.service.log.operations import (
 )
 from memex.service.log.trace import load_trace
 from memex.service.service import Service
-from memex.service.tools.tool import Choice, from_cursor, to_cursor
+from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
 from memex.store.paths import check_tool_call_id
@@ -26,7 +27,7 @@ MAX_FILTER_CHARS = 200
 WITHOUT_NUL = r"^[^\x00]*$"  # which no name holds, and Postgres takes in no text
 
 
-class CallQuery(Choice):
+class CallQuery(CallerChoice):
     """Which calls are listed; what is None filters nothing.
 
     Attributes:

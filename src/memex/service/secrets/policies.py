@@ -6,15 +6,16 @@ from pydantic import ConfigDict
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.service import Service
-from memex.service.tools.tool import Choice, ResultPart
+from memex.service.tools.tool import ResultPart
 from memex.store.access import SecretPolicies, SecretPolicy, TenantSecretPolicies
 from memex.store.database import row
 
 BOUND = "This key may not set what is done about secrets."
 
 
-class SecretPoliciesChange(Choice):
+class SecretPoliciesChange(CallerChoice):
     """What is done about secrets from now on; null for what the settings of the service say."""
 
     model_config = ConfigDict(

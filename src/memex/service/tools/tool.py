@@ -77,18 +77,6 @@ class ResultPart(BaseModel):
         return cls(**{name: to_plain(getattr(value, name)) for name in names}, **others)
 
 
-class Choice(BaseModel):
-    """What a caller chose, by name."""
-
-    @classmethod
-    def of(cls, **given: Any) -> Self:
-        """Return a choice by names; raises ValidationFailed for what cannot be one."""
-        try:
-            return cls(**given)
-        except ValidationError as error:
-            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
-
-
 class SecretResult(ResultPart):
     """Where a text of the call looks like a secret, and what was done about it; line and column count from 1."""
 

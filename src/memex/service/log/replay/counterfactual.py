@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
+from memex.service.choice import CallerChoice
 from memex.service.log.replay.replay import logged_options
 from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.snapshots import AsOf, parse_time
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import Choice, ResultPart
+from memex.service.tools.tool import ResultPart
 from memex.store.diff import unified
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.planner import BUILTIN, Planner
@@ -24,7 +25,7 @@ MAX_PROMPT_CHARS = 100_000
 PLANNED = (CONTEXT.name, REMEMBER.name)
 
 
-class ReplayChange(Choice):
+class ReplayChange(CallerChoice):
     """What is changed, at least one thing.
 
     Attributes:
