@@ -1,6 +1,6 @@
 """Lines that were taken out, from Python: `memory.removed.list()` and `memory.removed.put_back(id)`."""
 
-from memex.api.user_calls import UserCalls, tool
+from memex.api.user_calls import UserCalls
 from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
 from memex.store.removed_lines import RemovedState
 
@@ -8,7 +8,6 @@ from memex.store.removed_lines import RemovedState
 class Removed(UserCalls):
     """The lines that were taken out of the files of one user, and of the projects of that user."""
 
-    @tool(REMOVED.name, edited="all")
     async def list(
         self,
         *,
@@ -27,7 +26,10 @@ class Removed(UserCalls):
             limit: how many at most.
             cursor: `next_cursor` of the last answer.
         """
+        asked = {"state": state, "all": edited, "prefix": prefix, "limit": limit, "cursor": cursor}
+        return RemovedResult.model_validate(await self._api.execute(self._context, REMOVED.name, asked))
 
-    @tool(PUT_BACK.name, line_id="id")
     async def put_back(self, line_id: str, *, tool_call_id: str | None = None) -> PutBackResult:
         """Put a line back into its file; raises LineNotFound if it is not taken out any more."""
+        context = self._context.under(tool_call_id)
+        return PutBackResult.model_validate(await self._api.execute(context, PUT_BACK.name, {"id": line_id}))

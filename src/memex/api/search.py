@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from memex.api.moments import AsOf
-from memex.api.user_calls import UserCalls, operation
+from memex.api.moments import AsOf, to_json
+from memex.api.user_calls import UserCalls
 from memex.service.search.explanation import ExplainFindResult
 from memex.settings import SearchMode
 
@@ -11,7 +11,6 @@ from memex.settings import SearchMode
 class Search(UserCalls):
     """Searches in the memory of one user, explained."""
 
-    @operation("memory_find_explain")
     async def explain(
         self,
         query: str,
@@ -30,3 +29,16 @@ class Search(UserCalls):
         The answer has the rank and the score of the file, the words of the query that it has and lacks, and the
         filters that leave it out.
         """
+        return await self._run(
+            ExplainFindResult,
+            "memory_find_explain",
+            tool_call_id,
+            query=query,
+            path=path,
+            limit=limit,
+            project=project,
+            prefix=prefix,
+            tags=list(tags),
+            mode=mode,
+            as_of=to_json(as_of),
+        )

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime
 
-from memex.api.user_calls import operation
 from memex.api.work.places import WorkPlaces
 from memex.service.work.provenance import WorkProvenanceResult
 from memex.service.work.results import (
@@ -18,7 +17,6 @@ from memex.subagent.work.records import MarkAction
 class Work(WorkPlaces):
     """Where the work of one user stands, as sessions with agents and the project's memory say."""
 
-    @operation("work_show")
     async def show(
         self,
         project: str | None = None,
@@ -39,14 +37,16 @@ class Work(WorkPlaces):
             ProjectNotFound: no project and no session of the user has this name.
             ConversationNotFound: the user has no such session.
         """
+        return await self._run(
+            WorkResult, "work_show", tool_call_id, project=project, session=session, as_of=as_of
+        )
 
-    @operation("work_check")
     async def check(
         self, project: str | None = None, *, session: str | None = None, tool_call_id: str | None = None
     ) -> WorkCheckResult:
         """Return whether the work is done and what proves it, or the reasons why not; raises as `show`."""
+        return await self._run(WorkCheckResult, "work_check", tool_call_id, project=project, session=session)
 
-    @operation("work_changes")
     async def changes(
         self,
         project: str | None = None,
@@ -57,8 +57,16 @@ class Work(WorkPlaces):
         tool_call_id: str | None = None,
     ) -> WorkChangesResult:
         """Return what changed since a moment, or since the `state` of an earlier answer; raises as `show`."""
+        return await self._run(
+            WorkChangesResult,
+            "work_changes",
+            tool_call_id,
+            project=project,
+            session=session,
+            since=since,
+            state=state,
+        )
 
-    @operation("work_mark", item="id")
     async def mark(
         self,
         item: str,
@@ -84,8 +92,17 @@ class Work(WorkPlaces):
             WorkItemNotFound: the user has no such item.
             ValidationFailed: the item is over already, or there is nothing to restore.
         """
+        return await self._run(
+            WorkMarkResult,
+            "work_mark",
+            tool_call_id,
+            id=item,
+            action=action,
+            ends_on=ends_on,
+            project=project,
+            session=session,
+        )
 
-    @operation("work_provenance", item="id")
     async def provenance(
         self,
         item: str,
@@ -99,8 +116,10 @@ class Work(WorkPlaces):
         Raises:
             WorkItemNotFound: the user has no such item.
         """
+        return await self._run(
+            WorkProvenanceResult, "work_provenance", tool_call_id, id=item, project=project, session=session
+        )
 
-    @operation("work_rebuild")
     async def rebuild(self, *, ask: bool = False, tool_call_id: str | None = None) -> WorkRebuildResult:
         """Make all that is derived of the user's sessions anew. The same messages give the same.
 
@@ -110,3 +129,4 @@ class Work(WorkPlaces):
         Raises:
             ValidationFailed: the model shall be asked, and none reads sessions.
         """
+        return await self._run(WorkRebuildResult, "work_rebuild", tool_call_id, ask=ask)
