@@ -16,6 +16,7 @@ from memex.service.conversations import putting
 from memex.service.conversations.putting import ConversationInput, SourceInput
 from memex.service.distil import distil as distilling
 from memex.service.evals.states import State
+from memex.service.log.call_list import read_attempts
 from memex.service.log.operations import InnerResult
 from memex.service.log.replay.rerun import load_call
 from memex.service.service import Caller, Service
@@ -193,7 +194,7 @@ class MemexPlaced(Placed):
     async def _read_outcome(
         self, caller: Caller, call_id: str, result: dict[str, Any], error: str | None, seconds: float
     ) -> "_CallResult":
-        [logged, *_] = await self._service.operation(caller, call_id)
+        [logged, *_] = await read_attempts(self._service, caller, call_id)
         requests = [one for one in logged.inner if one.tool == MODEL_REQUEST]
         if (tape := current_recording.get()) is not None and (
             kept := await self._read_recording(caller, call_id)

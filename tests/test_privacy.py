@@ -20,6 +20,7 @@ from tests.kit.model_server import ModelServer, fails
 from memex.errors import ModelUnavailable
 from memex.http.app import create_app
 from memex.service.chunk_embedding import BATCH_CHUNKS, embed_scope
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store.database import Database
@@ -226,11 +227,11 @@ class Seeing(HashEmbedder):
 
 async def sent(service: Service, caller: Caller) -> list[tuple[str, list[str]]]:
     """Return what the caller's log says was sent to embedders, the oldest first: how it ended and the revisions."""
-    page = await service.operations(caller, limit=500)
+    page = await list_calls(service, caller, limit=500)
     told = [operation for operation in page.operations if operation.tool == "embed"]
     assert all(operation.config == {"embedder": NAME} for operation in told)
     assert all(operation.principal == {"role": "system"} for operation in told)
-    whole = [await service.operation(caller, operation.tool_call_id) for operation in reversed(told)]
+    whole = [await read_attempts(service, caller, operation.tool_call_id) for operation in reversed(told)]
     return [(attempt.status, attempt.request["revisions"]) for [attempt] in whole]
 
 
@@ -329,7 +330,7 @@ class TestEmbedder:
             await service.execute(alice, tool, {"query": "tea"}, tool_call_id=call_id)
         told = {}
         for call_id in queries:
-            [attempt] = await Service(database, max_files=9).operation(alice, call_id)
+            [attempt] = await read_attempts(Service(database, max_files=9), alice, call_id)
             told[call_id] = (attempt.config or {}).get("embedder")
 
         assert told == {"asked": NAME, "failed": NAME, "words": None}
@@ -341,6 +342,6 @@ class TestEmbedder:
         service = Service(database, max_files=9, embedder=Seeing(fails_at=1))
         with pytest.raises(ModelUnavailable):
             await service.execute(alice, "memory_find", {"query": "tea", "mode": "hybrid"}, tool_call_id="x")
-        [attempt] = await service.operation(alice, "x")
+        [attempt] = await read_attempts(service, alice, "x")
 
         assert (attempt.status, attempt.config) == ("failed", {"embedder": NAME})

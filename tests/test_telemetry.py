@@ -24,6 +24,7 @@ from tests.conftest import CallerOf
 from memex import telemetry
 from memex.errors import FileNotFound, MemexError, ReadOnlyMount, UnknownTool, ValidationFailed
 from memex.http.app import create_app
+from memex.service.log.call_list import read_attempts
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.settings import Settings
@@ -115,7 +116,7 @@ async def test_a_call_is_a_span_with_one_for_each_operation_below(
         "memex.operation": "memory_find",
         "gen_ai.memory.record.count": 1,
     }
-    [attempt] = await traced.operation(alice, "c")
+    [attempt] = await read_attempts(traced, alice, "c")
     assert [attributes(span)["memex.operation"] for span in below] == [one.tool for one in attempt.inner]
     assert {span.status.status_code for span in collected.spans} == {StatusCode.UNSET}
     assert SECRET not in collected.text()

@@ -55,7 +55,7 @@ class Remote(HttpClient):
         if route is None:
             raise ValidationFailed(f"There is no operation {name!r}.", hint="memex.routes lists them.")
         given = {one: value for one, value in (arguments or {}).items() if value is not None}
-        path, rest = _place(route, _with_message(given) if name == "conversation_read" else given)
+        path, rest = _place(route, given)
         has_body = lines is None and route.method not in ("GET", "DELETE")
         body = {one: rest.pop(one) for one in list(rest) if one not in route.query} if has_body else None
         content = encode_json(_plain(body)) if body is not None else lines
@@ -170,20 +170,10 @@ def _place(route: Route, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
         if (place := _PLACE.fullmatch(segment)) is None:
             path += f"/{segment}"
         elif (name := route.names.get(place[1], place[1])) in rest:
-            path += f"/{quote_segment(str(rest.pop(name)))}"
+            path += f"/{quote_segment(str(rest.pop(name)).removeprefix(route.prefix))}"
         elif not route.omits_absent:
             raise ValidationFailed(f"The argument {name} is missing.")
     return path, rest
-
-
-def _with_message(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `conversation_read` as its route has them: the number of a message by itself."""
-    reference, _, number = str(given.get("reference", "")).removeprefix("conversations/").partition("#")
-    return {
-        **given,
-        **({"reference": reference} if reference else {}),
-        **({"message": number} if number else {}),
-    }
 
 
 def _plain(given: Mapping[str, Any]) -> dict[str, Any]:

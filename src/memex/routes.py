@@ -21,6 +21,7 @@ class Route:
         path: as FastAPI has it.
         role: `admin` for an operation that only admins have.
         names: the names of arguments, by their names in the path, where the two differ.
+        prefix: what is left out of an argument of the path, where it begins so, such as the folder of a reference.
         query: the arguments that go to the query, and not to the body.
         omits_absent: whether the path lacks the segment of an argument that is absent.
         is_repeatable: whether a request may arrive twice.
@@ -32,6 +33,7 @@ class Route:
     path: str
     role: Literal["admin"] | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
     query: tuple[str, ...] = ()
     omits_absent: bool = False
     is_repeatable: bool = True
@@ -91,7 +93,10 @@ _CONVERSATIONS = {
     "conversation_list": Route("GET", "/conversations"),
     "conversation_put": Route("POST", "/conversations", is_long=True),
     "conversation_read": Route(
-        "GET", "/conversations/{conversation_id}", names={"conversation_id": "reference"}
+        "GET",
+        "/conversations/{conversation_id}",
+        names={"conversation_id": "reference"},
+        prefix="conversations/",
     ),
     "conversation_sources": Route("GET", "/sources"),
     # A call without an id of its own is not logged.

@@ -16,7 +16,7 @@ from tests.kit.documents import listed, sent
 from tests.kit.zips import zipped
 
 from memex.http.app import create_app
-from memex.service.documents.lines import to_lines
+from memex.service.conversations.lines import to_lines
 from memex.store.conversations.records import make_conversation_id
 
 KeyOf = Callable[..., str]

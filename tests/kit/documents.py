@@ -6,8 +6,8 @@ from typing import Any
 
 from memex.call_context import CallContext
 from memex.service.call import Caller
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading
-from memex.service.documents.lines import to_lines
 from memex.service.documents.pushing import FinishResult
 from memex.service.service import Service
 from memex.store.access import Access, Scope
@@ -49,7 +49,7 @@ async def push(
 ) -> FinishResult:
     """Make a root equal to a folder: compare, send renames and texts in batches, finish."""
     named = {"root": root, "project": project}
-    compared = await pushing.compare(service, caller, named | {"client": client}, listed(folder))
+    compared = await pushing.COMPARE.call(service, caller, named | {"client": client}, listed(folder))
     free = set(compared.gone)
     files = []
     for one in compared.wanted:
@@ -61,12 +61,12 @@ async def push(
             files.append({"path": one.path, "sha256": digest(folder[one.path]), "renamed_from": old})
     for start in range(0, len(files), batch):
         lines = to_lines(files[start : start + batch])
-        done = await pushing.put(service, caller, named | {"sync": compared.sync}, lines)
+        done = await pushing.PUT.call(service, caller, named | {"sync": compared.sync}, lines)
         assert all(one.change != "refused" for one in done.files), done
     caller = await current(service, caller)
-    finished = await pushing.finish(service, caller, named | {"sync": compared.sync, "prune": prune})
+    finished = await pushing.FINISH.call(service, caller, named | {"sync": compared.sync, "prune": prune})
     while finished.remaining:
-        finished = await pushing.finish(service, caller, named | {"sync": compared.sync, "prune": prune})
+        finished = await pushing.FINISH.call(service, caller, named | {"sync": compared.sync, "prune": prune})
     return finished
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, ToolCallPart, ToolOutput
 
 from memex.call_context import CallContext
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.settings import ModelMode, Settings
 from memex.store.identity import tenants
@@ -193,7 +194,7 @@ async def _passes(service: Service, caller: Caller, case: Case) -> bool:
     started_s = time.monotonic()
     answer = await service.execute(caller, "memory_context", {"query": case.query, "budget": BUDGET})
     seconds = time.monotonic() - started_s
-    [operation] = await service.operation(caller, answer["tool_call_id"])
+    [operation] = await read_attempts(service, caller, answer["tool_call_id"])
     requests = [inner for inner in operation.inner if inner.tool == "model_request"]
     tokens = [
         sum((one.usage or {}).get(name, 0) for one in requests) for name in ("input_tokens", "output_tokens")

@@ -16,7 +16,7 @@ from memex.errors import Forbidden, MemexError, Unauthenticated, UserErased, Val
 from memex.service.chunk_embedding import embed_scope
 from memex.service.documents import reading
 from memex.service.identity import erasures, keys, quotas, users
-from memex.service.log import blame
+from memex.service.log.blame import BLAME
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.conversations.ingest import put_conversations
@@ -185,7 +185,7 @@ async def test_what_the_user_wrote_in_a_project_stays_without_the_author(
 
     read = await run_tool(service, bob, "read", "r", path=PLAN)
     [newest] = (await run_tool(service, bob, "history", "h", path=PLAN))["revisions"]
-    lines = await blame.blame(service, bob, PLAN, None)
+    lines = await BLAME.call(service, bob, {"path": PLAN})
     assert (read["content"], read["version"]) == ("We launch in May.\n", 1)
     assert (newest["actor"], newest.get("reason")) == (erasure.AUTHOR, None)
     assert "erased" in lines.model_dump_json()

@@ -9,8 +9,8 @@ from tests.kit.documents import current, push, sent
 from tests.kit.memory import remember, write
 
 from memex.errors import DiskLow, StoreUnavailable
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing
-from memex.service.documents.lines import to_lines
 from memex.service.service import Caller, Service
 from memex.store.embedded.space import RESERVE_BYTES, UNLOGGED_BYTES, Space
 from memex.store.log import operations
@@ -71,11 +71,13 @@ async def test_documents_grow_no_more_and_are_still_removed(
 
     for folder in ({"a.md": "other"}, {"e.md": "e"}):
         with pytest.raises(DiskLow):
-            await pushing.put(service, alice, {"root": "repo"}, to_lines(sent(folder)))
+            await pushing.PUT.call(service, alice, {"root": "repo"}, to_lines(sent(folder)))
     done = await push(service, alice, {"a.md": "a", "b.md": "b", "moved.md": "c"})
 
     assert (done.removed, done.documents) == (1, 3)
-    assert (await pushing.remove(service, await current(service, alice), {"root": "repo"})).documents == 3
+    assert (
+        await pushing.REMOVE.call(service, await current(service, alice), {"root": "repo"})
+    ).documents == 3
 
 
 async def test_a_long_text_is_refused_before_it_is_read(service: Service, alice: Caller, left: Left) -> None:

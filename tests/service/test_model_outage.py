@@ -23,6 +23,7 @@ from tests.kit.model_server import (
 
 from memex.call_context import CallContext
 from memex.service.health.health import AnswersHealth, read_health
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call, replayable
 from memex.service.service import Caller, Service
 from memex.settings import Settings
@@ -130,7 +131,7 @@ async def test_sixty_contexts_end_by_the_deadline_and_the_next_at_once(
     started_s = time.monotonic()
     later = await contexts(service, ann, 60)
     waited_later_s = time.monotonic() - started_s
-    [last] = await service.operation(ann, later[-1]["tool_call_id"])
+    [last] = await read_attempts(service, ann, later[-1]["tool_call_id"])
 
     assert LONG_S <= waited_s < LONG_S + AT_ONCE_S
     assert waited_later_s < AT_ONCE_S
@@ -311,7 +312,7 @@ async def test_a_search_waits_once_for_an_embedder_that_hangs(
     waited_later_s = time.monotonic() - started_s
     health = await read_health(service, admin)
     replayed = await replay_call(service, ann, later[-1]["tool_call_id"])
-    [logged] = await service.operation(ann, later[-1]["tool_call_id"])
+    [logged] = await read_attempts(service, ann, later[-1]["tool_call_id"])
 
     assert "degraded" not in before
     assert DEADLINE_S <= waited_s < DEADLINE_S + AT_ONCE_S

@@ -18,6 +18,7 @@ from tests.conftest import CallerOf
 from tests.kit.rows import until
 
 from memex.errors import Forbidden
+from memex.service.log.call_list import read_attempts
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service, new_call
 from memex.store.database import Database
@@ -106,7 +107,7 @@ async def test_the_log_has_the_response_whole_and_the_request_by_digest(
     await asked(service, alice, "call-1")
     await asked(service, alice, "call-2")
 
-    [[first], [second]] = [await service.operation(alice, call) for call in ("call-1", "call-2")]
+    [[first], [second]] = [await read_attempts(service, alice, call) for call in ("call-1", "call-2")]
     logged, again = (next(one for one in op.inner if one.tool == "model_request") for op in (first, second))
     assert logged.request["sha256"] == again.request["sha256"]
     assert logged.request["shown"] == ["user/tea.md@1:7-25", "user/tea.md@1:39-53", "user/coffee.md@1:10-45"]
@@ -264,7 +265,7 @@ async def test_prompts_of_ones_own_go_first(database: Database, alice: Caller, t
     await filled(service, alice)
     await asked(service, alice, "call-1")
 
-    [operation] = await service.operation(alice, "call-1")
+    [operation] = await read_attempts(service, alice, "call-1")
     [request] = [one for one in operation.inner if one.tool == "model_request"]
     assert (model.asked[0][1].instructions or "").startswith("Kindly read:")
     assert request.prompt_sha256 == hashlib.sha256(own.encode()).hexdigest()
@@ -294,7 +295,7 @@ async def test_tool_calls_beyond_the_limit_do_nothing(database: Database, alice:
     await filled(service, alice)
     answer = await asked(service, alice, "call-1")
 
-    [operation] = await service.operation(alice, "call-1")
+    [operation] = await read_attempts(service, alice, "call-1")
     queries = [one.request.get("query") for one in operation.inner if one.tool == "memory_find"]
     assert queries == ["Which tea do I like?", *(f"tea {number}" for number in range(5))]
     told = [str(part.content) for part in model.asked[1][0][-1].parts]  # type: ignore[union-attr]
@@ -317,7 +318,7 @@ async def test_calls_of_invented_tools_count(database: Database, alice: Caller) 
     await filled(service, alice)
     await asked(service, alice, "call-1")
 
-    [operation] = await service.operation(alice, "call-1")
+    [operation] = await read_attempts(service, alice, "call-1")
     queries = [one.request.get("query") for one in operation.inner if one.tool == "memory_find"]
     assert queries == ["Which tea do I like?", "tea 0", "tea 1"]
 
@@ -366,7 +367,7 @@ async def test_a_call_that_is_given_up_is_logged_with_what_the_model_saw(
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
 
-    [operation] = await service.operation(alice, "call-1")
+    [operation] = await read_attempts(service, alice, "call-1")
     assert (operation.status, operation.error_code) == ("failed", "CANCELLED")
     [request] = [one for one in operation.inner if one.tool == "model_request"]
     assert request.request["shown"] == ["user/tea.md@1:7-25", "user/tea.md@1:39-53", "user/coffee.md@1:10-45"]

@@ -13,6 +13,7 @@ from tests.kit.memory import open_project
 from tests.kit.property_budget import costly
 
 from memex.errors import FileNotFound, ProjectNotFound, Refused, ValidationFailed
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -151,7 +152,7 @@ async def test_a_context_of_then_has_the_hash_of_then(service: Service, caller_o
     assert [source["reason"] for source in again["sources"]] == ["pinned", "match", "match", "link"]
     assert now["hash"] != before["hash"]
     assert unsent["not_modified"]
-    [attempt] = await service.operation(alice, again["tool_call_id"])
+    [attempt] = await read_attempts(service, alice, again["tool_call_id"])
     assert attempt.request["as_of"] == before["state"]
     assert attempt.state == before["state"]
     assert {inner.state == before["state"] for inner in attempt.inner} == {True}

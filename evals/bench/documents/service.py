@@ -14,8 +14,8 @@ from memex.call_context import CallContext
 from memex.evals.bench.felt.processes import ServiceProcess, memex_service
 from memex.evals.bench.workbench import Bench, RandomText, Timings, console, new_table, ratio_line
 from memex.evals.fixtures.data_folder import temporary_data_folder
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing
-from memex.service.documents.lines import to_lines
 from memex.service.service import Caller
 from memex.store.writes import pending
 
@@ -152,7 +152,7 @@ async def _fill(bench: Bench, caller: Caller, passages: int) -> Caller:
     """Push documents of so many passages for a caller, and return the caller who knows of them."""
     folder = _folder(RandomText(seed=11), passages // 5)
     for first in range(0, len(folder), BATCH):
-        await pushing.put(bench.service, caller, {"root": ROOT}, to_lines(folder[first : first + BATCH]))
+        await pushing.PUT.call(bench.service, caller, {"root": ROOT}, to_lines(folder[first : first + BATCH]))
     caller = await bench.caller(str(caller.access.user_id))
     scopes = [scope.scope_id for scope in caller.access.documents]
     async with bench.service.database.maintenance() as connection:

@@ -6,8 +6,8 @@ from functools import partial
 
 from memex.evals.retrieval.runs import QuestionOutcome
 from memex.evals.retrieval.suites import Collection, Question, Reader, abstracts, vaults
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading
-from memex.service.documents.lines import to_lines
 from memex.service.service import Caller, Service
 from memex.store.documents.put import MAX_FILES
 from memex.store.search.find import MAX_HITS
@@ -31,7 +31,7 @@ async def write_documents(
     ]
     for first in range(0, len(files), MAX_FILES):
         batch = files[first : first + MAX_FILES]
-        done = await pushing.put(service, caller, ROOT, to_lines(batch))
+        done = await pushing.PUT.call(service, caller, ROOT, to_lines(batch))
         refused = [one for one in done.files if one.change == "refused"]
         if refused:
             raise ValueError(f"{refused[0].path} was refused: {refused[0].message}")

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from memex.api.user_calls import UserCalls
 from memex.service.conversations.events import HeardRuntimesResult, PutEventsResult
 from memex.service.conversations.finding import FindMessagesResult
-from memex.service.conversations.lines import to_lines
 from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
 from memex.service.conversations.removing import DeleteResult
@@ -44,7 +43,7 @@ class Conversations(UserCalls):
             PutConversationsResult,
             "conversation_put",
             tool_call_id,
-            lines=to_lines([source, *conversations]),
+            lines=[source, *conversations],
             again=again,
         )
 

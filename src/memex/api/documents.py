@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memex.api.user_calls import UserCalls
-from memex.service.documents.lines import to_lines
 from memex.service.documents.pushing import (
     FinishResult,
     ManifestResult,
@@ -59,7 +58,7 @@ class Documents(UserCalls):
             sync=sync,
             after=after,
             until=until,
-            lines=to_lines(list(files)),
+            lines=files,
         )
 
     async def put(
@@ -97,7 +96,7 @@ class Documents(UserCalls):
             project=project,
             sync=sync,
             prune=prune,
-            lines=to_lines(list(files)),
+            lines=files,
         )
 
     async def finish(

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from memex import distribution
 from memex.api.protocol import Document
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.identity.keys import render_key
+from memex.service.identity.me import read_me
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.operations import ON_LINES, OPERATIONS
@@ -92,18 +92,7 @@ class LocalMemex:
 
     async def me(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)
-        principal = caller.principal
-        mounts = [
-            {"mount": scope.mount, "language": scope.language, "writable": scope.writable}
-            for scope in caller.access.scopes
-        ]
-        return {
-            "role": principal.role,
-            "tenant": await tenants.tenant_name(service.database, principal.tenant_id),
-            "user": principal.bound_user,
-            "mounts": mounts,
-            "version": distribution.version(),
-        }
+        return (await read_me(service, caller.principal, caller)).model_dump(mode="json")
 
     async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> Document:
         service, caller = await self.caller(context, tool, from_cache=True)

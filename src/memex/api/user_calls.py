@@ -1,5 +1,6 @@
 """Calls for one user, with typed results: what the parts of `UserMemory` have in common."""
 
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, TypeVar
 
@@ -7,6 +8,7 @@ from pydantic import BaseModel
 
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
+from memex.service.conversations.lines import to_lines
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -25,12 +27,13 @@ class UserCalls:
         tool_call_id: str | None = None,
         /,
         *,
-        lines: bytes | None = None,
+        lines: Iterable[Mapping[str, Any]] | None = None,
         **arguments: Any,
     ) -> R:
-        """Return the result of an operation of `memex.routes`; times are sent as text."""
+        """Return the result of an operation of `memex.routes`; times are sent as text, `lines` as JSON lines."""
         given = {
             one: value.isoformat() if isinstance(value, date) else value for one, value in arguments.items()
         }
-        done = await self._api.call(self._context.under(tool_call_id), name, given, lines=lines)
+        sent = None if lines is None else to_lines(lines)
+        done = await self._api.call(self._context.under(tool_call_id), name, given, lines=sent)
         return result.model_validate(done)

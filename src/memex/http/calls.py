@@ -1,14 +1,19 @@
 """Calls of operations and tools over HTTP."""
 
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Response
+from fastapi import Depends, Request, Response
+from pydantic import BaseModel
 
-from memex.http.answers import json_answer
+from memex.http.answers import hashed_answer, json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller
+from memex.routes import ROUTES
 from memex.service.call import Caller
 from memex.service.operation import RunsOperation
+from memex.service.operations import ON_LINES, OPERATIONS
 from memex.service.service import Service
 
 T = TypeVar("T")
@@ -49,5 +54,56 @@ async def tool_call_of(
     return HttpCall(service, caller, tool_call_id)
 
 
+async def body_of(request: Request) -> bytes:
+    """Return the body of a route that takes JSON lines."""
+    return await request.body()
+
+
 Call = Annotated[HttpCall, Depends(call_of)]
 ToolRouteCall = Annotated[HttpCall, Depends(tool_call_of)]
+
+
+def handler_of(
+    name: str, declared: Callable[..., Any], names: Mapping[str, str] | None = None
+) -> Callable[..., Any]:
+    """Return a new handler that runs an operation with what a request gives.
+
+    Args:
+        name: of the operation.
+        declared: a function without a body. It has the parameters of the request, of which a body gives an argument
+            for each of its fields; the model of the answer; and the description of the route. With the header
+            `if_none_match`, the ETag of the answer is its hash.
+        names: the names of arguments, by their names in the path; by default those of `memex.routes`.
+    """
+    named = ROUTES[name].names if names is None else names
+    taken = inspect.signature(declared)
+    is_hashed = "if_none_match" in taken.parameters
+
+    async def handle(
+        call: HttpCall, lines: bytes | None = None, if_none_match: str | None = None, **given: Any
+    ) -> Any:
+        arguments: dict[str, Any] = {}
+        for one, value in given.items():
+            if isinstance(value, BaseModel):
+                arguments |= value.model_dump(exclude_unset=True)
+            elif value is not None:
+                arguments[named.get(one, one)] = value
+        if lines is not None:
+            run = ON_LINES[name]
+            return await run(call.service, call.caller, arguments, lines, tool_call_id=call.tool_call_id)
+        done: Any = await call.run(OPERATIONS[name], **arguments)
+        if is_hashed:
+            return hashed_answer(done, done.hash, if_none_match)
+        return json_answer(done) if isinstance(done, dict) else done
+
+    own = {"call": Call} | ({"lines": Annotated[bytes, Depends(body_of)]} if name in ON_LINES else {})
+    parameters = [
+        *(
+            inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+            for one, kind in own.items()
+        ),
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken.parameters.values()),
+    ]
+    handle.__name__, handle.__doc__ = declared.__name__, declared.__doc__
+    handle.__signature__ = taken.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return handle

@@ -1,12 +1,13 @@
 """Routers of routes that are there twice: for agents, and below /v1/admin for admins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
 from memex.http.callers import KeyedRoute, set_admin_role, set_agent_role
+from memex.http.calls import handler_of
 from memex.routes import ROUTES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,7 +33,17 @@ def admin_router(path: str, route_class: type[APIRoute] = KeyedRoute) -> APIRout
 
 
 def operation(router: APIRouter, name: str, **options: Any) -> Callable[[F], F]:
-    """Put a handler on a router, at the route of an operation; see `memex.routes`."""
+    """Put the handler of an operation on a router, made of a declaration; see `handler_of`."""
+
+    def register(declared: F) -> F:
+        handler(router, name, **options)(handler_of(name, declared))
+        return declared
+
+    return register
+
+
+def handler(router: APIRouter, name: str, **options: Any) -> Callable[[F], F]:
+    """Put a handler that is written by hand on a router, at the route of an operation; see `memex.routes`."""
     route = ROUTES[name]
     base = ADMIN_BASE if router.prefix.startswith(ADMIN_BASE) else AGENT_BASE
     path = f"{base}{route.path}".removeprefix(router.prefix)
@@ -40,56 +51,105 @@ def operation(router: APIRouter, name: str, **options: Any) -> Callable[[F], F]:
 
 
 class RouterPair:
-    """A router for agents and one for admins, of which some routes have the same handler.
+    """A router for agents and one for admins, which have routes of the same declarations.
 
     Args:
         path: below /v1, and below /v1/admin.
         tag: the tag of the routes for agents.
         route_class: looks at the key.
+        as_admin: what the summary of a route for admins ends with, where it is not given.
+        admin_description: the description of the routes for admins, where it is not given.
     """
 
-    def __init__(self, path: str, tag: str, *, route_class: type[APIRoute] = KeyedRoute) -> None:
+    def __init__(
+        self,
+        path: str,
+        tag: str,
+        *,
+        route_class: type[APIRoute] = KeyedRoute,
+        as_admin: str = ", as an admin",
+        admin_description: str | None = None,
+    ) -> None:
         self._path = path
+        self._as_admin, self._admin_description = as_admin, admin_description
         self.agent = agent_router(path, tag, route_class)
         self.admin = admin_router(path, route_class)
 
-    def operation(self, name: str, **options: Any) -> Callable[[F], F]:
-        """Put a handler on both routers, at the route of an operation; see `memex.routes`, and `route`."""
-        route = ROUTES[name]
-        return self.route(route.method, route.path.removeprefix(self._path), **options)
-
-    def route(
+    def operation(
         self,
-        method: str,
-        path: str,
+        name: str,
         *,
-        summary: str,
-        admin_summary: str,
-        admin_description: str,
+        at: tuple[str, str] | None = None,
+        names: Mapping[str, str] | None = None,
         **options: Any,
     ) -> Callable[[F], F]:
-        """Put a handler on both routers.
+        """Put the handler of an operation on each router, made of a declaration; see `handler_of` and `route`.
+
+        Args:
+            name: of the operation.
+            at: the method and the path of another route of the operation than that of `memex.routes`.
+            names: the names of arguments at this path, by their names in it.
+            options: as `route` takes them.
+        """
+        route = ROUTES[name]
+        method, path = at or (route.method, route.path)
+
+        def register(declared: F) -> F:
+            self._add(method, path, lambda: handler_of(name, declared, names), **options)
+            return declared
+
+        return register
+
+    def handler(self, name: str, **options: Any) -> Callable[[F], F]:
+        """Put a handler that is written by hand on both routers, at the route of an operation; see `route`."""
+        return self.route(ROUTES[name].method, ROUTES[name].path.removeprefix(self._path), **options)
+
+    def route(self, method: str, path: str, **options: Any) -> Callable[[F], F]:
+        """Put a handler that is written by hand on both routers.
 
         Args:
             method: the HTTP method.
             path: below the path of the pair.
-            summary: the summary of the route for agents; the docstring of the handler is its description.
+            options: as `_add` takes them.
+        """
+
+        def register(handler: F) -> F:
+            self._add(method, self._path + path, lambda: handler, **options)
+            return handler
+
+        return register
+
+    def _add(
+        self,
+        method: str,
+        path: str,
+        make: Callable[[], Callable[..., Any]],
+        *,
+        summary: str,
+        admin_summary: str | None = None,
+        admin_description: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Add a route to each router.
+
+        Args:
+            method: the HTTP method.
+            path: below /v1 and /v1/admin.
+            make: returns the handler, whose docstring describes the route for agents.
+            summary: the summary of the route for agents.
             admin_summary: the summary of the route for admins, whose operation id ends in `_as_admin`.
             admin_description: the description of the route for admins.
             options: what FastAPI takes besides, for both routes.
         """
-
-        def register(handler: F) -> F:
-            self.agent.add_api_route(path, handler, methods=[method], summary=summary, **options)
-            self.admin.add_api_route(
-                path,
-                handler,
-                methods=[method],
-                name=f"{handler.__name__}_as_admin",
-                summary=admin_summary,
-                description=admin_description,
-                **options,
-            )
-            return handler
-
-        return register
+        place, handler = path.removeprefix(self._path), make()
+        self.agent.add_api_route(place, handler, methods=[method], summary=summary, **options)
+        as_admin = make()
+        self.admin.add_api_route(
+            place,
+            as_admin,
+            methods=[method],
+            name=f"{as_admin.__name__}_as_admin",
+            summary=admin_summary or f"{summary}{self._as_admin}",
+            description=admin_description or self._admin_description,
+            **options,
+        )

@@ -19,6 +19,8 @@ ROLE_HINTS: dict[Role, str] = {
     "admin": "Use an admin's key: `memex keys create --role admin` makes one.",
 }
 
+UNBOUND_HINT = "Use an administrator's key that is not bound to a user."
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:

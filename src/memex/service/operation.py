@@ -2,16 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller, check_role, to_plain
 from memex.service.recording import CallLogger
 from memex.service.secrets.guard import guard
 from memex.service.service import Service
 from memex.service.tools.tool import A, Arguments, Tool, ToolResult
 from memex.store.access import Access, Role
-from memex.store.database import Database
+from memex.store.database import Connection, Database
 from memex.store.log.call import CallAnswer
 from memex.store.records import Status
 
@@ -53,11 +53,12 @@ class NoArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class OperationCall:
-    """One call of an operation: the service that is asked, who asks, and the log of the call."""
+    """One call of an operation: the service that is asked, who asks, the log of the call, and its JSON lines."""
 
     service: Service
     caller: Caller
     log: CallLogger
+    lines: bytes = b""
 
     @property
     def access(self) -> Access:
@@ -68,6 +69,11 @@ class OperationCall:
     def database(self) -> Database:
         """The database of the service."""
         return self.service.database
+
+    async def commit(self, connection: Connection, result: ToolResult, arguments: Arguments) -> None:
+        """Log a result in the transaction that makes it so."""
+        answer = CallAnswer(result.body(), arguments.canonical(), result.body())
+        await self.log.add("committed", answer, connection=connection)
 
     @property
     def now(self) -> datetime:
@@ -81,15 +87,17 @@ class LoggedAnswer(Generic[R]):
 
     Attributes:
         result: as the caller sees it.
-        logged: what the log keeps of it; None: the call is not logged.
+        logged: what the log keeps of it; None: the call is not logged, or has been logged.
         state: the number of changes that the call saw of each mount.
         status: of the row in the log.
+        config: what of the settings shaped the answer, such as a prompt.
     """
 
     result: R
     logged: dict[str, Any] | None
     state: dict[str, int] | None = None
     status: Status = "answered"
+    config: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +108,24 @@ class LoggedOperation(Tool[A], Generic[A, R]):
         run: answers a call; what it raises is logged as a failed or denied call.
         role: the role that may call it; None for any.
         guards_query: whether a secret in `query` is treated as in a query of `memory_find`.
+        caller_of: returns the caller with what else the operation may reach, such as conversations.
+        unlogged: the arguments that the log does not keep.
     """
 
     run: Callable[[OperationCall, A], Awaitable[LoggedAnswer[R]]]
     role: Role | None = None
     guards_query: bool = False
+    caller_of: Callable[[Service, Caller], Awaitable[Caller]] | None = None
+    unlogged: frozenset[str] = frozenset()
 
     async def call(
-        self, service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+        self,
+        service: Service,
+        caller: Caller,
+        given: dict[str, Any],
+        lines: bytes = b"",
+        *,
+        tool_call_id: str | None = None,
     ) -> R:
         """Return the result of a call with arguments as they came; None means absent.
 
@@ -119,15 +137,17 @@ class LoggedOperation(Tool[A], Generic[A, R]):
         if self.guards_query and isinstance(query := asked.get("query"), str):
             guarded = await guard(service.policies_of(caller), "memory_find", {"query": query})
             asked["query"] = guarded.used["query"]
-        plain = {
-            name: value.isoformat() if isinstance(value, date) else value for name, value in asked.items()
-        }
-        async with service.recorder.recorded(caller, self.name, plain, tool_call_id=tool_call_id) as log:
+        shown = {name: to_plain(value) for name, value in asked.items() if name not in self.unlogged}
+        if self.caller_of is not None:
+            check_role(caller.principal, self.role or caller.principal.role)
+            caller = await self.caller_of(service, caller)
+        async with service.recorder.recorded(caller, self.name, shown, tool_call_id=tool_call_id) as log:
             if self.role is not None:
                 check_role(caller.principal, self.role)
             arguments = self.parse(asked)
-            made = await self.run(OperationCall(service, caller, log), arguments)
+            made = await self.run(OperationCall(service, caller, log, lines), arguments)
             if made.logged is not None:
-                answer = CallAnswer(made.result.body(), arguments.canonical(), made.logged)
+                kept = {k: v for k, v in arguments.canonical().items() if k not in self.unlogged}
+                answer = CallAnswer(made.result.body(), kept, made.logged, made.config)
                 await log.add(made.status, answer, state=made.state)
         return made.result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})

@@ -1,16 +1,15 @@
 """What each operation of `memex.routes` runs in this process, by the same names."""
 
 from collections.abc import Awaitable, Callable
+from inspect import signature
 from typing import Any
 
 from pydantic import BaseModel
 
 from memex.service.call import Caller
-from memex.service.conversations import events, finding, putting, reading, removing, wanted
-from memex.service.distil.distil import distil
-from memex.service.distil.evidence import READ_EVIDENCE
-from memex.service.documents import pushing, watching
-from memex.service.documents import reading as documents
+from memex.service.choice import CallerChoice
+from memex.service.conversations import operations as conversations
+from memex.service.documents import operations as documents
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.health.health import read_health
@@ -18,16 +17,16 @@ from memex.service.identity import erasures, keys, quotas, users
 from memex.service.identity.quotas import QuotaLimits
 from memex.service.journal.reading import READ_JOURNAL
 from memex.service.log import exposure, queue
-from memex.service.log.blame import blame
-from memex.service.log.call_list import CallQuery
+from memex.service.log.blame import BLAME
+from memex.service.log.call_list import CallQuery, list_calls, read_attempts
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
-from memex.service.operation import LoggedOperation, RunsOnLines, RunsOperation
+from memex.service.operation import RunsOnLines, RunsOperation
 from memex.service.projects import administration
 from memex.service.projects.init_project import INIT_PROJECT
 from memex.service.review.deciding import decide
 from memex.service.review.items import ItemDecision
-from memex.service.review.waiting import list_review
+from memex.service.review.waiting import REVIEW
 from memex.service.search.changes import CHANGES
 from memex.service.search.explanation import explain_search
 from memex.service.search.topics import TOPICS
@@ -35,33 +34,33 @@ from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
 from memex.service.tidy import tidy_files
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.vaults.browsing import BROWSE
-from memex.service.work import asking, deciding, labels, packing, provenance, sessions
-from memex.service.work import reading as work_reading
+from memex.service.work import operations as work
 
 Answer = BaseModel | dict[str, Any]
 
 
-def _named(run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False) -> RunsOperation[Answer]:
-    """Return what runs a function that takes the arguments by their names."""
+def _named(
+    run: Callable[..., Awaitable[Answer]], *, takes_id: bool = False, **chosen: type[CallerChoice]
+) -> RunsOperation[Answer]:
+    """Return what runs a function that takes the arguments by their names, and the others as a choice."""
+    names = signature(run).parameters
 
     async def named(
         service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
     ) -> Answer:
-        return await run(service, caller, **given, **({"tool_call_id": tool_call_id} if takes_id else {}))
+        own = given
+        for name, kind in chosen.items():
+            own = {one: given[one] for one in given if one in names}
+            own[name] = kind.of(**{one: given[one] for one in given if one not in names})
+        return await run(service, caller, **own, **({"tool_call_id": tool_call_id} if takes_id else {}))
 
     return named
 
 
-async def _operations(
-    service: Service, caller: Caller, limit: int = 50, cursor: str | None = None, **query: Any
-) -> Answer:
-    return await service.operations(caller, CallQuery.of(**query), limit=limit, cursor=cursor)
-
-
 async def _operation(service: Service, caller: Caller, tool_call_id: str) -> Answer:
-    attempts = await service.operation(caller, tool_call_id)
+    attempts = await read_attempts(service, caller, tool_call_id)
     return {"attempts": [attempt.model_dump(mode="json") for attempt in attempts]}
 
 
@@ -97,83 +96,23 @@ async def _decide(
     return await decide(service, caller, chosen, tool_call_id=tool_call_id)
 
 
-async def _draft_case(service: Service, caller: Caller, tool_call_id: str, **choice: Any) -> Answer:
-    return await case_requests.draft_case(service, caller, tool_call_id, CaseChoice.of(**choice))
-
-
-async def _keep_case(service: Service, caller: Caller, tool_call_id: str, **choice: Any) -> Answer:
-    return await case_requests.keep_case(service, caller, tool_call_id, CaseChoice.of(**choice))
-
-
-async def _set_quota(
-    service: Service, caller: Caller, kind: quotas.Kind, name: str = "", **limits: int
-) -> Answer:
-    return await quotas.set_quota(service, caller, kind, name, QuotaLimits(**limits))
-
-
-async def _set_policies(service: Service, caller: Caller, **change: Any) -> Answer:
-    return await policies.set_policies(service, caller, SecretPoliciesChange(**change))
-
-
-async def _wanted(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
-) -> Answer:
-    arguments = wanted.WANTED_TOOL.parse(given)
-    return await wanted.wanted(service, caller, arguments, tool_call_id=tool_call_id)
-
-
-async def _put_events(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
-) -> Answer:
-    return await events.put(service, caller, events.PUT_TOOL.parse(given), tool_call_id=tool_call_id)
-
-
-async def _stop_reading(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None
-) -> Answer:
-    return await work_reading.read_from(service, caller, given | {"remove": True}, tool_call_id=tool_call_id)
-
-
-async def _put_conversations(
-    service: Service, caller: Caller, given: dict[str, Any], lines: bytes, *, tool_call_id: str | None
-) -> Answer:
-    source, conversations = putting.parse_lines(lines)
-    return await putting.put(service, caller, source, conversations, **given, tool_call_id=tool_call_id)
-
-
-LOGGED: tuple[LoggedOperation[Any, Any], ...] = (
-    *(
-        finding.FIND,
-        reading.LIST,
-        reading.READ,
-        reading.SOURCES,
-        removing.DELETE,
-        events.HEARD,
-        READ_EVIDENCE,
-    ),
-    *(documents.FIND, documents.LIST, documents.READ, documents.ROOTS, watching.REQUEST_SYNC, watching.WATCH),
-    *(BROWSE, CHANGES, READ_JOURNAL, TOPICS, INIT_PROJECT),
-    *(asking.CHANGES, asking.CHECK, asking.SHOW, packing.PACK, provenance.PROVENANCE, work_reading.READINGS),
-    *(sessions.RESOLVE, sessions.SESSIONS, labels.LABELS, deciding.REBUILD),
-)
-OPERATIONS: dict[str, RunsOperation[Answer]] = {one.name: one.call for one in LOGGED} | {
-    "conversation_distil": distil,
-    "conversation_wanted": _wanted,
-    "document_finish": pushing.finish,
-    "document_remove": pushing.remove,
+OPERATIONS: dict[str, RunsOperation[Answer]] = {
+    **documents.OPERATIONS,
+    **conversations.OPERATIONS,
+    **work.OPERATIONS,
+    **{one.name: one.call for one in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
+    **{one.name: one.call for one in (READ_JOURNAL, REVIEW, TOPICS)},
     "erasure_list": _named(erasures.list_erasures),
-    "eval_case_draft": _named(_draft_case),
-    "eval_case_keep": _named(_keep_case),
-    "event_put": _put_events,
+    "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
+    "eval_case_keep": _named(case_requests.keep_case, choice=CaseChoice),
     "health_show": _named(read_health),
     "key_create": _named(keys.create_key),
     "key_list": _named(keys.list_keys),
     "key_revoke": _named(keys.revoke_key),
-    "memory_blame": _named(blame, takes_id=True),
     "memory_catalogue": _named(_catalogue),
     "memory_find_explain": explain_search,
     "memory_operation": _named(_operation),
-    "memory_operations": _named(_operations),
+    "memory_operations": _named(list_calls, query=CallQuery),
     "memory_replay": _named(_replay),
     "memory_replayable": _named(_replayable),
     "memory_revert": _revert,
@@ -183,16 +122,14 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {one.name: one.call for one in LO
     "project_member_add": _named(administration.add_member),
     "project_member_remove": _named(administration.remove_member),
     "project_open": _named(administration.open_project),
-    "prompt_block": _named(prompt_block, takes_id=True),
     "queue_list": _named(queue.list_queued_calls),
     "queue_retry": _named(queue.retry_call),
     "queue_retry_all": _named(queue.retry_all),
     "quota_list": _named(quotas.list_quotas),
-    "quota_set": _named(_set_quota),
+    "quota_set": _named(quotas.set_quota, limits=QuotaLimits),
     "review_decide": _named(_decide, takes_id=True),
-    "review_list": _named(list_review, takes_id=True),
     "secrets_scan": _named(scan.scan),
-    "secrets_set": _named(_set_policies),
+    "secrets_set": _named(policies.set_policies, change=SecretPoliciesChange),
     "secrets_show": _named(policies.show_policies),
     "seen_calls": _named(exposure.calls_that_saw),
     "seen_revisions": _named(exposure.revisions_seen),
@@ -200,14 +137,6 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {one.name: one.call for one in LO
     "user_erase": _named(erasures.erase_user),
     "user_list": _named(users.list_users),
     "user_read": _named(users.read_user),
-    "work_link": labels.link,
-    "work_mark": deciding.mark,
-    "work_read_from": work_reading.read_from,
-    "work_stop_reading": _stop_reading,
 }
 # Those that take JSON lines besides.
-ON_LINES: dict[str, RunsOnLines[Answer]] = {
-    "conversation_put": _put_conversations,
-    "document_manifest": pushing.compare,
-    "document_put": pushing.put,
-}
+ON_LINES: dict[str, RunsOnLines[Answer]] = documents.ON_LINES | conversations.ON_LINES

@@ -1,7 +1,7 @@
 """The service: permission, idempotency and the log around every operation of the store."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -10,15 +10,13 @@ from typing import Any, TypeVar
 import structlog
 
 from memex.call_context import CallContext
-from memex.errors import MemexError, Refused, Unauthenticated, UnknownTool
+from memex.errors import Forbidden, MemexError, Refused, Unauthenticated, UnknownTool
 from memex.metrics import Metrics
-from memex.service.call import Caller, check_role, new_call, resumed_call
+from memex.service.call import UNBOUND_HINT, Caller, check_role, new_call, resumed_call
 from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.included.kinds import KINDS
 from memex.service.included.sections import LiveSections
-from memex.service.log.call_list import ALL_CALLS, CallQuery, list_calls, read_attempts
-from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.dry_runs import LoggedDryRuns
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
@@ -223,20 +221,6 @@ class Service:
                 caller, revisions.REVERT, log.call, guarded.with_argument("writes", writes)
             )
 
-    async def operations(
-        self, caller: Caller, query: CallQuery = ALL_CALLS, *, limit: int = 50, cursor: str | None = None
-    ) -> OperationsResult:
-        """Return the caller's calls that a query asks for, the newest first; see `list_calls`."""
-        return await list_calls(self.database, caller, query, limit=limit, cursor=cursor)
-
-    async def operation(self, caller: Caller, tool_call_id: str) -> Sequence[OperationResult]:
-        """Return the attempts at one of the caller's calls, the newest 100 first.
-
-        Raises:
-            OperationNotFound: the caller made no such call.
-        """
-        return await read_attempts(self.database, caller, tool_call_id)
-
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
         async with self.database.transaction(caller.access, snapshot=True) as connection:
@@ -268,6 +252,29 @@ class Service:
                 return done
 
             return await self.identities.run_with_rights(caller, log.call, run)
+
+    @asynccontextmanager
+    async def maintaining(
+        self, caller: Caller, action: str, arguments: dict[str, Any], *, refusal: str | None = None
+    ) -> AsyncIterator[Connection]:
+        """Open a transaction beyond the access of an admin, and log the call in it.
+
+        Args:
+            caller: an admin.
+            action: the name of the operation.
+            arguments: as they are logged.
+            refusal: what a key is told that is bound to a user; None if it may do this too.
+
+        Raises:
+            Forbidden: the caller is no admin, or `refusal`.
+        """
+        async with self.recorder.recorded(caller, action, arguments) as log:
+            check_role(caller.principal, "admin")
+            if refusal is not None and caller.principal.bound_user is not None:
+                raise Forbidden(refusal, hint=UNBOUND_HINT)
+            async with self.database.maintenance() as connection:
+                yield connection
+                await log.add("committed", connection=connection)
 
     async def spending(self, caller: Caller, *, days: int) -> SpendingResult:
         """Return what the calls of a tenant used of models in the last days (UTC); raises Forbidden for agents."""

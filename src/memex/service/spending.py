@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel
 
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Access
 from memex.store.database import Database
 from memex.store.log import spend
@@ -42,7 +43,7 @@ class TenantSpending:
             await spend.add(connection, self.access, self.day, model, usage)
 
 
-class DaySpent(BaseModel):
+class DaySpent(ResultPart):
     """What one model used on a day (UTC): requests, tokens, and US dollars as far as prices are known."""
 
     day: str
@@ -68,15 +69,5 @@ async def read_spending(
         found = await spend.list_days(connection, access, since)
     return SpendingResult(
         daily_usd=None if daily_usd is None else float(daily_usd),
-        spent=[
-            DaySpent(
-                day=one.day.isoformat(),
-                model=one.model,
-                requests=one.requests,
-                input_tokens=one.input_tokens,
-                output_tokens=one.output_tokens,
-                usd=float(one.usd),
-            )
-            for one in found
-        ],
+        spent=[DaySpent.taken_from(one, usd=float(one.usd)) for one in found],
     )

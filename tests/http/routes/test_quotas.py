@@ -5,7 +5,7 @@ from collections.abc import Callable
 import httpx2
 from tests.kit.documents import sent
 
-from memex.service.documents.lines import to_lines
+from memex.service.conversations.lines import to_lines
 
 ClientOf = Callable[..., httpx2.Client]
 

@@ -17,6 +17,7 @@ from tests.service.distil.kit import distil, files, put, said
 
 from memex.errors import MessagesErased
 from memex.service.conversations import removing
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners
 from memex.service.service import Service
@@ -128,7 +129,7 @@ async def test_the_log_holds_no_text_of_an_answer(service: Service, caller_of: C
     model = Scripted(service, lambda _: wrong, kept((CANARY, "preference")))
 
     done = await distil(model.service, anna, conversation=name, apply=True)
-    [attempt] = await model.service.operation(anna, done.tool_call_id)
+    [attempt] = await read_attempts(model.service, anna, done.tool_call_id)
     tables = await select(
         service.database,
         "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace"

@@ -22,8 +22,8 @@ from memex.errors import (
     ValidationFailed,
 )
 from memex.service.call import Caller
+from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading, watching
-from memex.service.documents.lines import to_lines
 from memex.service.service import Service
 from memex.store.database import rows
 from memex.store.documents.records import DocumentLimits
@@ -40,7 +40,7 @@ FOLDER = {
 
 async def put(service: Service, caller: Caller, *files: dict[str, Any], **more: Any) -> list[Any]:
     """Send files of the root, and return what became of each."""
-    return (await pushing.put(service, caller, NAMED | more, to_lines(files))).files
+    return (await pushing.PUT.call(service, caller, NAMED | more, to_lines(files))).files
 
 
 async def found(service: Service, caller: Caller, query: str, **more: Any) -> list[str]:
@@ -52,7 +52,7 @@ async def found(service: Service, caller: Caller, query: str, **more: Any) -> li
 async def test_a_folder_is_mirrored_and_found(service: Service, alice: Caller) -> None:
     """What was pushed is listed, read as it is, and found with its heading; a second push sends nothing."""
     done = await push(service, alice, FOLDER)
-    again = await pushing.compare(service, await current(service, alice), NAMED, listed(FOLDER))
+    again = await pushing.COMPARE.call(service, await current(service, alice), NAMED, listed(FOLDER))
     alice = await current(service, alice)
 
     assert (done.state, done.documents, done.removed) == ("complete", 4, 0)
@@ -204,10 +204,10 @@ async def test_pages_of_a_manifest_are_compared_each_by_itself(service: Service,
     await push(service, alice, FOLDER)
     kept = {path: text for path, text in FOLDER.items() if path != "docs/adr/0001-queue.md"}
     paths = sorted(kept)
-    first = await pushing.compare(
+    first = await pushing.COMPARE.call(
         service, alice, NAMED | {"until": paths[1]}, listed({path: kept[path] for path in paths[:2]})
     )
-    second = await pushing.compare(
+    second = await pushing.COMPARE.call(
         service,
         alice,
         NAMED | {"sync": first.sync, "after": paths[1]},
@@ -216,27 +216,27 @@ async def test_pages_of_a_manifest_are_compared_each_by_itself(service: Service,
 
     assert (first.gone, first.unchanged) == ([], 2)
     assert (second.gone, second.unchanged) == (["docs/adr/0001-queue.md"], 1)
-    done = await pushing.finish(service, await current(service, alice), NAMED | {"sync": first.sync})
+    done = await pushing.FINISH.call(service, await current(service, alice), NAMED | {"sync": first.sync})
     assert (done.removed, done.documents, done.state) == (1, 3, "complete")
 
 
 async def test_an_interrupted_sync_is_finished_by_the_next(service: Service, alice: Caller) -> None:
     """A client that dies between two batches leaves `syncing`; the next sync asks only for the rest."""
-    compared = await pushing.compare(service, alice, NAMED | {"client": "one"}, listed(FOLDER))
+    compared = await pushing.COMPARE.call(service, alice, NAMED | {"client": "one"}, listed(FOLDER))
     await put(service, alice, *sent({"README.md": FOLDER["README.md"]}), sync=compared.sync)
     alice = await current(service, alice)
 
     [root] = (await reading.ROOTS.call(service, alice, {})).roots
     assert (root.state, root.documents, root.completed_at) == ("syncing", 1, None)
     with pytest.raises(SyncInProgress) as busy:
-        await pushing.compare(service, alice, NAMED | {"client": "two"}, listed(FOLDER))
+        await pushing.COMPARE.call(service, alice, NAMED | {"client": "two"}, listed(FOLDER))
     assert 0 < busy.value.details["retry_after_s"] <= 60
-    after = await pushing.compare(service, alice, NAMED | {"client": "one"}, listed(FOLDER))
+    after = await pushing.COMPARE.call(service, alice, NAMED | {"client": "one"}, listed(FOLDER))
     assert [one.path for one in after.wanted] == sorted(set(FOLDER) - {"README.md"})
     with pytest.raises(SyncSuperseded):  # what the dead client may still send
         await put(service, alice, *sent({"README.md": "older"}), sync=compared.sync)
     with pytest.raises(SyncSuperseded):
-        await pushing.finish(service, alice, NAMED | {"sync": compared.sync})
+        await pushing.FINISH.call(service, alice, NAMED | {"sync": compared.sync})
     assert (await push(service, alice, FOLDER, client="one")).state == "complete"
 
 
@@ -270,16 +270,16 @@ async def test_only_the_owner_and_admins_change_a_root(service: Service, caller_
     [shown] = (await reading.ROOTS.call(service, bob, {})).roots
     assert (shown.owner, shown.may_change) == ("alice", False)
     for attempt in (
-        lambda: pushing.compare(service, bob, named, listed({})),
-        lambda: pushing.put(service, bob, named, to_lines(sent({"README.md": "mine"}))),
-        lambda: pushing.finish(service, bob, named | {"sync": shown.sync}),
-        lambda: pushing.remove(service, bob, named),
+        lambda: pushing.COMPARE.call(service, bob, named, listed({})),
+        lambda: pushing.PUT.call(service, bob, named, to_lines(sent({"README.md": "mine"}))),
+        lambda: pushing.FINISH.call(service, bob, named | {"sync": shown.sync}),
+        lambda: pushing.REMOVE.call(service, bob, named),
         lambda: watching.WATCH.call(service, bob, named),
     ):
         with pytest.raises(Forbidden):
             await attempt()
     for stranger in (
-        lambda: pushing.compare(service, dave, named, listed({})),
+        lambda: pushing.COMPARE.call(service, dave, named, listed({})),
         lambda: reading.READ.call(service, dave, named | {"path": "README.md"}),
         lambda: watching.WATCH.call(service, dave, named),
         lambda: watching.REQUEST_SYNC.call(service, dave, {"project": "apollo"}),
@@ -290,7 +290,7 @@ async def test_only_the_owner_and_admins_change_a_root(service: Service, caller_
     await push(service, await current(service, admin), {**FOLDER, "more.md": "more"}, project="apollo")
     [shown] = (await reading.ROOTS.call(service, bob, {"project": "apollo"})).roots
     assert (shown.owner, shown.documents) == ("alice", 5)
-    removed = await pushing.remove(service, await current(service, admin), named)
+    removed = await pushing.REMOVE.call(service, await current(service, admin), named)
     assert removed.documents == 5
 
 
@@ -301,8 +301,8 @@ async def test_a_root_takes_no_file_while_it_is_removed(service: Service, alice:
     caller, single = await current(service, alice), to_lines(sent({"late.md": "late"}))
     for number in range(10):
         results = await asyncio.gather(
-            pushing.remove(service, caller, {"root": "repo"}),
-            *(pushing.put(service, caller, {"root": "repo"}, single) for _ in range(3)),
+            pushing.REMOVE.call(service, caller, {"root": "repo"}),
+            *(pushing.PUT.call(service, caller, {"root": "repo"}, single) for _ in range(3)),
             push(service, caller, folder) if number % 2 else asyncio.sleep(0),
             return_exceptions=True,
         )
@@ -318,7 +318,7 @@ async def test_a_root_takes_no_file_while_it_is_removed(service: Service, alice:
     async with service.database.maintenance() as connection:
         await connection.execute("update document_root set state = 'removing'")
     with pytest.raises(SyncSuperseded):
-        await pushing.put(service, caller, {"root": "repo"}, single)
+        await pushing.PUT.call(service, caller, {"root": "repo"}, single)
 
 
 async def test_a_removed_root_leaves_no_word(service: Service, alice: Caller) -> None:
@@ -328,12 +328,12 @@ async def test_a_removed_root_leaves_no_word(service: Service, alice: Caller) ->
     await push(service, alice, big | {"edited.md": f"{canary} before"})
     await push(service, alice, big | {"edited.md": "after", "notes.yaml": f"{canary}: 1\n"}, batch=7)
     alice = await current(service, alice)
-    counted = await pushing.remove(service, alice, NAMED | {"dry_run": True})
-    removed = await pushing.remove(service, alice, NAMED)
+    counted = await pushing.REMOVE.call(service, alice, NAMED | {"dry_run": True})
+    removed = await pushing.REMOVE.call(service, alice, NAMED)
 
     assert (counted.documents, removed.documents, removed.passages) == (42, 42, counted.passages)
     with pytest.raises(DocumentNotFound):
-        await pushing.remove(service, alice, NAMED)
+        await pushing.REMOVE.call(service, alice, NAMED)
     async with service.database.maintenance() as connection:
         tables = await rows(connection, "health/table_sizes")
         assert tables
@@ -364,7 +364,7 @@ async def test_too_much_is_refused_whole(service: Service, alice: Caller) -> Non
         (b"", "no file"),
     ):
         with pytest.raises(ValidationFailed, match=said):
-            await pushing.put(service, alice, NAMED, body)
+            await pushing.PUT.call(service, alice, NAMED, body)
     for lines, said in (
         (listed({"b": "", "c": ""}) + listed({"a": ""}), "Line 3: the path does not come behind"),
         (b'{"path": "a", "sha256": "00"}', "Line 1: sha256 is malformed"),
@@ -372,5 +372,5 @@ async def test_too_much_is_refused_whole(service: Service, alice: Caller) -> Non
         (to_lines([{"path": "/etc/passwd", "sha256": digest("")}]), "Line 1: must be relative"),
     ):
         with pytest.raises(ValidationFailed, match=said):
-            await pushing.compare(service, alice, NAMED, lines)
+            await pushing.COMPARE.call(service, alice, NAMED, lines)
     assert await stored(service, await current(service, alice)) == {"a.md": "a"}

@@ -130,7 +130,7 @@ async def test_a_first_push_is_heeded_by_a_caller_in_memory(service: Service, al
     await ask(service, kept, **INCLUDE)
     await push(service, alice, FOLDER)
     found = await ask(service, kept, **INCLUDE)
-    await pushing.remove(service, await current(service, alice), {"root": "repo"})
+    await pushing.REMOVE.call(service, await current(service, alice), {"root": "repo"})
     gone = await ask(service, kept, **INCLUDE)
 
     assert beside(found)

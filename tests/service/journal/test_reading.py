@@ -15,7 +15,7 @@ from memex.errors import EntryImmutable, FileNotFound, ValidationFailed
 from memex.service.journal.reading import READ_JOURNAL, EntryResult, JournalResult
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.vaults.browsing import BROWSE
 from memex.service.vaults.vault_export import export_files
 from memex.service.vaults.vault_import import ImportResult, import_vault
@@ -138,7 +138,7 @@ async def test_a_list_of_the_past_counts_the_journal_of_then(service: Service, a
 async def test_models_read_a_line_a_month(service: Service, alice: Caller) -> None:
     """The catalogue and the prompt block name the months of the journal, and none of its entries."""
     catalogue = await service.catalogue(alice, max_chars=8_000)
-    block = await prompt_block(service, alice)
+    block = await PROMPT_BLOCK.call(service, alice, {})
 
     for text in (catalogue, block.text):
         assert "- user/journal/2025-10 — 1 entry\n- user/journal/2025-11 — 3 entries\n" in f"{text}\n"

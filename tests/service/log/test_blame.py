@@ -7,7 +7,8 @@ from tests.kit.memory import open_project, run_tool
 
 from memex.errors import FileNotFound, ProjectNotFound, VersionNotFound
 from memex.service.log import blame as blaming
-from memex.service.log.blame import BlameResult, blame
+from memex.service.log.blame import BLAME, BlameResult
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -49,7 +50,7 @@ async def test_each_line_names_the_call_that_wrote_it(service: Service, alice: C
         reason="z",
     )
 
-    found = await blame(service, alice, "user/a.md")
+    found = await BLAME.call(service, alice, {"path": "user/a.md"})
 
     assert told(found) == [
         ("a", "user/a.md@1", "one"),
@@ -68,12 +69,12 @@ async def test_an_earlier_version_is_blamed_as_it_was(service: Service, alice: C
     await write(service, alice, "two", "a", "b")
     await write(service, alice, "three", "c")
 
-    assert told(await blame(service, alice, "user/a.md", 2)) == [
+    assert told(await BLAME.call(service, alice, {"path": "user/a.md", "version": 2})) == [
         ("a", "user/a.md@1", "one"),
         ("b", "user/a.md@2", "two"),
     ]
     with pytest.raises(VersionNotFound):
-        await blame(service, alice, "user/a.md", 9)
+        await BLAME.call(service, alice, {"path": "user/a.md", "version": 9})
 
 
 async def test_a_move_writes_no_line(service: Service, alice: Caller) -> None:
@@ -82,7 +83,7 @@ async def test_a_move_writes_no_line(service: Service, alice: Caller) -> None:
     await run_tool(service, alice, "move", "two", path="user/a.md", to="user/b.md")
     await write(service, alice, "three", "a", "B", path="user/b.md")
 
-    assert told(await blame(service, alice, "user/b.md")) == [
+    assert told(await BLAME.call(service, alice, {"path": "user/b.md"})) == [
         ("a", "user/a.md@1", "one"),
         ("B", "user/b.md@3", "three"),
     ]
@@ -102,12 +103,12 @@ async def test_a_move_between_mounts_is_followed_by_who_may_read_both(
     await write(service, bob, "mine-2", "a", "b")
     await run_tool(service, bob, "move", "away", path="user/a.md", to="projects/apollo/of-bob.md")
 
-    assert told(await blame(service, alice, "projects/apollo/a.md")) == [
+    assert told(await BLAME.call(service, alice, {"path": "projects/apollo/a.md"})) == [
         ("a", "user/a.md@1", "one"),
         ("b", "user/a.md@2", "two"),
         ("c", "projects/apollo/a.md@2", "four"),
     ]
-    assert told(await blame(service, bob, "projects/apollo/a.md")) == [
+    assert told(await BLAME.call(service, bob, {"path": "projects/apollo/a.md"})) == [
         ("a", "projects/apollo/a.md@1", "three"),
         ("b", "projects/apollo/a.md@1", "three"),
         ("c", "projects/apollo/a.md@2", "four"),
@@ -121,9 +122,9 @@ async def test_a_move_out_of_a_project_is_followed(service: Service, members: tu
     await run_tool(service, alice, "move", "two", path="projects/apollo/a.md", to="user/mine.md")
     await write(service, alice, "three", "a", "b", path="user/mine.md")
 
-    in_user = told(await blame(service, alice, "user/mine.md"))
+    in_user = told(await BLAME.call(service, alice, {"path": "user/mine.md"}))
     await run_tool(service, alice, "move", "four", path="user/mine.md", to="projects/apollo/back.md")
-    back = told(await blame(service, alice, "projects/apollo/back.md"))
+    back = told(await BLAME.call(service, alice, {"path": "projects/apollo/back.md"}))
 
     assert in_user == [("a", "projects/apollo/a.md@1", "one"), ("b", "user/mine.md@2", "three")]
     assert back == in_user
@@ -135,7 +136,7 @@ async def test_a_restore_writes_what_was_gone_and_nothing_else(service: Service,
     await write(service, alice, "two", "a")
     await run_tool(service, alice, "restore", "three", path="user/a.md", version=1)
 
-    assert told(await blame(service, alice, "user/a.md")) == [
+    assert told(await BLAME.call(service, alice, {"path": "user/a.md"})) == [
         ("a", "user/a.md@1", "one"),
         ("b", "user/a.md@3", "three"),
     ]
@@ -147,11 +148,11 @@ async def test_a_deleted_file_has_no_lines(service: Service, alice: Caller) -> N
     await run_tool(service, alice, "delete", "two", path="user/a.md")
 
     with pytest.raises(FileNotFound):
-        await blame(service, alice, "user/a.md")
+        await BLAME.call(service, alice, {"path": "user/a.md"})
     with pytest.raises(FileNotFound):
-        await blame(service, alice, "user/a.md", 2)
+        await BLAME.call(service, alice, {"path": "user/a.md", "version": 2})
     await run_tool(service, alice, "restore", "three", path="user/a.md", version=1)
-    assert told(await blame(service, alice, "user/a.md")) == [("a", "user/a.md@3", "three")]
+    assert told(await BLAME.call(service, alice, {"path": "user/a.md"})) == [("a", "user/a.md@3", "three")]
 
 
 async def test_a_history_that_is_too_long_says_so(
@@ -162,7 +163,7 @@ async def test_a_history_that_is_too_long_says_so(
     for number in range(5):
         await write(service, alice, f"call-{number}", "a", *(f"{n}" for n in range(number)))
 
-    found = await blame(service, alice, "user/a.md")
+    found = await BLAME.call(service, alice, {"path": "user/a.md"})
 
     assert not found.is_complete
     assert [(text, wrote) for text, wrote, _ in told(found)] == [
@@ -177,12 +178,12 @@ async def test_a_history_that_is_too_long_says_so(
 async def test_who_asks_is_logged_without_the_text(service: Service, alice: Caller) -> None:
     """The call's answer is text of memory: the log says which, and refusals have their row too."""
     await write(service, alice, "one", "secret")
-    await blame(service, alice, "user/a.md", tool_call_id="asked")
+    await BLAME.call(service, alice, {"path": "user/a.md"}, tool_call_id="asked")
     with pytest.raises(ProjectNotFound):
-        await blame(service, alice, "projects/zeus/a.md", tool_call_id="refused")
+        await BLAME.call(service, alice, {"path": "projects/zeus/a.md"}, tool_call_id="refused")
 
-    [asked] = await service.operation(alice, "asked")
-    [refused] = await service.operation(alice, "refused")
+    [asked] = await read_attempts(service, alice, "asked")
+    [refused] = await read_attempts(service, alice, "refused")
 
     assert (asked.tool, asked.status, asked.request) == ("memory_blame", "answered", {"path": "user/a.md"})
     assert asked.response["content"] == {"$text": "user/a.md@1:0-7"}

@@ -11,7 +11,7 @@ from tests.kit.memory import run_tool
 from tests.kit.plans import plan_nodes
 
 from memex.errors import FileNotFound, Forbidden, ValidationFailed
-from memex.service.log.call_list import CallQuery
+from memex.service.log.call_list import CallQuery, list_calls, read_attempts
 from memex.service.service import Caller, Service
 from memex.store.log.call_search import NEWEST_TIME, OLDEST_TIME, CallFilters, CallPlace, search_calls
 from memex.store.sql import sql
@@ -34,7 +34,7 @@ async def listed(service: Service, caller: Caller, cursor: str | None = None, **
     """Return the ids of the calls of all pages, each of at most two calls."""
     found: list[str] = []
     while True:
-        page = await service.operations(caller, CallQuery(**query), limit=2, cursor=cursor)
+        page = await list_calls(service, caller, CallQuery(**query), limit=2, cursor=cursor)
         found += [one.tool_call_id for one in page.operations]
         if (cursor := page.next_cursor) is None:
             return found
@@ -71,7 +71,7 @@ async def test_filters_choose_calls_and_pages_miss_none(service: Service, caller
         await run_tool(service, caller, tool, call_id, **arguments)
     with pytest.raises(FileNotFound):
         await service.execute(alice, "memory_read", {"path": "user/none.md"}, tool_call_id="a-4")
-    second = (await service.operation(alice, "a-2"))[0].started_at
+    second = (await read_attempts(service, alice, "a-2"))[0].started_at
 
     assert await listed(service, alice) == ["a-4", "a-3", "a-2", "a-1"]
     assert (await listed(service, admin, everyone=True))[:5] == ["a-4", "a-3", "a-2", "b-1", "a-1"]
@@ -96,12 +96,12 @@ async def test_only_an_admin_sees_the_calls_of_everybody(service: Service, calle
         await run_tool(service, caller, "write", call_id, path="user/a.md", content="x")
 
     with pytest.raises(Forbidden):
-        await service.operations(alice, CallQuery(everyone=True))
+        await list_calls(service, alice, CallQuery(everyone=True))
     with pytest.raises(ValidationFailed):
-        await service.operations(for_alice, CallQuery(everyone=True))
+        await list_calls(service, for_alice, CallQuery(everyone=True))
     admin = await caller_of(None, role="admin")
     with pytest.raises(ValidationFailed, match="cursor"):
-        await service.operations(admin, CallQuery(everyone=True), cursor="WyIyMDI2IiwxXQ")
+        await list_calls(service, admin, CallQuery(everyone=True), cursor="WyIyMDI2IiwxXQ")
     async with service.database.transaction(alice.access) as connection:
         found = await search_calls(
             connection, alice.access, CallFilters(), limit=10, after=CallPlace(), by_anyone=True

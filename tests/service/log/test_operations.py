@@ -22,6 +22,7 @@ from memex.errors import (
     ValidationFailed,
     VersionConflict,
 )
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.store.identity import tenants
@@ -51,7 +52,7 @@ LOGGED = (
 
 async def logged(service: Service, caller: Caller, call_id: str) -> OperationResult:
     """Return the newest attempt at a call."""
-    return (await service.operation(caller, call_id))[0]
+    return (await read_attempts(service, caller, call_id))[0]
 
 
 async def rows(service: Service) -> list[dict[str, Any]]:
@@ -135,7 +136,7 @@ async def test_every_outcome_leaves_a_row(service: Service, alice: Caller) -> No
             with pytest.raises(error):
                 await run_tool(service, alice, tool, call_id, **arguments)
 
-    page = (await service.operations(alice)).operations[::-1]
+    page = (await list_calls(service, alice)).operations[::-1]
     assert [(row.tool_call_id, row.tool, row.status, row.error_code) for row in page] == [
         (call_id, f"memory_{tool}", status, error.code if error else None)
         for call_id, tool, _, error, status in expected
@@ -162,7 +163,7 @@ async def test_the_log_is_read_in_pages_by_its_owner(
 
     found, cursor = [], None
     while True:
-        page = await service.operations(alice, limit=3, cursor=cursor)
+        page = await list_calls(service, alice, limit=3, cursor=cursor)
         found += [row.tool_call_id for row in page.operations]
         cursor = page.next_cursor
         if cursor is None:
@@ -170,9 +171,9 @@ async def test_the_log_is_read_in_pages_by_its_owner(
 
     assert found == [f"call-{n}" for n in reversed(range(7))]
     with pytest.raises(OperationNotFound):
-        await service.operation(alice, "call-bob")
+        await read_attempts(service, alice, "call-bob")
     with pytest.raises(OperationNotFound):
-        await service.operation(bob, "call-1")
+        await read_attempts(service, bob, "call-1")
 
 
 SECRET = "xylophone"
@@ -335,7 +336,7 @@ async def test_an_id_that_cannot_be_logged_is_refused(service: Service, alice: C
     with pytest.raises(ValidationFailed):
         await run_tool(service, alice, "write", call_id, path="user/a.md", content="x")
     with pytest.raises(ValidationFailed):
-        await service.operation(alice, call_id)
+        await read_attempts(service, alice, call_id)
 
     assert (await service.execute(alice, "memory_list", {}))["files"] == []
 
@@ -358,7 +359,7 @@ async def test_no_revision_is_stored_without_its_row(service: Service, alice: Ca
 
     assert (await service.execute(alice, "memory_list", {}))["files"] == []
     with pytest.raises(OperationNotFound):
-        await service.operation(alice, "call-1")
+        await read_attempts(service, alice, "call-1")
 
 
 async def test_what_admins_do_is_logged(service: Service, alice: Caller, caller_of: CallerOf) -> None:
@@ -372,10 +373,10 @@ async def test_what_admins_do_is_logged(service: Service, alice: Caller, caller_
 
     row = await logged(service, admin, "by-admin")
     assert (row.status, row.principal["role"], row.principal["user"]) == ("committed", "admin", "alice")
-    newest = (await service.operations(admin)).operations[0]
+    newest = (await list_calls(service, admin)).operations[0]
     assert (newest.tool, newest.status, newest.error_code) == ("member.add", "denied", "PROJECT_NOT_FOUND")
     with pytest.raises(OperationNotFound):
-        await service.operation(alice, "by-admin")
+        await read_attempts(service, alice, "by-admin")
     history = await service.execute(alice, "memory_history", {"path": "user/a.md"})
     assert [(r["tool_call_id"], r["channel"]) for r in history["revisions"]] == [("by-admin", "admin")]
 
@@ -438,9 +439,9 @@ async def test_a_list_of_calls_holds_calls_alone(service: Service, alice: Caller
     """What ran inside of them neither counts nor fills the pages, nor is it an attempt."""
     for _ in range(3):
         await run_tool(service, alice, "context", "c1", query="tea")
-    page = await service.operations(alice, limit=2)
-    last = await service.operations(alice, limit=2, cursor=page.next_cursor)
-    attempts = await service.operation(alice, "c1")
+    page = await list_calls(service, alice, limit=2)
+    last = await list_calls(service, alice, limit=2, cursor=page.next_cursor)
+    attempts = await read_attempts(service, alice, "c1")
 
     assert [(row.tool, row.attempt, row.inner) for row in page.operations] == [
         ("memory_context", 3, []),

@@ -24,6 +24,7 @@ from memex.errors import (
     ValidationFailed,
 )
 from memex.service.log import queue
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
@@ -117,7 +118,7 @@ async def carry_out(service: Service, call: str = "call-1") -> float | None:
 
 async def statuses(service: Service, caller: Caller, call: str = "call-1") -> list[tuple[str, str | None]]:
     """Return how each attempt at a call ended, the newest first."""
-    return [(one.status, one.error_code) for one in await service.operation(caller, call)]
+    return [(one.status, one.error_code) for one in await read_attempts(service, caller, call)]
 
 
 async def listed(service: Service, caller: Caller) -> list[tuple[str, str, int, str | None]]:
@@ -153,7 +154,7 @@ async def test_a_call_that_does_not_wait_is_queued(service: Service, alice: Call
         "degraded": None,
     }
     assert await preferences(service, alice) == 0
-    [logged] = await service.operation(alice, "call-1")
+    [logged] = await read_attempts(service, alice, "call-1")
     assert (logged.status, logged.request) == ("queued", {"text": TEA})
     scope_id, operation_id = await queued(service.database)
     [(job,)] = await select(
@@ -176,7 +177,7 @@ async def test_a_queued_call_is_carried_out_as_a_waiting_one(
     waited = await now(service, bob)
 
     assert again is None
-    done, asked = await service.operation(alice, "call-1")
+    done, asked = await read_attempts(service, alice, "call-1")
     told = await now(service, alice)
     assert (done.status, asked.status) == ("committed", "answered")
     assert before <= datetime.fromisoformat(done.started_at) <= accepted
@@ -740,7 +741,7 @@ async def test_the_order_holds_without_a_journal(service: Service, alice: Caller
 async def test_a_late_text_is_replayed_as_it_went(service: Service, alice: Caller) -> None:
     """The log says which statements it left, as they were said later."""
     await now(service, alice, OLD, call="old")
-    [logged] = [one for one in await service.operation(alice, "old") if one.status == "committed"]
+    [logged] = [one for one in await read_attempts(service, alice, "old") if one.status == "committed"]
     replayed = await replay_call(service, alice, "old")
 
     assert list(logged.config["said_later"]) == ["user/profile.md"]

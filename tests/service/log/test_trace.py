@@ -15,6 +15,7 @@ from pydantic_ai.usage import RequestUsage
 from memex.cli.log.trace import FIRST_STEPS, LAST_STEPS, tree
 from memex.cli.output import Branch
 from memex.errors import VersionConflict
+from memex.service.log.call_list import read_attempts
 from memex.service.log.operations import OperationResult, render_operation
 from memex.service.log.trace import Trace, build_trace, load_trace
 from memex.service.log.trace_steps import FindStep, LinksStep, ModelStep, ReadStep
@@ -46,7 +47,7 @@ async def fill(service: Service, caller: Caller) -> None:
 
 async def attempt(service: Service, caller: Caller, call_id: str) -> OperationResult:
     """Return the newest attempt at a call."""
-    return (await service.operation(caller, call_id))[0]
+    return (await read_attempts(service, caller, call_id))[0]
 
 
 async def story(service: Service, caller: Caller, call_id: str) -> Trace:

@@ -11,6 +11,7 @@ from tests.kit.memory import open_project, put, write
 from memex.call_context import CallContext
 from memex.errors import FileNotFound, MemexError, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import backfill
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.search.explanation import explain_search
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -174,7 +175,7 @@ async def test_what_is_not_there_or_not_readable_is_not_found(
     assert await code(bob, "projects/apollo/plan.md") == ProjectNotFound.code
     with pytest.raises(ValidationFailed):
         await explain(service, alice, " ", "user/tea.md")
-    logged = await service.operations(bob)
+    logged = await list_calls(service, bob)
     assert "memory_find_explain" in {one.tool for one in logged.operations}
 
 
@@ -199,7 +200,7 @@ async def test_the_call_is_logged_as_other_reads_are(service: Service, alice: Ca
 
     await explain_search(service, alice, given, tool_call_id="why")
 
-    [logged] = await service.operation(alice, "why")
+    [logged] = await read_attempts(service, alice, "why")
     assert (logged.status, logged.tool) == ("answered", "memory_find_explain")
     assert "ghp_" not in str(logged.request)
     assert logged.state

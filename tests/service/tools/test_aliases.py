@@ -6,6 +6,7 @@ import pytest
 from tests.conftest import CallerOf
 
 from memex.errors import UnknownTool, ValidationFailed
+from memex.service.log.call_list import read_attempts
 from memex.service.service import TOOLS, Caller, Service
 from memex.service.tools.aliases import ALIASES, translate
 
@@ -64,7 +65,7 @@ async def test_other_names_do_what_ours_do(service: Service, alice: Caller) -> N
         alice, "memory_remember", {"text": "I prefer oolong tea."}, tool_call_id="a"
     )
     found = await service.execute(alice, "memory_search", {"q": "tea", "topK": 1}, tool_call_id="b")
-    [searched] = await service.operation(alice, "b")
+    [searched] = await read_attempts(service, alice, "b")
 
     assert said == again
     assert said["status"] == "committed"

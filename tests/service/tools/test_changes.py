@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.kit.memory import open_project, remember, run_tool, skipped
 
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.subagent.remember.filing.handles import handle_of
@@ -196,7 +197,7 @@ async def test_of_a_line_that_says_more_the_rest_stays(service: Service, alice: 
     answer = await remember(service, alice, newer, call="dose")
     second = await remember(service, alice, "The hall now costs 45 euros an hour.")
     text = await everything(service, alice)
-    logged = await service.operation(alice, "dose")
+    logged = await read_attempts(service, alice, "dose")
 
     [took] = answer["replaced"]
     assert took == {"path": took["path"], "older": older, "newer": newer, "kept": rest}
@@ -646,7 +647,7 @@ async def test_the_log_keeps_rivals_and_candidates_as_references(
     await remember(service, known_user, f"{ROOM} I owe Karim 200 euros. I owe Karim's sister 350 euros.")
     await remember(service, known_user, NEW_ROOM, call="rival")
     await remember(service, known_user, "Forget what I owe.", call="forget")
-    rows = [(await service.operation(known_user, call))[0] for call in ("rival", "forget")]
+    rows = [(await read_attempts(service, known_user, call))[0] for call in ("rival", "forget")]
     logged = [row.response or {} for row in rows]
 
     assert [list(one["older"]) for one in logged[0]["rivals"]] == [["$text"]]

@@ -31,6 +31,7 @@ from memex.errors import (
     ValidationFailed,
     VersionNotFound,
 )
+from memex.service.log.call_list import read_attempts
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -478,7 +479,7 @@ async def test_nobody_else_s_memory_is_recalled(
     await put(service, alice, {"user/a.md": f"Oolong tea: {links}"})
 
     found = await recall(service, alice, "oolong tea xylophone", max_hops=3)
-    logged = (await service.operation(alice, found["tool_call_id"]))[0].model_dump_json()
+    logged = (await read_attempts(service, alice, found["tool_call_id"]))[0].model_dump_json()
 
     assert set(paths(found)) == {"user/a.md", "projects/apollo/plan.md"}
     assert found["omitted"]["count"] == 0
@@ -582,7 +583,7 @@ async def test_a_hub_costs_no_more_than_a_page(service: Service, alice: Caller) 
     counts = {}
     for query in ("oolong", "kettle"):
         answer = await recall(service, alice, query, max_hops=3, budget=200_000)
-        (row, *_) = await service.operation(alice, answer["tool_call_id"])
+        (row, *_) = await read_attempts(service, alice, answer["tool_call_id"])
         counts[query] = [inner.tool for inner in row.inner if inner.tool != "memory_read"]
         assert len(row.inner) <= 16
         for inner in row.inner:
@@ -799,7 +800,7 @@ async def test_an_operation_that_breaks_is_logged_as_failed(
     with pytest.raises(psycopg.errors.DataError):
         await service.execute(alice, "memory_context", {"query": "tea"}, tool_call_id="broken")
 
-    (row,) = await service.operation(alice, "broken")
+    (row,) = await read_attempts(service, alice, "broken")
     assert (row.status, row.error_code) == ("failed", "INTERNAL")
     assert [(inner.status, inner.error_code, inner.response) for inner in row.inner] == [
         ("answered", None, {"files": []}),
@@ -820,7 +821,7 @@ async def test_a_planner_has_a_limit_of_operations(
     with pytest.raises(LimitExceeded) as refused:
         await service.execute(alice, "memory_context", {"query": "tea"}, tool_call_id="loop")
 
-    (row,) = await service.operation(alice, "loop")
+    (row,) = await read_attempts(service, alice, "loop")
     assert refused.value.code == "LIMIT_EXCEEDED"
     assert (row.status, row.error_code) == ("failed", "LIMIT_EXCEEDED")
     assert [inner.ordinal for inner in row.inner] == list(range(1, MAX_OPERATIONS + 1))
@@ -840,7 +841,7 @@ async def test_what_is_read_twice_is_one_operation(
     planned(("user/a.md", 1, 0, 3), first=read)
     found = await recall(service, alice, "tea")
 
-    (row,) = await service.operation(alice, found["tool_call_id"])
+    (row,) = await read_attempts(service, alice, found["tool_call_id"])
     assert [(inner.tool, inner.request) for inner in row.inner] == [
         ("memory_read", {"spans": ["user/a.md@1:0-3"]})
     ]

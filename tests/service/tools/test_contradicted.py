@@ -14,13 +14,14 @@ from tests.kit.zips import unzipped
 from memex.call_context import CallContext
 from memex.service.chunk_embedding import backfill
 from memex.service.identity import erasures
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.bundle import export_call, restored_database
 from memex.service.log.replay.bundle_archive import pack_bundle, read
 from memex.service.log.replay.replay import replay
 from memex.service.log.replay.requests import replay_call
 from memex.service.review.deciding import decide
 from memex.service.review.items import ItemDecision
-from memex.service.review.waiting import list_review
+from memex.service.review.waiting import REVIEW
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.subagent.context.assembly import OUTDATED
@@ -180,7 +181,7 @@ async def held(service: Service, caller: Caller, pair: Pair, rival: dict[str, An
 
 async def kept(service: Service, caller: Caller, pair: Pair, rival: dict[str, Any]) -> None:
     """A person says in the review that both hold."""
-    [item] = [one for one in (await list_review(service, caller)).items if one.kind == "rival"]
+    [item] = [one for one in (await REVIEW.call(service, caller, {})).items if one.kind == "rival"]
     await decide(service, caller, [ItemDecision(id=item.id, decision="keep")])
 
 
@@ -248,7 +249,7 @@ async def test_the_past_shows_what_was_known_then(service: Service, alice: Calle
     replayed = [
         (await replay_call(service, alice, one)).is_equal for one in ("newer", "asked", "asked-again")
     ]
-    [call] = await service.operation(alice, "asked")
+    [call] = await read_attempts(service, alice, "asked")
 
     assert OUTDATED in first["context"]
     assert OUTDATED not in second["context"]

@@ -8,6 +8,7 @@ from tests.kit.memory import remember, write
 from tests.service.tools.test_model_remember import Model, answer, edit, playing
 
 from memex.errors import OperationNotFound, PlanChanged, ValidationFailed
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -71,7 +72,7 @@ async def test_nothing_is_written_if_memory_has_changed(service: Service, alice:
 
     assert refused.value.details["dry_run_id"] == "shown-too"
     assert await files(service, alice) == before
-    [logged] = await service.operation(alice, "late")
+    [logged] = await read_attempts(service, alice, "late")
     assert (logged.status, logged.error_code) == ("failed", "PLAN_CHANGED")
 
 

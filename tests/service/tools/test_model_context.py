@@ -38,6 +38,7 @@ from tests.kit.postgres_servers import Server
 from memex.call_context import CallContext
 from memex.service.conversations import putting
 from memex.service.conversations.putting import ConversationInput, SourceInput
+from memex.service.log.call_list import read_attempts
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.settings import Settings
@@ -207,7 +208,7 @@ async def ask(service_of: ServiceOf, model_server: ModelServer, reader: Reader) 
             answer = await service.execute(
                 reader.caller, "memory_context", {"query": QUERY, "budget": budget}
             )
-        [operation] = await service.operation(reader.caller, answer["tool_call_id"])
+        [operation] = await read_attempts(service, reader.caller, answer["tool_call_id"])
         check(answer, await reader.by_rules(budget), operation)
         return answer, operation
 
@@ -714,7 +715,7 @@ async def test_a_file_of_many_sections_uses_up_no_other_limit(
 
     answer = await service.execute(caller, "memory_context", {"query": QUERY})
 
-    [operation] = await service.operation(caller, answer["tool_call_id"])
+    [operation] = await read_attempts(service, caller, answer["tool_call_id"])
     assert answer["degraded"] is None
     assert len(operation.inner) < 100
 

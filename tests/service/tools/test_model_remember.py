@@ -14,6 +14,7 @@ from pydantic_ai.profiles import ModelProfile
 from tests.conftest import CallerOf
 from tests.kit.memory import open_project, remember, skipped
 
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
@@ -185,7 +186,7 @@ async def test_the_first_prompt_has_what_is_near(database: Database, apollo: Cal
         r"Said on \d{4}-\d\d-\d\d, a \w+day\. It is about the project apollo\. At most 50 edits\.", told
     )
     assert "I have a cat" not in told
-    [row] = await service.operation(apollo, "call-1")
+    [row] = await read_attempts(service, apollo, "call-1")
     [request] = [inner for inner in row.inner if inner.tool == "model_request"]
     shown = [reference.split("@")[0] for reference in request.request["shown"]]
     assert shown[0] == "user/profile.md"
@@ -786,7 +787,7 @@ async def test_a_long_talk_is_read_in_parts(database: Database, alice: Caller) -
     result = await remember(service, alice, TALK, call="call-1")
     [content] = (await files(service, alice)).values()
     parts = [re.search(r"<text-(\w+)>\n(.*)\n</text-\1>", told, re.DOTALL) for told in model.told]
-    [row] = await service.operation(alice, "call-1")
+    [row] = await read_attempts(service, alice, "call-1")
 
     assert result["planner"] == "function:test"
     assert 16 <= len(model.told) <= 19

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.kit.memory import remember
 
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 
@@ -136,7 +137,7 @@ async def test_the_past_shows_what_held_then(
 ) -> None:
     """A state from before the newer statement shows the older one."""
     assert changed
-    [call] = await service.operation(alice, "new")
+    [call] = await read_attempts(service, alice, "new")
     assert call.state
     then = await context(service, alice, as_of=call.state)
     now = await context(service, alice, as_of={"user": call.state["user"] + 1})

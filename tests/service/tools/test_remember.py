@@ -20,6 +20,7 @@ from memex.errors import (
     ToolCallConflict,
     ValidationFailed,
 )
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.database import Database
@@ -147,7 +148,7 @@ async def test_the_answer_names_each_write_and_what_was_left_out(service: Servic
 async def test_a_call_is_one_change_of_each_scope(service: Service, apollo: Caller) -> None:
     """Whatever number of files it touches, each scope's rev grows by one, and the call names them all."""
     result = await remember(service, apollo, SEVERAL_KINDS, call="call-1", project="apollo")
-    row = (await service.operation(apollo, "call-1"))[0]
+    row = (await read_attempts(service, apollo, "call-1"))[0]
     state = (await run(service, apollo, "context", query="anything"))["state"]
 
     assert state == {"user": 1, "shared": 0, "projects/apollo": 1}
@@ -173,7 +174,7 @@ async def test_a_text_that_states_nothing_writes_nothing(service: Service, alice
     assert first == again
     assert all(text[skip["start"] : skip["end"]] for skip in first["skipped"])
     assert await files(service, alice) == {}
-    assert [row.status for row in await service.operation(alice, "call-1")] == ["repeated", "committed"]
+    assert [row.status for row in await read_attempts(service, alice, "call-1")] == ["repeated", "committed"]
     with pytest.raises(ToolCallConflict):
         await remember(service, alice, "I prefer oolong tea.", call="call-1")
 
@@ -210,8 +211,8 @@ async def test_a_dry_run_shows_what_the_call_will_do(service: Service, alice: Ca
     assert tried["status"] == "dry_run"
     assert done == tried | {"status": "committed"}
     assert between == before
-    assert [row.status for row in await service.operation(alice, "call-1")] == ["committed", "dry_run"]
-    assert (await service.operation(alice, "call-1"))[1].writes == []
+    assert [row.status for row in await read_attempts(service, alice, "call-1")] == ["committed", "dry_run"]
+    assert (await read_attempts(service, alice, "call-1"))[1].writes == []
 
 
 async def test_a_dry_run_of_nothing_new_says_dry_run(service: Service, alice: Caller) -> None:
@@ -246,7 +247,7 @@ async def test_arguments_that_are_none_are_refused(
     done = await remember(service, alice, "I prefer oolong tea.", call="call-1")
 
     assert done["status"] == "committed"
-    assert [row.status for row in await service.operation(alice, "call-1")] == ["committed", "failed"]
+    assert [row.status for row in await read_attempts(service, alice, "call-1")] == ["committed", "failed"]
 
 
 # --- once ----------------------------------------------------------------------------------------------------
@@ -266,7 +267,7 @@ async def test_a_retry_gets_the_first_answer_whatever_came_since(service: Servic
 
     assert again == first
     assert await files(service, alice) == before
-    assert [row.status for row in await service.operation(alice, "call-1")] == ["repeated", "committed"]
+    assert [row.status for row in await read_attempts(service, alice, "call-1")] == ["repeated", "committed"]
 
 
 async def test_an_id_with_another_text_is_refused(service: Service, alice: Caller) -> None:
@@ -294,7 +295,7 @@ async def test_the_same_call_20_times_at_once_is_done_once(
 
     assert all(answer == answers[0] for answer in answers)
     assert set((await files(service, alice)).values()) == {1}
-    statuses = [row.status for row in await service.operation(alice, "call-1")]
+    statuses = [row.status for row in await read_attempts(service, alice, "call-1")]
     assert sorted(statuses) == ["committed"] + ["repeated"] * 19
 
 
@@ -516,7 +517,7 @@ async def test_a_project_of_others_is_not_found(service: Service, apollo: Caller
 
     assert refused.value.code == "PROJECT_NOT_FOUND"
     assert await files(service, apollo) == {}
-    assert [row.status for row in await service.operation(apollo, "call-1")] == ["denied"]
+    assert [row.status for row in await read_attempts(service, apollo, "call-1")] == ["denied"]
 
 
 async def test_a_refusal_by_one_scope_leaves_both_alone(
@@ -713,7 +714,7 @@ async def test_the_longest_text_is_filed_whole(service: Service, alice: Caller, 
     """200,000 characters, with a bounded number of operations; what one file has no room for goes to the next."""
     text = text[:MAX_TEXT_CHARS].ljust(MAX_TEXT_CHARS)
     result = await remember(service, alice, text, call="call-1")
-    [row] = await service.operation(alice, "call-1")
+    [row] = await read_attempts(service, alice, "call-1")
     again = await remember(service, alice, text, call="call-1")
 
     statements = extract_statements(text).statements
@@ -770,7 +771,7 @@ async def test_a_file_that_fills_up_meanwhile_loses_nothing(service: Service, al
 async def test_the_log_holds_the_text_once(service: Service, alice: Caller) -> None:
     """The request as it came, for a replay; diffs as references, which give the very answer again."""
     result = await remember(service, alice, SEVERAL_KINDS, call="call-1")
-    [row] = await service.operation(alice, "call-1")
+    [row] = await read_attempts(service, alice, "call-1")
 
     assert row.request == {"text": SEVERAL_KINDS}
     assert "Oolong" not in json.dumps(row.response)
@@ -786,7 +787,7 @@ async def test_the_operations_inside_are_logged_in_order(service: Service, alice
     """Each with what it looked for and the state that it saw; what was found is references."""
     await run(service, alice, "write", path="user/tea.md", content=NOTE)
     await remember(service, alice, "I prefer oolong tea. I live in Lisbon.", call="call-1")
-    [row] = await service.operation(alice, "call-1")
+    [row] = await read_attempts(service, alice, "call-1")
 
     assert [inner.ordinal for inner in row.inner] == list(range(1, len(row.inner) + 1))
     assert [inner.request["query"] for inner in row.inner if inner.tool == "memory_find"] == [
@@ -804,8 +805,8 @@ async def test_a_list_of_calls_with_long_texts_is_short(service: Service, alice:
         await remember(service, alice, f"{n} " + "x" * (MAX_TEXT_CHARS - 10), call=f"call-{n}")
     talk = "ok. " * 1_000
     await remember(service, alice, talk, call="talk")
-    page = (await service.operations(alice)).operations
-    [whole] = await service.operation(alice, "talk")
+    page = (await list_calls(service, alice)).operations
+    [whole] = await read_attempts(service, alice, "talk")
 
     assert sum(len(row.model_dump_json()) for row in page) < 15_000
     assert page[0].request == {"text": {"$chars": len(talk), "head": talk[:200]}}
@@ -844,7 +845,7 @@ async def test_others_see_nothing_of_it(service: Service, apollo: Caller, caller
         assert await files(service, stranger) == {}
         assert (await run(service, stranger, "context", query="Which tea?"))["sources"] == []
         with pytest.raises(OperationNotFound):
-            await service.operation(stranger, "call-1")
+            await read_attempts(service, stranger, "call-1")
         done = await remember(service, stranger, SEVERAL_KINDS, call="call-1")
         assert len(done["writes"]) == 5
         assert "duplicate" not in {skip["reason"] for skip in done["skipped"]}

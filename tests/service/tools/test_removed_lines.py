@@ -11,7 +11,7 @@ from tests.kit.memory import open_project, remember, run_tool, write
 from memex.errors import FileNotFound, LineNotFound, ProjectNotFound, VersionConflict
 from memex.service.review.deciding import decide
 from memex.service.review.items import ItemDecision
-from memex.service.review.waiting import list_review
+from memex.service.review.waiting import REVIEW
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -133,7 +133,7 @@ def settles(**more: Any) -> Act:
 async def reviewed(service: Service, caller: Caller) -> object:
     """A person takes the older statement out in the review."""
     await remember(service, caller, NEW_ROOM)
-    [item] = (await list_review(service, caller)).items
+    [item] = (await REVIEW.call(service, caller, {})).items
     return await decide(service, caller, [ItemDecision(id=item.id, decision="apply")])
 
 

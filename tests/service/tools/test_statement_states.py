@@ -10,6 +10,7 @@ from tests.kit.word_embedder import WordEmbedder
 from memex.call_context import CallContext
 from memex.errors import ModelUnavailable
 from memex.service.chunk_embedding import backfill
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.log.trace_steps import CompareStep
 from memex.service.service import Caller, Service
@@ -66,7 +67,7 @@ async def told(database: Database, alice: Caller) -> Told:
 async def test_a_context_holds_what_is_said_in_other_words(told: Told) -> None:
     """By words alone nothing speaks for the statement."""
     found = await told.service.execute(told.caller, "memory_context", ASKED, tool_call_id="by-meaning")
-    [attempt] = await told.service.operation(told.caller, "by-meaning")
+    [attempt] = await read_attempts(told.service, told.caller, "by-meaning")
 
     assert "Torvald" in found["context"]
     assert "alpacas" not in found["context"]
@@ -154,7 +155,7 @@ async def test_any_heading_may_stand_above_a_statement(told: Told) -> None:
 
     await told.service.execute(told.caller, "memory_context", asked, tool_call_id="ropes")
 
-    [attempt] = await told.service.operation(told.caller, "ropes")
+    [attempt] = await read_attempts(told.service, told.caller, "ropes")
     [compared] = [one for one in attempt.inner if one.tool == "memory_compare"]
     assert compared.response is not None
     assert len(compared.response["similar"]) > 60
@@ -178,7 +179,7 @@ async def test_of_a_long_file_the_newest_statements_are_compared(told: Told) -> 
 async def test_the_story_of_a_call_tells_of_the_comparison(told: Told) -> None:
     """How many statements were compared, and how near the best is."""
     await told.service.execute(told.caller, "memory_context", ASKED, tool_call_id="told")
-    [attempt] = await told.service.operation(told.caller, "told")
+    [attempt] = await read_attempts(told.service, told.caller, "told")
     assert attempt.trace is not None
     [step] = [one for one in attempt.trace.steps if isinstance(one, CompareStep)]
     [on_page] = [one for one in story_of(attempt.trace.model_dump(mode="json"), 10) if one.verb == "compare"]

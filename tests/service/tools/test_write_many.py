@@ -8,7 +8,8 @@ import pytest
 from tests.kit.memory import open_project, run_tool
 
 from memex.errors import FileExists, LimitExceeded, MemexError, ValidationFailed, VersionConflict
-from memex.service.log.blame import blame
+from memex.service.log.blame import BLAME
+from memex.service.log.call_list import read_attempts
 from memex.service.log.exposure import calls_that_saw, revisions_seen
 from memex.service.log.replay.requests import replay_call, replayable
 from memex.service.service import Caller, Service
@@ -162,7 +163,7 @@ async def test_a_file_that_moves_between_mounts_in_a_batch_keeps_its_past(
     )
 
     assert await texts(service, alice) == {"user/plan.md": "first line\nsecond line\n"}
-    blamed = await blame(service, alice, "user/plan.md", None)
+    blamed = await BLAME.call(service, alice, {"path": "user/plan.md"})
     assert [line.wrote for line in blamed.lines] == ["projects/apollo/plan.md@1", "user/plan.md@1"]
     await service.revert(alice, "moved")
     assert await texts(service, alice) == {"projects/apollo/plan.md": "first line\n"}
@@ -199,7 +200,7 @@ async def test_the_log_keeps_references_instead_of_texts(service: Service, alice
         {"kind": "patch", "path": "user/a.md", "operation": "append", "text": "the last line\n"},
     ]
     results = await batch(service, alice, *edits, call="logged")
-    [attempt] = await service.operation(alice, "logged")
+    [attempt] = await read_attempts(service, alice, "logged")
 
     logged = attempt.request["edits"]
     assert logged[0]["content"] == {"$text": f"user/a.md@1:0-{len(long)}"}
@@ -208,7 +209,7 @@ async def test_the_log_keeps_references_instead_of_texts(service: Service, alice
     assert logged[3]["text"] == {"$text": f"user/a.md@1:{len(long)}-{len(long) + 14}"}
     assert attempt.writes == ["user/a.md@1", "user/b.md@1"]
     assert await batch(service, alice, *edits, call="logged") == results
-    assert [one.status for one in await service.operation(alice, "logged")] == ["repeated", "committed"]
+    assert [one.status for one in await read_attempts(service, alice, "logged")] == ["repeated", "committed"]
 
 
 async def test_calls_around_a_batch_replay_and_say_what_they_saw(service: Service, alice: Caller) -> None:

@@ -21,6 +21,7 @@ from memex.errors import (
     ValidationFailed,
     VersionConflict,
 )
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.service.vaults import vault_import
 from memex.service.vaults.transfer_report import ImportResult
@@ -446,8 +447,8 @@ async def test_the_log_names_what_was_kept(service: Service, alice: Caller) -> N
     await write(service, alice, NEW)
     await take(service, alice, zipped({"a.md": b"a riddle"}), tool_call_id="logged")
 
-    [report] = await service.operation(alice, "logged")
-    [batch] = await service.operation(alice, "logged.1")
+    [report] = await read_attempts(service, alice, "logged")
+    [batch] = await read_attempts(service, alice, "logged.1")
 
     assert report.response["kept"] == [{"path": PATH, "version": 1}]
     assert (batch.status, batch.writes) == ("committed", [])

@@ -19,6 +19,7 @@ from tests.kit.property_budget import costly
 from tests.kit.zips import exported, zipped
 
 from memex.errors import Forbidden, MemexError, ProjectNotFound, ToolCallConflict, ValidationFailed
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.service.vaults.vault_export import ExportResult, export_files
 from memex.service.vaults.vault_import import ImportResult, import_vault
@@ -206,8 +207,8 @@ async def test_the_log_names_texts_and_holds_none(service: Service, alice: Calle
     await take(service, alice, {"a.md": b"a riddle", "b.md": b"\xff"}, tool_call_id="first")
     await take(service, alice, {"a.md": b"a riddle", "c.md": b"another riddle"}, tool_call_id="second")
 
-    [batch] = await service.operation(alice, "second.1")
-    [report] = await service.operation(alice, "first")
+    [batch] = await read_attempts(service, alice, "second.1")
+    [report] = await read_attempts(service, alice, "first")
 
     assert (batch.tool, batch.status, batch.writes) == ("memory_import", "committed", ["user/c.md@1"])
     assert batch.request == {
@@ -232,7 +233,7 @@ async def test_a_dry_run_says_what_would_happen(service: Service, alice: Caller)
     assert foreseen.model_dump(include=lists) == done.model_dump(include=lists)
     assert (foreseen.dry_run, foreseen.calls) == (True, [])
     assert before == {"a.md": b"a", "b.md": b"b"}
-    assert [one.status for one in await service.operation(alice, "dry")] == ["dry_run"]
+    assert [one.status for one in await read_attempts(service, alice, "dry")] == ["dry_run"]
 
 
 async def test_an_export_goes_back_to_where_it_was(service: Service, admin: Caller) -> None:
@@ -283,7 +284,7 @@ async def test_where_the_caller_cannot_write_nothing_is_written(
 
     assert raised.value.code == code
     assert await give(service, alice) == {}
-    [logged] = await service.operation(alice, "x")
+    [logged] = await read_attempts(service, alice, "x")
     assert (logged.tool, logged.error_code, logged.writes) == ("memory_import", code, [])
 
 
@@ -349,9 +350,9 @@ async def test_an_import_is_done_once_under_an_id(service: Service, alice: Calle
 
     assert again.created == first.created
     assert len(await give(service, alice, "user")) == 100
-    statuses = [one.status for one in await service.operation(alice, "once.1")]
+    statuses = [one.status for one in await read_attempts(service, alice, "once.1")]
     assert statuses == ["repeated", "committed"]
-    assert [one.status for one in await service.operation(alice, "once")] == [
+    assert [one.status for one in await read_attempts(service, alice, "once")] == [
         "failed",
         "answered",
         "answered",
@@ -375,7 +376,7 @@ async def test_a_vault_without_markdown_is_an_error(service: Service, alice: Cal
         await import_vault(service, alice, b"PK", tool_call_id="zip")
 
     for call in ("none", "zip"):
-        assert [one.status for one in await service.operation(alice, call)] == ["failed"]
+        assert [one.status for one in await read_attempts(service, alice, call)] == ["failed"]
 
 
 async def test_progress_is_told(service: Service, alice: Caller, tmp_path: Path) -> None:
@@ -444,7 +445,7 @@ async def test_an_export_of_nothing_is_an_error(
         await export_files(service, alice, ZipWriter(io.BytesIO()), source=source, tool_call_id="x")
 
     assert everything == {}
-    assert [one.error_code for one in await service.operation(alice, "x")] == [code]
+    assert [one.error_code for one in await read_attempts(service, alice, "x")] == [code]
 
 
 async def test_what_the_folder_cannot_hold_is_reported(
@@ -458,6 +459,6 @@ async def test_what_the_folder_cannot_hold_is_reported(
 
     assert (done.files, [one.path for one in done.refused]) == (1, ["user/a.md/b.md"])
     assert set(await give(service, alice)) == {"user/a.md", "user/a.md/b.md"}
-    [logged] = await service.operation(alice, "out")
+    [logged] = await read_attempts(service, alice, "out")
     assert (logged.tool, logged.status, logged.state) == ("memory_export", "answered", done.state)
     assert ExportResult(**logged.response) == done

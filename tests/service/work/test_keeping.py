@@ -10,6 +10,7 @@ from tests.service.work.test_standing import FIRST, START, put
 
 from memex.errors import ProjectNotFound, ValidationFailed, WorkItemNotFound
 from memex.service.call import Caller
+from memex.service.log.call_list import list_calls
 from memex.service.service import Service
 from memex.service.work import asking, deciding, packing, provenance, reading
 
@@ -18,7 +19,7 @@ LABEL = "remote:github.com/acme/apollo"
 
 async def decide(service: Service, caller: Caller, item: str, action: str, **more: object) -> None:
     """Decide about an item by hand."""
-    await deciding.mark(service, caller, {"id": item, "action": action, **more})
+    await deciding.MARK.call(service, caller, {"id": item, "action": action, **more})
 
 
 async def test_items_are_pinned_left_out_archived_and_end(service: Service, caller_of: CallerOf) -> None:
@@ -147,7 +148,7 @@ async def test_each_line_of_a_pack_says_where_it_comes_from(service: Service, ca
     assert found.mentions[0].reference == found.item.reference
     assert [one.action for one in found.decided] == ["pin"]
     [logged] = [
-        one for one in (await service.operations(alice, limit=9)).operations if one.tool == "work_mark"
+        one for one in (await list_calls(service, alice, limit=9)).operations if one.tool == "work_mark"
     ]
     assert logged.tool_call_id == found.decided[0].tool_call_id
     with pytest.raises(WorkItemNotFound):
@@ -188,9 +189,9 @@ async def test_a_project_reads_what_holds_in_another_one(service: Service, calle
         await write(service, alice, path, f"# Decisions\n\n- We use {slug} bolts.\n")
     await write(service, alice, "projects/gemini/tasks.md", "# Tasks\n\n## To do\n\n- [ ] Pay the salaries\n")
 
-    await reading.read_from(service, alice, {"project": "gemini", "other": "mercury"})
-    first = await reading.read_from(service, alice, {"project": "apollo", "other": "gemini"})
-    again = await reading.read_from(service, bob, {"project": "apollo", "other": "gemini"})
+    await reading.READ_FROM.call(service, alice, {"project": "gemini", "other": "mercury"})
+    first = await reading.READ_FROM.call(service, alice, {"project": "apollo", "other": "gemini"})
+    again = await reading.READ_FROM.call(service, bob, {"project": "apollo", "other": "gemini"})
     pack = await packing.PACK.call(service, alice, {"project": "apollo"})
     work = await asking.SHOW.call(service, bob, {"project": "apollo"})
 
@@ -212,10 +213,10 @@ async def test_a_project_reads_what_holds_in_another_one(service: Service, calle
     assert "gemini" not in (await packing.PACK.call(service, dan, {"project": "apollo"})).text
     for one in ({"project": "apollo", "other": "gemini"}, {"project": "gemini", "other": "apollo"}):
         with pytest.raises(ProjectNotFound):
-            await reading.read_from(service, dan, one | {"remove": True})
+            await reading.READ_FROM.call(service, dan, one | {"remove": True})
     with pytest.raises(ValidationFailed, match="itself"):
-        await reading.read_from(service, alice, {"project": "apollo", "other": "apollo"})
+        await reading.READ_FROM.call(service, alice, {"project": "apollo", "other": "apollo"})
 
-    await reading.read_from(service, bob, {"project": "apollo", "other": "gemini", "remove": True})
+    await reading.READ_FROM.call(service, bob, {"project": "apollo", "other": "gemini", "remove": True})
     assert (await reading.READINGS.call(service, alice, {"project": "apollo"})).reads_from == []
     assert "gemini" not in (await packing.PACK.call(service, alice, {"project": "apollo"})).text

@@ -131,7 +131,7 @@ async def test_imported_sessions_are_of_the_folder_that_they_name(
         "cwd:C:/code/apollo",
     }
     assert all((one.name, one.project) == ("apollo", None) for one in listed.labels)
-    await labels.link(service, alice, {"label": "cwd:/work/apollo", "project": "apollo"})
+    await labels.LINK.call(service, alice, {"label": "cwd:/work/apollo", "project": "apollo"})
     assert "build the probe." in (await packing.PACK.call(service, alice, {"project": "apollo"})).text
 
 

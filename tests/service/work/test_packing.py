@@ -165,10 +165,10 @@ async def test_a_label_is_no_project_until_it_is_linked(service: Service, caller
     before = await packing.PACK.call(service, alice, {"label": label})
     project = await packing.PACK.call(service, alice, {"project": "apollo"})
     listed = await labels.LABELS.call(service, alice, {})
-    linked = await labels.link(service, alice, {"label": "apollo", "project": "apollo"})
-    again = await labels.link(service, alice, {"label": label, "project": "apollo"})
+    linked = await labels.LINK.call(service, alice, {"label": "apollo", "project": "apollo"})
+    again = await labels.LINK.call(service, alice, {"label": label, "project": "apollo"})
     after = await packing.PACK.call(service, alice, {"project": "apollo"})
-    taken = await labels.link(service, alice, {"label": label})
+    taken = await labels.LINK.call(service, alice, {"label": label})
 
     assert "salaries" not in before.text
     assert "build the one." not in project.text
@@ -192,7 +192,7 @@ async def test_links_need_membership_and_nobody_sees_anothers(service: Service, 
 
     assert own.project == "apollo"
     with pytest.raises(ProjectNotFound):
-        await labels.link(service, bob, {"label": "remote:a.example/b", "project": "apollo"})
+        await labels.LINK.call(service, bob, {"label": "remote:a.example/b", "project": "apollo"})
     for asked in ({"session": own.id}, {"label": "name:apollo"}, {"project": "apollo"}):
         with pytest.raises((ConversationNotFound, ProjectNotFound)):
             await packing.PACK.call(service, bob, asked)
@@ -230,7 +230,7 @@ async def test_odd_input_is_data(service: Service, caller_of: CallerOf) -> None:
             await packing.PACK.call(service, alice, asked)
     assert (await packing.PACK.call(service, alice, {"cwd": long, "words": long})).status == "no_match"
     with pytest.raises(ValidationFailed, match="No session has the label"):
-        await labels.link(service, alice, {"label": "nobody"})
+        await labels.LINK.call(service, alice, {"label": "nobody"})
 
 
 async def test_a_label_of_events_alone_is_known(service: Service, caller_of: CallerOf) -> None:
@@ -254,7 +254,7 @@ async def test_the_label_of_a_folder_keeps_other_places_out(service: Service, ca
         await open_project(service, admin, slug, "alice")
     remote, folder = PLACES[0][1], {"cwd": "/code/apollo/src", "repository": "/code/apollo", "branch": "main"}
     alice = await session(service, await caller_of("alice"), "legacy", remote, root="/code/apollo")
-    await labels.link(service, alice, {"label": remote, "project": "apollo"})
+    await labels.LINK.call(service, alice, {"label": remote, "project": "apollo"})
     [linked] = (await labels.LABELS.call(service, alice, {})).labels
 
     async def told(label: str, **more: Any) -> tuple[str, str | None, bool]:
@@ -269,6 +269,6 @@ async def test_the_label_of_a_folder_keeps_other_places_out(service: Service, ca
     assert await told("folder:00aa", project="apollo") == ("no_match", None, False)
     alice = await session(service, alice, "own", "folder:00aa", root="/code/apollo")
     assert await told("folder:00aa") == ("resolved", "label:folder:00aa", False)
-    await labels.link(service, alice, {"label": "folder:00aa", "project": "apollo"})
+    await labels.LINK.call(service, alice, {"label": "folder:00aa", "project": "apollo"})
     assert (await told("folder:00aa"))[:2] == ("resolved", "project:apollo")
     assert (await told("name:apollo"))[1] == "project:apollo"

@@ -14,6 +14,7 @@ from memex.service.conversations import events, putting, removing
 from memex.service.conversations.events import EventsArguments
 from memex.service.conversations.putting import ConversationInput, SourceInput
 from memex.service.distil.evidence import READ_EVIDENCE
+from memex.service.log.call_list import list_calls
 from memex.service.service import Service
 from memex.service.work import asking, deciding
 from memex.service.work.loading import load_work
@@ -131,11 +132,11 @@ async def test_decisions_by_hand_are_logged_and_hold(service: Service, caller_of
     work = await asking.SHOW.call(service, alice, {"project": "apollo"})
     retry, document = work.open
 
-    kept = await deciding.mark(service, alice, {"id": retry.id, "action": "keep", "project": "apollo"})
+    kept = await deciding.MARK.call(service, alice, {"id": retry.id, "action": "keep", "project": "apollo"})
     [limit] = work.constraints
-    await deciding.mark(service, alice, {"id": limit.id, "action": "keep", "project": "apollo"})
-    await deciding.mark(service, alice, {"id": retry.id, "action": "drop"})
-    await deciding.mark(service, alice, {"id": document.id, "action": "done", "project": "apollo"})
+    await deciding.MARK.call(service, alice, {"id": limit.id, "action": "keep", "project": "apollo"})
+    await deciding.MARK.call(service, alice, {"id": retry.id, "action": "drop"})
+    await deciding.MARK.call(service, alice, {"id": document.id, "action": "done", "project": "apollo"})
     alice = await put(service, alice, "two", ["hi", "Next steps:\n- Document the queue\n- Publish"], day=9)
     work = await asking.SHOW.call(service, alice, {"project": "apollo"})
 
@@ -148,12 +149,12 @@ async def test_decisions_by_hand_are_logged_and_hold(service: Service, caller_of
     assert [one.text for one in work.dropped] == ["Retry with backoff"]
     rules = await READ_EVIDENCE.call(service, alice, {"of": "projects/apollo/decisions.md"})
     assert [one.status for statement in rules.statements for one in statement.evidence] == ["verified"]
-    logged = await service.operations(alice, limit=20)
+    logged = await list_calls(service, alice, limit=20)
     assert sum(one.tool == "work_mark" for one in logged.operations) == 4
     with pytest.raises(ValidationFailed, match="already"):
-        await deciding.mark(service, alice, {"id": document.id, "action": "done"})
+        await deciding.MARK.call(service, alice, {"id": document.id, "action": "done"})
     with pytest.raises(WorkItemNotFound):
-        await deciding.mark(service, alice, {"id": "0123456789", "action": "done"})
+        await deciding.MARK.call(service, alice, {"id": "0123456789", "action": "done"})
 
 
 async def test_work_is_private_and_goes_with_its_conversation(service: Service, caller_of: CallerOf) -> None:
@@ -162,14 +163,14 @@ async def test_work_is_private_and_goes_with_its_conversation(service: Service, 
     await open_project(service, admin, "apollo", "alice", "bob")
     alice = await put(service, await caller_of("alice"), "one", FIRST)
     work = await asking.SHOW.call(service, alice, {"project": "apollo"})
-    await deciding.mark(service, alice, {"id": work.open[0].id, "action": "drop"})
+    await deciding.MARK.call(service, alice, {"id": work.open[0].id, "action": "drop"})
     bob = await put(service, await caller_of("bob"), "other", ["hello", "Hello."], project="zeus")
 
     seen = await asking.SHOW.call(service, bob, {"project": "apollo"})
 
     assert (seen.objective, seen.open, seen.sessions) == (None, [], [])
     with pytest.raises(WorkItemNotFound):
-        await deciding.mark(service, bob, {"id": work.open[1].id, "action": "done"})
+        await deciding.MARK.call(service, bob, {"id": work.open[1].id, "action": "done"})
     with pytest.raises(ProjectNotFound):
         await asking.SHOW.call(service, bob, {"project": "nowhere"})
 

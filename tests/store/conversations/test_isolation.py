@@ -97,7 +97,7 @@ async def import_two(service: Service, caller: Caller, word: str) -> None:
     ]
     await put_answers(service.database, access, "1 model", answers, datetime.now(UTC))
     [kept] = [one.item_id for one in work.state.open if one.text.endswith("kept")]
-    await deciding.mark(service, caller, {"id": kept, "action": "drop"})
+    await deciding.MARK.call(service, caller, {"id": kept, "action": "drop"})
     await removing.DELETE.call(
         service, await refreshed(service, caller), {"conversations": [done.conversations[1].id]}
     )

@@ -17,6 +17,7 @@ from memex.errors import (
     Unauthenticated,
 )
 from memex.service.log import queue
+from memex.service.log.call_list import list_calls
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
@@ -152,7 +153,7 @@ async def test_a_revoked_key_shows_nothing_in_any_transaction(service: Service, 
             with pytest.raises(Unauthenticated):
                 await service.execute(caller, tool, arguments)
         with pytest.raises(Unauthenticated):
-            await service.operations(caller)
+            await list_calls(service, caller)
     assert await select(service.database, "select count(*) from operation") == logged
     assert await select(service.database, "select count(*) from revision") == [(1,)]
     with pytest.raises(Unauthenticated):

@@ -17,6 +17,7 @@ from memex.errors import StoreUnavailable, Unauthenticated
 from memex.jobs.remember_queue import remember_queue
 from memex.jobs.worker import running_workers
 from memex.service.identity.keys import create_key, revoke_key
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.store.database import Connection, Database
 from memex.store.identity import tenants
@@ -227,7 +228,7 @@ async def test_everything_works_with_two_logins(
 
 async def _settled(service: Service, caller: Caller, call: str) -> None:
     """Wait until a call of the queue is done."""
-    while "queued" in {one.status for one in await service.operation(caller, call)}:
+    while "queued" in {one.status for one in await read_attempts(service, caller, call)}:
         async with service.database.connection() as connection:
             await connection.execute("select pg_sleep(0.05)")
 

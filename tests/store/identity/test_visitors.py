@@ -13,10 +13,11 @@ from memex.call_context import CallContext
 from memex.errors import FileNotFound, OperationNotFound, ProjectNotFound
 from memex.service.demo import load_sample
 from memex.service.identity.users import list_users
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.vaults.vault_export import export_files
 from memex.service.vaults.vault_import import import_vault
 from memex.sources.vault import ZipWriter
@@ -54,7 +55,7 @@ async def read_everything(service: Service, caller: Caller, call: str) -> dict[s
         "find": await run_tool(service, caller, "find", f"{call}-find", query="tea"),
         "context": await run_tool(service, caller, "context", f"{call}-context", query="tea"),
     }
-    await prompt_block(service, caller)
+    await PROMPT_BLOCK.call(service, caller, {})
     with pytest.raises(FileNotFound):
         await run_tool(service, caller, "read", f"{call}-read", path="user/a.md")
     return answers
@@ -138,17 +139,17 @@ async def test_a_user_finds_what_it_asked_as_a_visitor(
     """Before and after the first write, for the user and for an admin; replays give the same bytes."""
     before = await visitor("anna")
     await read_everything(service, before, "v")
-    first = [one.tool_call_id for one in (await service.operations(before)).operations]
-    [context] = await service.operation(before, "v-context")
+    first = [one.tool_call_id for one in (await list_calls(service, before)).operations]
+    [context] = await read_attempts(service, before, "v-context")
     await run_tool(service, await visitor("anna"), "write", "w", path="user/a.md", content="tea tea")
     after = await visitor("anna")
     admin = await caller_of("anna", role="admin")
 
     assert context.state == {"user": 0, "shared": 0}
     for caller in (after, admin):
-        found = [one.tool_call_id for one in (await service.operations(caller)).operations]
+        found = [one.tool_call_id for one in (await list_calls(service, caller)).operations]
         assert found == ["w", *first]
-        [same] = await service.operation(caller, "v-context")
+        [same] = await read_attempts(service, caller, "v-context")
         assert same == context
     for call in ("v-context", "v-list", "v-find"):
         replayed = await replay_call(service, after, call)
@@ -172,7 +173,7 @@ async def test_a_visitor_sees_no_row_of_another_one(service: Service, visitor: V
                     async with connection.transaction():
                         await connection.execute(_copied_to(service, user), [caller.access.visitors_id, user])
     with pytest.raises(OperationNotFound):
-        await service.operation(await visitor("anna"), "berta-list")
+        await read_attempts(service, await visitor("anna"), "berta-list")
 
 
 def _copied_to(service: Service, user: str) -> str:

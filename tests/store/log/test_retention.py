@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from memex.errors import OperationNotFound
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
-from memex.service.tools.prompt_block import prompt_block
+from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.store.log import retention
 from memex.store.log.call import Call, CallAnswer, CallRequest, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST, add
@@ -124,7 +125,7 @@ async def test_a_prompt_goes_with_the_last_call_that_names_it(service: Service, 
     """One that a remaining call names stays, whether a model was asked with it or a prompt block took its words."""
     await log(service, alice, "old", OLD, "answered", "first prompt", "second prompt")
     await log(service, alice, "recent", RECENT, "answered", "second prompt")
-    await prompt_block(service, alice)
+    await PROMPT_BLOCK.call(service, alice, {})
 
     pruned = await prune(service.database, CUTOFF)
 
@@ -154,7 +155,7 @@ async def test_a_pruned_id_may_be_used_again(service: Service, alice: Caller) ->
     await prune(service.database, datetime.now(UTC) + timedelta(minutes=1))
 
     with pytest.raises(OperationNotFound):
-        await service.operation(alice, "spent")
+        await read_attempts(service, alice, "spent")
     with pytest.raises(OperationNotFound):
         await service.revert(alice, "spent")
     again = {"path": "user/b.md", "content": "two"}

@@ -11,6 +11,7 @@ from tests.kit.memory import remember, write
 from tests.kit.read_only import Switch, switch_of
 
 from memex.errors import MemexError, StoreUnavailable
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.store.database import OWN, Connection, Database
 from memex.store.waiting import primary
@@ -59,7 +60,7 @@ async def test_a_read_only_database_is_read_and_not_written(
     assert [answer["degraded"] for answer in read] == ["log"] * 4
     assert refused == ["read_only"] * 4
     assert "degraded" not in found
-    assert (await service.operation(alice, "logged"))[0].status == "answered"
+    assert (await read_attempts(service, alice, "logged"))[0].status == "answered"
 
 
 async def test_sessions_that_the_server_ended_are_replaced(

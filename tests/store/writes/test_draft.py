@@ -28,6 +28,7 @@ from memex.errors import (
     VersionConflict,
     VersionNotFound,
 )
+from memex.service.log.call_list import read_attempts
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
@@ -219,7 +220,7 @@ async def test_the_same_call_20_times_at_once_writes_once(service: Service, alic
     assert len(answers) + sum(isinstance(error, ToolCallInProgress) for error in ended) == 20
     assert all(answer == answers[0] for answer in answers)
     assert await history(service, alice, "user/a.md") == [("user/a.md", 1, "create", "call-1")]
-    statuses = sorted(attempt.status for attempt in await service.operation(alice, "call-1"))
+    statuses = sorted(attempt.status for attempt in await read_attempts(service, alice, "call-1"))
     assert statuses == ["committed", *["repeated"] * (len(answers) - 1)]
 
 
@@ -381,7 +382,7 @@ async def test_edits_of_one_draft_are_one_change_of_each_scope(service: Service,
             "shared": 0,
             "projects/apollo": 1,
         }
-    [logged] = await service.operation(apollo, "call-1")
+    [logged] = await read_attempts(service, apollo, "call-1")
     assert logged.writes == ["user/a.md@2", *(f"projects/apollo/{n}.md@1" for n in range(5))]
     assert logged.state == {"user": 1, "projects/apollo": 0}
 
@@ -393,7 +394,7 @@ async def test_a_write_of_the_same_text_makes_no_revision(service: Service, alic
     again = await write(service, alice, "user/a.md", "one", overwrite=True, call="call-2")
 
     assert (again["version"], again["changed"], again["replaced_version"]) == (1, False, None)
-    assert (await service.operation(alice, "call-2"))[0].writes == []
+    assert (await read_attempts(service, alice, "call-2"))[0].writes == []
 
 
 async def test_a_move_keeps_the_history(service: Service, alice: Caller) -> None:

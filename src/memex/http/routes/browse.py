@@ -2,18 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from memex.http.answers import json_answer
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.service.journal.reading import READ_JOURNAL, JournalResult
-from memex.service.search.changes import CHANGES, ChangesResult
-from memex.service.search.explanation import ExplainFindResult, explain_search
-from memex.service.search.topics import TOPICS, TopicsResult
+from memex.service.journal.reading import JournalResult
+from memex.service.search.changes import ChangesResult
+from memex.service.search.explanation import ExplainFindResult
+from memex.service.search.topics import TopicsResult
 from memex.service.snapshots import AsOf
-from memex.service.vaults.browsing import BROWSE, BrowseResult, FileKind
+from memex.service.vaults.browsing import BrowseResult, FileKind
 from memex.settings import SearchMode
 
 PAIR = RouterPair("", "files")
@@ -40,11 +38,9 @@ Pinned = Annotated[bool, Query(description="Only pinned files.")]
 @PAIR.operation(
     "memory_browse",
     summary="Look through folders and files",
-    admin_summary="Look through folders and files, as an admin",
     admin_description="Return what the user in Memex-User sees; without a user, shared/ and all projects.",
 )
-async def show_folders(
-    call: Call,
+def show_folders(
     prefix: Prefix = "",
     kind: Kind = None,
     tag: Tag = None,
@@ -56,18 +52,6 @@ async def show_folders(
     cursor: str | None = None,
 ) -> BrowseResult:
     """Return mounts, the folders above and right below a prefix with their counts, and files by filters."""
-    return await call.run(
-        BROWSE.call,
-        prefix=prefix,
-        kind=kind,
-        tag=tag,
-        actor=actor,
-        since=since,
-        until=until,
-        pinned=pinned,
-        limit=limit,
-        cursor=cursor,
-    )
 
 
 class ExplainBody(BaseModel):
@@ -92,53 +76,42 @@ class ExplainBody(BaseModel):
 @PAIR.operation(
     "memory_find_explain",
     summary="Say why a search shows a file, or does not",
-    admin_summary="Say why a search shows a file, or does not, as an admin",
     admin_description="Explain a search for the user in Memex-User, or of shared/ and all projects.",
-    response_model=ExplainFindResult,
 )
-async def explain_find(call: Call, body: ExplainBody) -> Response:
+def explain_find(body: ExplainBody) -> ExplainFindResult:
     """Return rank and score of a file in a search, which words it has and lacks, and which filters leave it out."""
-    return json_answer(await call.run(explain_search, **body.model_dump()))
 
 
 @PAIR.operation(
     "memory_changes",
     summary="List the newest changes",
-    admin_summary="List the newest changes, as an admin",
     admin_description="Return what changed last for the user in Memex-User, or in shared/ and all projects.",
 )
-async def list_changes(
-    call: Call,
+def list_changes(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     until: Annotated[AwareDatetime | None, Query(description="Only changes made before this time.")] = None,
 ) -> ChangesResult:
     """Return the newest commits to all that the caller reads, the newest first; as_of goes back to one."""
-    return await call.run(CHANGES.call, limit=limit, until=until)
 
 
 @PAIR.operation(
     "memory_topics",
     summary="List topics",
-    admin_summary="List topics, as an admin",
     admin_description="Return the tags that the user in Memex-User sees, or those of shared/ and projects.",
 )
-async def list_topics(
-    call: Call,
+def list_topics(
     project: Annotated[str | None, Query(description="Only the tags of this project.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> TopicsResult:
     """Return the tags of files with how many files bear each, those of most files first."""
-    return await call.run(TOPICS.call, project=project, limit=limit)
 
 
 @PAIR.operation(
     "memory_journal",
     summary="Look through the journal",
-    admin_summary="Look through the journal, as an admin",
     admin_description="Return what the journal of the user in Memex-User holds.",
 )
-async def show_journal(
-    call: Call,
+def show_journal(
     month: Annotated[str | None, Query(description="List the days of this month, such as 2026-11.")] = None,
     day: Annotated[str | None, Query(description="List the entries of this day, such as 2026-11-27.")] = None,
     path: Annotated[
@@ -151,4 +124,3 @@ async def show_journal(
 
     An entry is a text as it was told: `told_again` says when the same text was told again.
     """
-    return await call.run(READ_JOURNAL.call, month=month, day=day, path=path, limit=limit, cursor=cursor)

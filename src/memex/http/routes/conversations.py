@@ -1,6 +1,6 @@
 """Conversations: what was said elsewhere, put in, found, read, distilled and removed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path, Query, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -8,19 +8,17 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from memex.http.calls import Call
 from memex.http.parsing import check_lines
 from memex.http.routers import RouterPair
-from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations import putting, reading, removing
 from memex.service.conversations import wanted as asking
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
 from memex.service.conversations.removing import DeleteConversationsArguments, DeleteResult
 from memex.service.conversations.wanted import WantedArguments, WantedResult
-from memex.service.distil import distil as distilling
-from memex.service.distil import evidence
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
 
-PAIR = RouterPair("", "conversations")
+PAIR = RouterPair("", "conversations", as_admin=" of a user, as an admin")
 router, admin_router = PAIR.agent, PAIR.admin
 
 NDJSON = "application/x-ndjson"
@@ -61,11 +59,9 @@ Of = Annotated[
 @PAIR.operation(
     "conversation_list",
     summary="List conversations",
-    admin_summary="List conversations of a user, as an admin",
     admin_description="Return the conversations of the user in Memex-User.",
 )
-async def list_conversations(
-    call: Call,
+def list_conversations(
     source: Source = None,
     project: Project = None,
     since: Since = None,
@@ -74,18 +70,9 @@ async def list_conversations(
     cursor: str | None = None,
 ) -> ListConversationsResult:
     """Return the user's imported conversations, the newest first."""
-    return await call.run(
-        reading.LIST.call,
-        source=source,
-        project=project,
-        since=since,
-        until=until,
-        limit=limit,
-        cursor=cursor,
-    )
 
 
-@PAIR.operation(
+@PAIR.handler(
     "conversation_put",
     summary="Put conversations in",
     admin_summary="Put conversations in for a user, as an admin",
@@ -111,7 +98,7 @@ async def put_conversations(
     )
 
 
-@PAIR.operation(
+@PAIR.handler(
     "conversation_wanted",
     summary="Ask which conversations are wanted",
     admin_summary="Ask which conversations of a user are wanted, as an admin",
@@ -128,26 +115,22 @@ async def wanted_conversations(call: Call, body: WantedArguments) -> WantedResul
     admin_summary="Find what a user and assistants said, as an admin",
     admin_description="Search the conversations of the user in Memex-User.",
 )
-async def find_messages(call: Call, body: FindMessagesArguments) -> FindMessagesResult:
+def find_messages(body: FindMessagesArguments) -> FindMessagesResult:
     """Return the messages that fit a query best, by words. Without a hit, `guidance` says why."""
-    return await call.run(finding.FIND.call, **body.model_dump(exclude_unset=True))
 
 
 @PAIR.operation(
     "conversation_delete",
     summary="Delete conversations",
-    admin_summary="Delete conversations of a user, as an admin",
     admin_description="Delete conversations of the user in Memex-User.",
 )
-async def delete_conversations(call: Call, body: DeleteConversationsArguments) -> DeleteResult:
+def delete_conversations(body: DeleteConversationsArguments) -> DeleteResult:
     """Delete the conversations that all of the conditions name, and return a receipt."""
-    return await call.run(removing.DELETE.call, **body.model_dump(exclude_unset=True))
 
 
-@PAIR.operation(
+@PAIR.handler(
     "conversation_read",
     summary="Read a conversation",
-    admin_summary="Read a conversation of a user, as an admin",
     admin_description="Return a conversation of the user in Memex-User.",
 )
 async def read_conversation(
@@ -175,7 +158,6 @@ async def read_conversation(
     "DELETE",
     "/conversations/{conversation_id}",
     summary="Delete a conversation",
-    admin_summary="Delete a conversation of a user, as an admin",
     admin_description="Delete a conversation of the user in Memex-User.",
 )
 async def delete_conversation(
@@ -196,27 +178,23 @@ async def delete_conversation(
     admin_summary="List the sources of a user's conversations, as an admin",
     admin_description="Return where the conversations of the user in Memex-User came from.",
 )
-async def list_sources(call: Call) -> SourcesResult:
+def list_sources() -> SourcesResult:
     """Return where the user's conversations came from, and what the newest import of each left out."""
-    return await call.run(reading.SOURCES.call)
 
 
-@PAIR.route(
-    "DELETE",
-    "/sources/{label:path}",
+@PAIR.operation(
+    "conversation_delete",
+    at=("DELETE", "/sources/{label:path}"),
+    names={"label": "source"},
     summary="Delete the conversations of a source",
-    admin_summary="Delete the conversations of a source of a user, as an admin",
     admin_description="Delete the conversations of a source of the user in Memex-User.",
 )
-async def delete_source(
-    call: Call, label: Label, dry_run: DryRun = False, with_memory: WithMemory = False
-) -> DeleteResult:
+def delete_source(label: Label, dry_run: DryRun = False, with_memory: WithMemory = False) -> DeleteResult:
     """Delete all conversations from a source, and return a receipt.
 
     In the address, `/` stands as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as `%25`. No address can name a label of
     dots alone: send it as `source` to `/conversations/delete`.
     """
-    return await call.run(removing.DELETE.call, source=label, dry_run=dry_run, with_memory=with_memory)
 
 
 class DistilBody(BaseModel):
@@ -247,48 +225,39 @@ class DistilSinceBody(DistilBody):
     since: Annotated[AwareDatetime, Field(strict=False)]
 
 
-@PAIR.route(
-    "POST",
-    "/conversations/distil",
+@PAIR.operation(
+    "conversation_distil",
+    at=("POST", "/conversations/distil"),
     summary="Distil conversations since a time",
     admin_summary="Distil conversations of a user since a time, as an admin",
     admin_description="Distil conversations of the user in Memex-User.",
 )
-async def distil_since(call: Call, body: DistilSinceBody) -> DistilResult:
+def distil_since(body: DistilSinceBody) -> DistilResult:
     """Take what the person said in conversations that went on since a time into memory, or show what would be.
 
     One call reads at most 1,000 messages; `remaining` says how many are left for the next call.
     """
-    return await call.run(distilling.distil, **_given(body))
 
 
 @PAIR.operation(
     "conversation_distil",
     summary="Distil a conversation",
-    admin_summary="Distil a conversation of a user, as an admin",
     admin_description="Distil a conversation of the user in Memex-User.",
 )
-async def distil_conversation(call: Call, conversation_id: Id, body: DistilBody) -> DistilResult:
+def distil_conversation(conversation_id: Id, body: DistilBody) -> DistilResult:
     """Take what the person said in a conversation into memory, each statement with a citation of its message.
 
     Without `apply` nothing is written: the answer shows what would be, and `dry_run_id` writes exactly that.
     """
-    return await call.run(distilling.distil, **_given(body), conversation=conversation_id)
 
 
 @PAIR.operation(
     "evidence_read",
     summary="Read the evidence of statements",
-    admin_summary="Read the evidence of statements of a user, as an admin",
     admin_description="Read the evidence of statements in files of the user in Memex-User.",
 )
-async def read_evidence(call: Call, of: Of) -> ReadEvidenceResult:
+def read_evidence(of: Of) -> ReadEvidenceResult:
     """Return the messages that the statements of a file or a line rest on, or those that rest on a message.
 
     Only what Memex itself took from a message is verified; a citation that somebody typed is not.
     """
-    return await call.run(evidence.READ_EVIDENCE.call, of=of)
-
-
-def _given(body: DistilBody) -> dict[str, Any]:
-    return body.model_dump(exclude_unset=True)

@@ -2,11 +2,9 @@
 
 from typing import Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
 
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.service.documents import pushing, reading, watching
 from memex.service.documents.pushing import (
     FinishArguments,
     FinishResult,
@@ -56,13 +54,10 @@ Sync = Annotated[
 @PAIR.operation(
     "document_manifest",
     summary="Compare a folder with its documents",
-    admin_summary="Compare a folder with its documents, as an admin",
     admin_description="Compare for the user in Memex-User, or for a project.",
     openapi_extra=_lines(f'{{"path": "docs/a.md", "sha256": "{DIGEST}"}}\n'),
 )
-async def compare_documents(
-    request: Request,
-    call: Call,
+def compare_documents(
     root: Root,
     project: Project = None,
     client: Annotated[str | None, Query(description="Who syncs, such as a random id of the process.")] = None,
@@ -77,22 +72,15 @@ async def compare_documents(
     The body is JSON lines, a file a line with `path` and `sha256`, ascending by path: at most 50,000 lines and
     8 MiB. A longer manifest comes in pages; without `after` and `until` the page is the whole folder.
     """
-    given = {"root": root, "project": project, "client": client, "sync": sync, "after": after, "until": until}
-    return await pushing.compare(
-        call.service, call.caller, given, await request.body(), tool_call_id=call.tool_call_id
-    )
 
 
 @PAIR.operation(
     "document_put",
     summary="Send documents",
-    admin_summary="Send documents, as an admin",
     admin_description="Store documents for the user in Memex-User, or for a project.",
     openapi_extra=_lines(f'{{"path": "docs/a.md", "sha256": "{DIGEST}", "text": "# Tea\\n"}}\n'),
 )
-async def put_documents(
-    request: Request,
-    call: Call,
+def put_documents(
     root: Root,
     project: Project = None,
     sync: Sync = None,
@@ -104,62 +92,50 @@ async def put_documents(
     `renamed_from`, or `path` with `is_removed`. A text that does not fit its digest, or holds a secret, is refused
     alone, and `files` of the answer says so.
     """
-    given = {"root": root, "project": project, "sync": sync, "prune": prune}
-    return await pushing.put(
-        call.service, call.caller, given, await request.body(), tool_call_id=call.tool_call_id
-    )
 
 
 @PAIR.operation(
     "document_finish",
     summary="Finish a sync of documents",
-    admin_summary="Finish a sync of documents, as an admin",
     admin_description="Finish a sync for the user in Memex-User, or for a project.",
 )
-async def finish_documents(call: Call, body: FinishArguments) -> FinishResult:
+def finish_documents(body: FinishArguments) -> FinishResult:
     """Remove the documents that the manifest of a sync lacked, at most 1,000 in a call; then the root is complete.
 
     If more than half of the documents are gone, nothing is removed without `prune`.
     """
-    return await call.run(pushing.finish, **body.model_dump(exclude_unset=True))
 
 
 @PAIR.operation(
     "document_watch",
     summary="Say that a folder is watched",
-    admin_summary="Say that a folder is watched, as an admin",
     admin_description="Say it of a root of the user in Memex-User, or of a project.",
 )
-async def watch_documents(call: Call, body: WatchArguments) -> WatchResult:
+def watch_documents(body: WatchArguments) -> WatchResult:
     """Say that a client watches a root, and learn when somebody last asked for a sync.
 
     A client asks again after `next_in_s` seconds, and counts as gone 30 seconds after its last request.
     """
-    return await call.run(watching.WATCH.call, **body.model_dump(exclude_unset=True))
 
 
 @PAIR.operation(
     "document_request_sync",
     summary="Ask for a sync of documents",
-    admin_summary="Ask for a sync of documents, as an admin",
     admin_description="Ask for the user in Memex-User, or for a project.",
 )
-async def request_document_sync(call: Call, body: RequestSyncArguments) -> RequestSyncResult:
+def request_document_sync(body: RequestSyncArguments) -> RequestSyncResult:
     """Ask the clients that watch the roots of a project for a sync; without a project, those of the user's own.
 
     They begin within seconds; `completed_at` of a root says when a sync last ended.
     """
-    return await call.run(watching.REQUEST_SYNC.call, **body.model_dump(exclude_unset=True))
 
 
 @PAIR.operation(
     "document_list",
     summary="List documents",
-    admin_summary="List documents, as an admin",
     admin_description="Return documents of the user in Memex-User, and of projects.",
 )
-async def list_documents(
-    call: Call,
+def list_documents(
     project: SomeProject = None,
     root: Annotated[str | None, Query(description="Only this root.")] = None,
     prefix: Annotated[str | None, Query(description="Only paths that begin so.")] = None,
@@ -168,60 +144,45 @@ async def list_documents(
     cursor: str | None = None,
 ) -> ListDocumentsResult:
     """Return documents by root and path, without their texts."""
-    return await call.run(
-        reading.LIST.call, project=project, root=root, prefix=prefix, tag=tag, limit=limit, cursor=cursor
-    )
 
 
 @PAIR.operation(
     "document_roots",
     summary="List roots of documents",
-    admin_summary="List roots of documents, as an admin",
     admin_description="Return the roots of the user in Memex-User, and of projects.",
 )
-async def list_document_roots(call: Call, project: SomeProject = None) -> RootsResult:
+def list_document_roots(project: SomeProject = None) -> RootsResult:
     """Return the folders that are mirrored: their state, what they hold, and what the client left out."""
-    return await call.run(reading.ROOTS.call, project=project)
 
 
 @PAIR.operation(
     "document_remove",
     summary="Remove a root of documents",
-    admin_summary="Remove a root of documents, as an admin",
     admin_description="Remove a root of the user in Memex-User, or of a project.",
 )
-async def remove_document_root(
-    call: Call,
+def remove_document_root(
     root: Annotated[str, Path(description="The name of the folder.")],
     project: Project = None,
     dry_run: Annotated[bool, Query(description="Count the documents, and remove nothing.")] = False,
 ) -> RemoveRootResult:
     """Remove a root with all its documents and all that is derived of them. The files on the client stay."""
-    return await call.run(pushing.remove, root=root, project=project, dry_run=dry_run)
 
 
 @PAIR.operation(
     "document_read",
     summary="Read a document",
-    admin_summary="Read a document, as an admin",
     admin_description="Return a document of the user in Memex-User, or of a project.",
 )
-async def read_document(
-    call: Call,
-    root: Root,
-    path: Annotated[str, Query(description="The path within the root.")],
-    project: Project = None,
+def read_document(
+    root: Root, path: Annotated[str, Query(description="The path within the root.")], project: Project = None
 ) -> DocumentTextResult:
     """Return a document with its text, as it was pushed last."""
-    return await call.run(reading.READ.call, root=root, path=path, project=project)
 
 
 @PAIR.operation(
     "document_find",
     summary="Find documents",
-    admin_summary="Find documents, as an admin",
     admin_description="Search the documents of the user in Memex-User, and of projects.",
 )
-async def find_documents(call: Call, body: FindDocumentsArguments) -> FindDocumentsResult:
+def find_documents(body: FindDocumentsArguments) -> FindDocumentsResult:
     """Return the best passage of each document that fits a query, by words."""
-    return await call.run(reading.FIND.call, **body.model_dump(exclude_unset=True))

@@ -30,7 +30,7 @@ class HookAnswer(BaseModel):
     hookSpecificOutput: AddedContext | None = None  # noqa: N815
 
 
-@PAIR.operation(
+@PAIR.handler(
     "event_put",
     summary="Take events of coding agents",
     admin_summary="Take events of a user's coding agents, as an admin",
@@ -69,6 +69,5 @@ async def take_hook(
     admin_summary="Ask when a user's coding agents were last heard, as an admin",
     admin_description="Return the programs of the user in Memex-User.",
 )
-async def heard_runtimes(call: Call) -> HeardRuntimesResult:
+def heard_runtimes() -> HeardRuntimesResult:
     """Return of which programs events came, how many, and when the last one."""
-    return await call.run(events.HEARD.call)

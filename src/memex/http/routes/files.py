@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from memex.errors import ValidationFailed
 from memex.http.answers import json_answer, matches_etag
-from memex.http.callers import HeaderCaller, ServiceDependency, ToolRoute
+from memex.http.callers import ToolRoute
 from memex.http.calls import ToolRouteCall
 from memex.http.routers import RouterPair
 from memex.service.search.links import LinksResult
@@ -148,9 +148,7 @@ class MoveBody(BaseModel):
     """Where a file goes."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"to": "user/people/alice.md"}]},
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"to": "user/people/alice.md"}]}
     )
 
     to: str
@@ -258,14 +256,10 @@ CatalogueChars = Annotated[int, Query(ge=MIN_CHARS, le=1_000_000)]
 @PAIR.operation(
     "memory_catalogue",
     summary="Show what there is",
-    admin_summary="Show what there is, as an admin",
     admin_description="Return the files of shared/, of every project, and of the user in Memex-User.",
 )
-async def catalogue(
-    service: ServiceDependency, caller: HeaderCaller, max_chars: CatalogueChars = 8_000
-) -> Catalogue:
+def catalogue(max_chars: CatalogueChars = 8_000) -> Catalogue:
     """Return the files with titles, sizes, dates and tags, at most `max_chars` characters."""
-    return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
 
 
 async def _text(request: Request) -> str:

@@ -6,28 +6,27 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.evals.case_requests import CaseDraftResult
-from memex.service.log.call_list import MAX_FILTER_CHARS, CallQuery
+from memex.service.log.call_list import MAX_FILTER_CHARS
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
 from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.log.replay.counterfactual import MAX_PROMPT_CHARS, ChangedResult, ReplayChange
 from memex.service.log.replay.replay import ReplayResult
-from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
+from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed
 from memex.service.snapshots import AsOf
 from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.revisions import RevertResult
 from memex.store.records import Status
 
-PAIR = RouterPair("/operations", "operations")
+PAIR = RouterPair("/operations", "operations", as_admin=" as an admin")
 router, admin_router = PAIR.agent, PAIR.admin
-REPLAYABLE_PAIR = RouterPair("/replayable", "operations")
+REPLAYABLE_PAIR = RouterPair("/replayable", "operations", as_admin=" as an admin")
 replayable_router, admin_replayable_router = REPLAYABLE_PAIR.agent, REPLAYABLE_PAIR.admin
 
 Limit = Annotated[int, Query(ge=1, le=500)]
@@ -58,9 +57,7 @@ class RevertBody(BaseModel):
     """Why a call is undone."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]},
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]}
     )
 
     reason: str | None = None
@@ -104,17 +101,10 @@ class Replayable(BaseModel):
     admin_summary="List the calls that can be replayed, as an admin",
     admin_description="Return the ids of calls of the user in Memex-User; without a user, of calls of admins.",
 )
-async def list_replayable(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    tool: Tools = "all",
-    since: Since = None,
-    degraded: OnlyDegraded = False,
-    limit: ManyCalls = 1_000,
+def list_replayable(
+    tool: Tools = "all", since: Since = None, degraded: OnlyDegraded = False, limit: ManyCalls = 1_000
 ) -> Replayable:
     """Return the ids of the user's calls that gave an answer, the newest first."""
-    found = await replayable(service, caller, which=tool, since=since, only_degraded=degraded, limit=limit)
-    return Replayable(calls=found)
 
 
 @PAIR.operation(
@@ -127,9 +117,7 @@ async def list_replayable(
         "`stopped_after` says when that was too few."
     ),
 )
-async def list_operations(
-    service: ServiceDependency,
-    caller: HeaderCaller,
+def list_operations(
     tool: FilterText = None,
     status: Annotated[Status | None, Query(description="Only calls that ended so.")] = None,
     actor: FilterText = None,
@@ -146,17 +134,12 @@ async def list_operations(
 
     Filters look at no more than 10,000 calls for one page, and `stopped_after` says when that was too few.
     """
-    query = CallQuery.of(
-        tool=tool, status=status, actor=actor, since=since, until=until, text=text, everyone=everyone
-    )
-    return await service.operations(caller, query, limit=limit, cursor=cursor)
 
 
 @PAIR.route(
     "GET",
     "/{tool_call_id:path}/bundle",
     summary="Export a call",
-    admin_summary="Export a call as an admin",
     admin_description="Return a zip of a call made for the user in Memex-User, or by an admin for none.",
     response_class=Response,
     responses=BUNDLE,
@@ -178,18 +161,14 @@ async def export_call(call: Call, tool_call_id: str) -> Response:
     admin_summary="Show what a case of a call would contain, as an admin",
     admin_description="Return what a case of a call made for the user in Memex-User would contain.",
 )
-async def draft_case(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: CaseChoice
-) -> CaseDraftResult:
+def draft_case(tool_call_id: str, body: CaseChoice) -> CaseDraftResult:
     """Return what a test case of a memory_context or memory_remember call would contain; nothing is kept."""
-    return await case_requests.draft_case(service, caller, tool_call_id, body)
 
 
 @PAIR.route(
     "POST",
     "/{tool_call_id:path}/case",
     summary="Make a case of a call",
-    admin_summary="Make a case of a call as an admin",
     admin_description="Return a zip of a case of a call made for the user in Memex-User.",
     response_class=Response,
     responses=BUNDLE,
@@ -206,33 +185,24 @@ async def make_case(
 @PAIR.operation(
     "memory_operation",
     summary="Show a call",
-    admin_summary="Show a call as an admin",
     admin_description="Return every attempt at a call made for the user in Memex-User, or by an admin for none.",
 )
-async def read_operation(service: ServiceDependency, caller: HeaderCaller, tool_call_id: str) -> Attempts:
+def read_operation(tool_call_id: str) -> Attempts:
     """Return every attempt at a call: what was asked, answered, written, and how long it took."""
-    return Attempts(attempts=list(await service.operation(caller, tool_call_id)))
 
 
 @PAIR.operation(
     "memory_revert",
     summary="Undo a call",
-    admin_summary="Undo a call as an admin",
     admin_description="Undo everything that a call made for the user in Memex-User wrote.",
-    response_model=RevertResult,
 )
-async def revert(call: Call, tool_call_id: str, body: RevertBody | None = None) -> Response:
+def revert(tool_call_id: str, body: RevertBody | None = None) -> RevertResult:
     """Undo everything that a call wrote, all or nothing, as new versions."""
-    reason = body.reason if body else None
-    return json_answer(
-        await call.service.revert(call.caller, tool_call_id, tool_call_id=call.tool_call_id, reason=reason)
-    )
 
 
-@PAIR.operation(
+@PAIR.handler(
     "memory_replay",
     summary="Run a call again",
-    admin_summary="Run a call again as an admin",
     admin_description="Run a call made for the user in Memex-User again, or one by an admin for none.",
 )
 async def replay(

@@ -4,8 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import Header, Query
 
-from memex.http.answers import hashed_answer
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.service.tools.prompt_block import (
     DEFAULT_BUDGET,
@@ -13,18 +11,15 @@ from memex.service.tools.prompt_block import (
     MIN_BUDGET,
     PromptBlockResult,
     PromptProfile,
-    prompt_block,
 )
 
-PAIR = RouterPair("/prompt-block", "prompt block")
+PAIR = RouterPair("/prompt-block", "prompt block", as_admin=" as an admin")
 router, admin_router = PAIR.agent, PAIR.admin
 
 BudgetQuery = Annotated[
     int,
     Query(
-        le=MAX_BUDGET,
-        json_schema_extra={"minimum": MIN_BUDGET},
-        description="Characters that it may have.",
+        le=MAX_BUDGET, json_schema_extra={"minimum": MIN_BUDGET}, description="Characters that it may have."
     ),
 ]
 ProjectQuery = Annotated[
@@ -41,25 +36,13 @@ RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Matc
 @PAIR.operation(
     "prompt_block",
     summary="Show the prompt block",
-    admin_summary="Show the prompt block as an admin",
     admin_description="Return the block over shared/, every project, and user/ of the user in Memex-User.",
-    response_model=PromptBlockResult,
     responses=RESPONSES,
 )
-async def read_prompt_block(
-    call: Call,
+def read_prompt_block(
     budget: BudgetQuery = DEFAULT_BUDGET,
     project: ProjectQuery = None,
     profile: ProfileQuery = None,
     if_none_match: IfNoneMatch = None,
-) -> Any:
+) -> PromptBlockResult:
     """Return a text for a system prompt: how to use the memory, what is pinned in shared/, what files there are."""
-    block = await prompt_block(
-        call.service,
-        call.caller,
-        budget=budget,
-        project=project,
-        profile=profile,
-        tool_call_id=call.tool_call_id,
-    )
-    return hashed_answer(block, block.hash, if_none_match)

@@ -4,12 +4,10 @@ from typing import Annotated
 
 from fastapi import Query
 
-from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.http.routes.files import PathQuery
-from memex.service.log.blame import BlameResult, blame
-from memex.service.log.exposure import CallsThatSaw, RevisionsSeen, calls_that_saw, revisions_seen
+from memex.service.log.blame import BlameResult
+from memex.service.log.exposure import CallsThatSaw, RevisionsSeen
 from memex.service.tools.tool import MAX_VERSION
 
 PAIR = RouterPair("", "operations")
@@ -23,43 +21,30 @@ ToolCallId = Annotated[str, Query(description="The call that saw them.")]
 @PAIR.operation(
     "memory_blame",
     summary="Show who wrote each line",
-    admin_summary="Show who wrote each line, as an admin",
     admin_description="Return the lines of a file of the user in Memex-User, or of shared/ or a project.",
 )
-async def show_blame(call: Call, path: PathQuery, version: Version | None = None) -> BlameResult:
+def show_blame(path: PathQuery, version: Version | None = None) -> BlameResult:
     """Return the lines of a file, each with the revision that put it there, and the calls that made those."""
-    return await blame(call.service, call.caller, path, version, tool_call_id=call.tool_call_id)
 
 
 @PAIR.operation(
     "seen_calls",
     summary="List the calls that saw a version",
-    admin_summary="List the calls that saw a version, as an admin",
     admin_description="Return the calls of the user in Memex-User; without a user, those of all users.",
 )
-async def list_calls_that_saw(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    path: PathQuery,
-    version: Version | None = None,
-    limit: Limit = 50,
-    cursor: str | None = None,
+def list_calls_that_saw(
+    path: PathQuery, version: Version | None = None, limit: Limit = 50, cursor: str | None = None
 ) -> CallsThatSaw:
     """Return the user's calls that saw a version of a file, the newest first: how, and what they wrote.
 
     Without `version`, that is the newest version.
     """
-    return await calls_that_saw(service, caller, path, version, limit=limit, cursor=cursor)
 
 
 @PAIR.operation(
     "seen_revisions",
     summary="List what a call saw",
-    admin_summary="List what a call saw, as an admin",
     admin_description="Return what a call saw that was made for the user in Memex-User, or by an admin for none.",
 )
-async def list_revisions_seen(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: ToolCallId
-) -> RevisionsSeen:
+def list_revisions_seen(tool_call_id: ToolCallId) -> RevisionsSeen:
     """Return the versions of files that one of the user's calls saw, how, and what it wrote."""
-    return await revisions_seen(service, caller, tool_call_id)

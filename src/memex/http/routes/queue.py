@@ -4,9 +4,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import RouterPair, operation
-from memex.service.log import queue
 from memex.service.log.queue import QueueResult, RetryResult
 
 PAIR = RouterPair("/queue", "queue")
@@ -21,26 +19,21 @@ Limit = Annotated[int, Query(ge=1, le=500)]
     admin_summary="List queued calls as an admin",
     admin_description="Return the queued calls of the user in Memex-User; without a user, of the whole tenant.",
 )
-async def list_queue(
-    service: ServiceDependency, caller: HeaderCaller, limit: Limit = 100, cursor: str | None = None
-) -> QueueResult:
+def list_queue(limit: Limit = 100, cursor: str | None = None) -> QueueResult:
     """Return the user's calls that are in the queue, or were given up there, the oldest first."""
-    return await queue.list_queued_calls(service, caller, limit=limit, cursor=cursor)
 
 
 @operation(admin_router, "queue_retry_all", summary="Try all calls again")
-async def retry_all(service: ServiceDependency, caller: HeaderCaller) -> RetryResult:
+def retry_all() -> RetryResult:
     """Put all calls that were given up back into the queue, in the order in which they were accepted.
 
     Those of the user in Memex-User, or without one those of all users; none if none was given up.
     """
-    return await queue.retry_all(service, caller)
 
 
 @operation(admin_router, "queue_retry", summary="Try a call again")
-async def retry(service: ServiceDependency, caller: HeaderCaller, tool_call_id: str) -> RetryResult:
+def retry(tool_call_id: str) -> RetryResult:
     """Put a call that was given up back into the queue, for five more attempts.
 
     That of the user in Memex-User, or without one those of all users who have one under this id.
     """
-    return await queue.retry_call(service, caller, tool_call_id)

@@ -11,7 +11,7 @@ from memex.http.routers import RouterPair
 from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
 from memex.store.removed_lines import RemovedState
 
-PAIR = RouterPair("/removed", "files", route_class=ToolRoute)
+PAIR = RouterPair("/removed", "files", route_class=ToolRoute, as_admin=" as an admin")
 router, admin_router = PAIR.agent, PAIR.admin
 
 State = Annotated[RemovedState | None, Query(description="Only lines that were taken out so.")]
@@ -33,7 +33,6 @@ class PutBackBody(BaseModel):
     "GET",
     "",
     summary="List removed lines",
-    admin_summary="List removed lines as an admin",
     admin_description="Return the lines that were taken out of the files of the user in Memex-User, and of all "
     "projects.",
     response_model=RemovedResult,
@@ -58,7 +57,6 @@ async def removed(
     "POST",
     "",
     summary="Put a removed line back",
-    admin_summary="Put a removed line back as an admin",
     admin_description="Put a line back into a file of the user in Memex-User, or of a project.",
     response_model=PutBackResult,
 )

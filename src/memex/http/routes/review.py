@@ -5,17 +5,8 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.service.review.deciding import decide
-from memex.service.review.items import (
-    MAX_DECISIONS,
-    DecidedResult,
-    ItemDecision,
-    ItemKind,
-    ReviewResult,
-)
-from memex.service.review.waiting import list_review
+from memex.service.review.items import MAX_DECISIONS, DecidedResult, ItemDecision, ItemKind, ReviewResult
 
 PAIR = RouterPair("/review", "review")
 router, admin_router = PAIR.agent, PAIR.admin
@@ -43,30 +34,24 @@ class DecideBody(BaseModel):
 @PAIR.operation(
     "review_list",
     summary="List what waits for a person",
-    admin_summary="List what waits for a person, as an admin",
     admin_description="Return what waits in the memory of the user in Memex-User; without a user, the queued calls "
     "of the whole tenant that were given up, and what calls of admins left.",
 )
-async def review(call: Call, kind: Kind = None, limit: Limit = 50, cursor: str | None = None) -> ReviewResult:
+def review(kind: Kind = None, limit: Limit = 50, cursor: str | None = None) -> ReviewResult:
     """Return what waits for a person, the newest first.
 
     These are statements that probably contradict newer ones, statements that a request to forget may mean, secrets
     in files, and queued calls that were given up. An item is gone as soon as its reason is.
     """
-    return await list_review(
-        call.service, call.caller, kind=kind, limit=limit, cursor=cursor, tool_call_id=call.tool_call_id
-    )
 
 
 @PAIR.operation(
     "review_decide",
     summary="Decide what waits for a person",
-    admin_summary="Decide what waits for a person, as an admin",
     admin_description="Carry out decisions about items in the memory of the user in Memex-User.",
 )
-async def decide_review(call: Call, body: DecideBody) -> DecidedResult:
+def decide_review(body: DecideBody) -> DecidedResult:
     """Carry out decisions: `apply` what an item proposes, `keep` things as they are, or `reopen` what was kept.
 
     The answer says how each is undone. An item that is settled already is `gone`, and nothing happens.
     """
-    return await decide(call.service, call.caller, body.decisions, tool_call_id=call.tool_call_id)

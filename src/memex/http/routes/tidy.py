@@ -4,11 +4,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
-from memex.service.tidy import TidyResult, tidy_files
+from memex.service.tidy import TidyResult
 
-PAIR = RouterPair("/tidy", "files")
+PAIR = RouterPair("/tidy", "files", as_admin=" as an admin")
 router, admin_router = PAIR.agent, PAIR.admin
 
 
@@ -31,19 +30,10 @@ class TidyBody(BaseModel):
 @PAIR.operation(
     "memory_tidy",
     summary="Tidy files",
-    admin_summary="Tidy files as an admin",
     admin_description="Group the statements of the files of the user in Memex-User, or of a project.",
 )
-async def tidy(call: Call, body: TidyBody | None = None) -> TidyResult:
+def tidy(body: TidyBody | None = None) -> TidyResult:
     """Group the statements that memory_remember wrote by their topics, as it groups new ones.
 
     No word is changed. All files are written in one call, which can be reverted.
     """
-    asked = body or TidyBody()
-    return await tidy_files(
-        call.service,
-        call.caller,
-        project=asked.project,
-        dry_run=asked.dry_run,
-        tool_call_id=call.tool_call_id,
-    )

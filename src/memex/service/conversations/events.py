@@ -224,12 +224,7 @@ async def put(
 async def _heard(call: OperationCall, _: NoArguments) -> LoggedAnswer[HeardRuntimesResult]:
     """Return of which programs events came, and when the last one."""
     found = await heard_runtimes(call.database, call.access)
-    result = HeardRuntimesResult(
-        runtimes=[
-            HeardResult(runtime=one.runtime, events=one.events, sessions=one.sessions, last_at=one.last_at)
-            for one in found
-        ]
-    )
+    result = HeardRuntimesResult(runtimes=[HeardResult.taken_from(one) for one in found])
     return LoggedAnswer(result, {"runtimes": len(found)})
 
 

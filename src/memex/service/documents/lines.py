@@ -128,11 +128,6 @@ def parse_files(body: bytes) -> list[FileLine]:
     return files
 
 
-def to_lines(files: Sequence[Any]) -> bytes:
-    """Return documents of JSON as lines."""
-    return b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in files)
-
-
 def to_documents(files: Sequence[FileLine], *, finds_secrets: bool) -> list[NewDocument]:
     """Return files as the store takes them; a text that does not fit its digest, or holds a secret, is refused.
 

@@ -1,12 +1,11 @@
 """Push documents: compare a folder with what is stored, send what is wanted, and remove what is gone."""
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from memex.errors import DocumentNotFound, ValidationFailed
-from memex.service.call import Caller
 from memex.service.documents.lines import (
     ROOT_PATTERN,
     FileLine,
@@ -16,17 +15,15 @@ from memex.service.documents.lines import (
     to_documents,
 )
 from memex.service.documents.results import project_of
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
 from memex.store.access import Access, Scope
 from memex.store.documents import roots
 from memex.store.documents.put import put_documents
 from memex.store.documents.records import NewDocument, RootState
-from memex.store.log.call import CallAnswer
 from memex.store.text_pool import offload
 from memex.store.writes import statistics
 
-COMPARE, PUT, FINISH, REMOVE = "document_manifest", "document_put", "document_finish", "document_remove"
 MAX_EXAMPLES = 200
 MAX_REASONS = 100
 
@@ -176,24 +173,11 @@ def mount_of(project: str | None) -> str:
     return "user" if project is None else f"projects/{project}"
 
 
-async def compare(
-    service: Service,
-    caller: Caller,
-    given: dict[str, Any],
-    body: bytes,
-    *,
-    tool_call_id: str | None = None,
-) -> ManifestResult:
-    """Compare a page of a manifest with what is stored; the first page begins a sync.
+async def _compare(call: OperationCall, arguments: ManifestArguments) -> LoggedAnswer[ManifestResult]:
+    """Compare a page of a manifest, a file a line and ascending by path, with what is stored.
 
-    Nothing is logged but a refusal: what a sync changes is logged where it is changed.
-
-    Args:
-        service: the service.
-        caller: who pushes.
-        given: as ManifestArguments has it.
-        body: JSON lines, a file a line, ascending by path.
-        tool_call_id: the id under which a refusal is logged.
+    The first page begins a sync. Nothing is logged but a refusal: `document_put` and `document_finish` log what a
+    sync changes.
 
     Raises:
         ValidationFailed: an argument or a line is malformed.
@@ -201,28 +185,24 @@ async def compare(
         Forbidden: another user owns the root.
         SyncInProgress, SyncSuperseded: another sync of the root is under way, or has begun since.
     """
-    asked = _given(given)
-    async with service.recorder.recorded(caller, COMPARE, asked, tool_call_id=tool_call_id) as log:
-        arguments = COMPARE_TOOL.parse(asked)
-        for bound in (arguments.after, arguments.until):
-            if bound is not None:
-                _check_bound(bound)
-        files = parse_manifest(body, after=arguments.after, until=arguments.until)
-        access, scope = await _opened(service, caller, arguments)
-        done = await roots.compare(
-            service.database,
-            access,
-            scope,
-            arguments.root,
-            files,
-            now=log.call.request.now,
-            client=arguments.client,
-            sync=arguments.sync,
-            after=arguments.after,
-            until=arguments.until,
-        )
-    return ManifestResult(
-        tool_call_id=log.call.request.tool_call_id,
+    for bound in (arguments.after, arguments.until):
+        if bound is not None:
+            _check_bound(bound)
+    files = parse_manifest(call.lines, after=arguments.after, until=arguments.until)
+    access, scope = await _opened(call, arguments)
+    done = await roots.compare(
+        call.database,
+        access,
+        scope,
+        arguments.root,
+        files,
+        now=call.now,
+        client=arguments.client,
+        sync=arguments.sync,
+        after=arguments.after,
+        until=arguments.until,
+    )
+    result = ManifestResult(
         root=arguments.root,
         project=project_of(scope.mount),
         sync=done.sync,
@@ -231,24 +211,11 @@ async def compare(
         unchanged=done.unchanged,
         stored=done.stored,
     )
+    return LoggedAnswer(result, None)
 
 
-async def put(
-    service: Service,
-    caller: Caller,
-    given: dict[str, Any],
-    body: bytes,
-    *,
-    tool_call_id: str | None = None,
-) -> PutDocumentsResult:
-    """Store files, each whole with its index, and all of a request or none; log how many changed.
-
-    Args:
-        service: the service.
-        caller: who pushes.
-        given: as PutArguments has it.
-        body: JSON lines, a file a line; see `FileLine`.
-        tool_call_id: the id under which the call is logged.
+async def _put(call: OperationCall, arguments: PutArguments) -> LoggedAnswer[PutDocumentsResult]:
+    """Store files, a line each (see `FileLine`), and all of a request or none; log how many changed.
 
     Raises:
         ValidationFailed: an argument or a line is malformed.
@@ -258,49 +225,42 @@ async def put(
         MostlyGone: more than half of the documents are said to be gone.
         LimitExceeded: there would be too many documents, or texts.
     """
-    asked = _given(given)
-    async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
-        arguments = PUT_TOOL.parse(asked)
-        lines = parse_files(body)
-        access, scope = await _opened(service, caller, arguments)
-        finds_secrets = service.policies_of(caller).files != "off"
-        files = await offload.run(len(body), _to_documents, lines, finds_secrets)
-        done = await put_documents(
-            service.database,
-            access,
-            scope,
-            arguments.root,
-            files,
-            now=log.call.request.now,
-            limits=service.document_limits,
-            sync=arguments.sync,
-            prune=arguments.prune,
-        )
-        result = PutDocumentsResult(
-            root=arguments.root,
-            project=project_of(scope.mount),
-            files=[
-                PutDocumentResult(
-                    path=one.path,
-                    change=one.change,
-                    code=one.refusal[0] if one.refusal else None,
-                    message=one.refusal[1] if one.refusal else None,
-                )
-                for one in done.files
-            ],
-            stored=done.stored,
-            passages_added=done.passages_added,
-        )
-        changes = Counter(one.change for one in done.files)
-        if changes.keys() - {"unchanged"}:
-            logged = {"changes": dict(changes), "passages_added": done.passages_added}
-            await log.add("answered", CallAnswer(result.body(), asked, logged))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    lines = parse_files(call.lines)
+    access, scope = await _opened(call, arguments)
+    finds_secrets = call.service.policies_of(call.caller).files != "off"
+    files = await offload.run(len(call.lines), _to_documents, lines, finds_secrets)
+    done = await put_documents(
+        call.database,
+        access,
+        scope,
+        arguments.root,
+        files,
+        now=call.now,
+        limits=call.service.document_limits,
+        sync=arguments.sync,
+        prune=arguments.prune,
+    )
+    result = PutDocumentsResult(
+        root=arguments.root,
+        project=project_of(scope.mount),
+        files=[
+            PutDocumentResult(
+                path=one.path,
+                change=one.change,
+                code=one.refusal[0] if one.refusal else None,
+                message=one.refusal[1] if one.refusal else None,
+            )
+            for one in done.files
+        ],
+        stored=done.stored,
+        passages_added=done.passages_added,
+    )
+    changes = Counter(one.change for one in done.files)
+    logged = {"changes": dict(changes), "passages_added": done.passages_added}
+    return LoggedAnswer(result, logged if changes.keys() - {"unchanged"} else None)
 
 
-async def finish(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> FinishResult:
+async def _finish(call: OperationCall, arguments: FinishArguments) -> LoggedAnswer[FinishResult]:
     """End a sync: remove what its manifest lacked, and say that the root is complete.
 
     Raises:
@@ -310,39 +270,32 @@ async def finish(
         SyncSuperseded: a later sync of the root has begun.
         MostlyGone: more than half of the documents are gone.
     """
-    asked = _given(given)
-    shown = {name: value for name, value in asked.items() if name not in ("examples", "left_out", "patterns")}
-    async with service.recorder.recorded(caller, FINISH, shown, tool_call_id=tool_call_id) as log:
-        arguments = FINISH_TOOL.parse(asked)
-        removal, root = await roots.finish(
-            service.database,
-            caller.access,
-            _scope(caller.access, arguments),
-            arguments.root,
-            arguments.sync,
-            now=log.call.request.now,
-            prune=arguments.prune,
-            left_out=arguments.left_out,
-            examples=[one.model_dump() for one in arguments.examples],
-            patterns=arguments.patterns,
-        )
-        result = FinishResult(
-            root=arguments.root,
-            project=arguments.project,
-            state=root.state,
-            removed=removal.documents,
-            remaining=removal.remaining,
-            documents=root.documents,
-            passages=root.passages,
-        )
-        await log.add("answered", CallAnswer(result.body(), shown, result.body()))
-    await statistics.refresh(service.database)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    removal, root = await roots.finish(
+        call.database,
+        call.access,
+        _scope(call.access, arguments),
+        arguments.root,
+        arguments.sync,
+        now=call.now,
+        prune=arguments.prune,
+        left_out=arguments.left_out,
+        examples=[one.model_dump() for one in arguments.examples],
+        patterns=arguments.patterns,
+    )
+    await statistics.refresh(call.database)
+    result = FinishResult(
+        root=arguments.root,
+        project=arguments.project,
+        state=root.state,
+        removed=removal.documents,
+        remaining=removal.remaining,
+        documents=root.documents,
+        passages=root.passages,
+    )
+    return LoggedAnswer(result, result.body())
 
 
-async def remove(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> RemoveRootResult:
+async def _remove(call: OperationCall, arguments: RemoveRootArguments) -> LoggedAnswer[RemoveRootResult]:
     """Remove a root with all its documents and all that is derived of them.
 
     Raises:
@@ -351,31 +304,27 @@ async def remove(
         Forbidden: another user owns the root.
         SyncSuperseded: a sync of the root began meanwhile.
     """
-    asked = _given(given)
-    async with service.recorder.recorded(caller, REMOVE, asked, tool_call_id=tool_call_id) as log:
-        arguments = REMOVE_TOOL.parse(asked)
-        scope = _scope(caller.access, arguments)
-        removal = await roots.remove_root(
-            service.database, caller.access, scope, arguments.root, is_dry_run=arguments.dry_run
-        )
-        result = RemoveRootResult(
-            root=arguments.root,
-            project=arguments.project,
-            documents=removal.documents,
-            passages=removal.passages,
-            dry_run=arguments.dry_run,
-        )
-        await log.add("answered", CallAnswer(result.body(), asked, result.body()))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    scope = _scope(call.access, arguments)
+    removal = await roots.remove_root(
+        call.database, call.access, scope, arguments.root, is_dry_run=arguments.dry_run
+    )
+    result = RemoveRootResult(
+        root=arguments.root,
+        project=arguments.project,
+        documents=removal.documents,
+        passages=removal.passages,
+        dry_run=arguments.dry_run,
+    )
+    return LoggedAnswer(result, result.body())
 
 
 def _to_documents(lines: list[FileLine], finds_secrets: bool) -> list[NewDocument]:
     return to_documents(lines, finds_secrets=finds_secrets)
 
 
-async def _opened(service: Service, caller: Caller, arguments: RootArguments) -> tuple[Access, Scope]:
+async def _opened(call: OperationCall, arguments: RootArguments) -> tuple[Access, Scope]:
     """Return an access with the documents of the user or the project, made if there are none yet."""
-    access = await service.identities.open_documents(caller, arguments.mount)
+    access = await call.service.identities.open_documents(call.caller, arguments.mount)
     scope = access.documents_at(arguments.mount)
     if scope is None:  # the project was closed at this moment
         raise DocumentNotFound(f"There are no documents of {arguments.mount}.")
@@ -396,11 +345,13 @@ def _check_bound(path: str) -> None:
         raise ValidationFailed(f"after and until are paths: the path {error}.") from None
 
 
-def _given(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
-
-
-COMPARE_TOOL: Tool[ManifestArguments] = Tool(COMPARE, ManifestArguments, ManifestResult)
-PUT_TOOL: Tool[PutArguments] = Tool(PUT, PutArguments, PutDocumentsResult)
-FINISH_TOOL: Tool[FinishArguments] = Tool(FINISH, FinishArguments, FinishResult)
-REMOVE_TOOL: Tool[RemoveRootArguments] = Tool(REMOVE, RemoveRootArguments, RemoveRootResult)
+COMPARE = LoggedOperation("document_manifest", ManifestArguments, ManifestResult, _compare)
+PUT = LoggedOperation("document_put", PutArguments, PutDocumentsResult, _put)
+FINISH = LoggedOperation(
+    "document_finish",
+    FinishArguments,
+    FinishResult,
+    _finish,
+    unlogged=frozenset({"examples", "left_out", "patterns"}),
+)
+REMOVE = LoggedOperation("document_remove", RemoveRootArguments, RemoveRootResult, _remove)

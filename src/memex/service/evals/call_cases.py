@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
+from memex.service.choice import CallerChoice
 from memex.service.evals.redaction import Redactor
 from memex.service.evals.states import MANIFEST, Manifest, State, check_state, manifest_text
 from memex.service.included.kinds import KINDS
@@ -22,7 +23,7 @@ from memex.service.log.replay.bundle import Bundle
 from memex.service.snapshots import parse_time
 from memex.service.tools.context import CONTEXT, DEFAULT_BUDGET
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import StorableText, describe_problem
+from memex.service.tools.tool import StorableText
 from memex.store.markdown import body_start
 from memex.store.records import Operation
 
@@ -35,7 +36,7 @@ HEADER = """\
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
 
 
-class CaseChoice(BaseModel):
+class CaseChoice(CallerChoice):
     """What a case expects of a question, in the place of all that the call returned.
 
     Attributes:
@@ -58,14 +59,6 @@ class CaseChoice(BaseModel):
     facts: list[StorableText] = Field(default_factory=list, max_length=MAX_FACTS)
     nothing: bool = False
     redact: bool = True
-
-    @classmethod
-    def of(cls, **given: Any) -> "CaseChoice":
-        """Return a choice by names; raises ValidationFailed for what cannot be one."""
-        try:
-            return cls(**given)
-        except ValidationError as error:
-            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
 
 
 @dataclass(frozen=True, slots=True)

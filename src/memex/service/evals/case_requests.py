@@ -7,24 +7,21 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.errors import FileExists, Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.evals.call_cases import CallCase, CaseChoice, case_of
 from memex.service.evals.redaction import Redactor
 from memex.service.log.replay.bundle import export_call
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.identity.tenants import DEFAULT_TENANT, find_tenant
 from memex.store.log import retention
 
 KEEP = "eval_case_keep"
 
 
-class CasePassageResult(BaseModel):
+class CasePassageResult(ResultPart):
     """A passage that the call returned; `expected` is false where its ends were replaced, so that it cannot be."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     path: str
@@ -33,15 +30,13 @@ class CasePassageResult(BaseModel):
     expected: bool
 
 
-class CaseDraftResult(BaseModel):
+class CaseDraftResult(ResultPart):
     """What a case of a call would contain.
 
     `text` is its YAML, `files` the number of files of its state, `left_out` what of the answer cannot be expected,
     `replaced` how often what kind of value was replaced. `can_keep` says whether the caller may keep it in the
     folder of the service.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tool: str
     asked: str
@@ -53,10 +48,8 @@ class CaseDraftResult(BaseModel):
     can_keep: bool
 
 
-class KeptCaseResult(BaseModel):
+class KeptCaseResult(ResultPart):
     """A case that was kept, and the command that runs it."""
-
-    model_config = ConfigDict(frozen=True)
 
     case: str
     files: int
@@ -74,20 +67,9 @@ async def draft_case(
     """
     redactor = Redactor(is_on=choice.redact)
     case = await make_case(service, caller, tool_call_id, choice, redactor)
-    return CaseDraftResult(
-        tool=case.tool,
-        asked=case.asked,
-        passages=[
-            CasePassageResult(
-                number=one.number,
-                path=one.path,
-                text=one.text,
-                reason=one.reason,
-                expected=one.can_be_expected,
-            )
-            for one in case.passages
-        ],
-        text=case.text,
+    return CaseDraftResult.taken_from(
+        case,
+        passages=[CasePassageResult.taken_from(one, expected=one.can_be_expected) for one in case.passages],
         files=len(case.state.files),
         left_out=list(case.left_out),
         replaced=dict(redactor.replaced),

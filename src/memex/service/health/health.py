@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from memex import distribution
 from memex.service.call import Caller, check_role
 from memex.service.health.findings import (
@@ -23,6 +21,7 @@ from memex.service.spending import SpendingResult, read_spending
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.files import FIND
 from memex.service.tools.remember import REMEMBER
+from memex.service.tools.tool import ResultPart
 from memex.store.embedded.space import SpaceReport
 from memex.store.log.hours import DAY, HourlySum, list_hours, percentile_ms
 from memex.store.upkeep.health import TenantFigures, read_figures
@@ -37,10 +36,8 @@ LONGEST_WAIT = timedelta(minutes=10)  # of a text in the queue
 SUMS_ARE_LATE = timedelta(minutes=30)
 
 
-class Frozen(BaseModel):
+class Frozen(ResultPart):
     """A part of an answer."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class CheckResult(Frozen):
@@ -200,9 +197,7 @@ async def read_health(service: Service, caller: Caller, *, now: datetime | None 
     ]
     return HealthResult(
         ok=all(finding.state != "problem" for finding in findings),
-        checks=[
-            CheckResult(name=one.name, state=one.state, detail=one.detail, hint=one.hint) for one in findings
-        ],
+        checks=[CheckResult.taken_from(one) for one in findings],
         queue=QueueHealth(
             waiting=figures.queue["waiting"],
             oldest_at=_time(figures.queue["oldest_at"]),

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.service.call import UNBOUND_HINT, Caller, check_role
 from memex.service.service import Service
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
 from memex.store.paths import check_id
 from memex.store.upkeep import erasure
 from memex.store.upkeep.erasure import Erasure
@@ -16,7 +14,7 @@ from memex.store.upkeep.erasure import Erasure
 MAX_RECEIPTS = 1_000  # of one page
 
 
-class ErasedCounts(BaseModel):
+class ErasedCounts(ResultPart):
     """What is removed with a user.
 
     `files` are those of the user's own memory, `revisions` all their versions, `passages` and `vectors` what
@@ -27,8 +25,6 @@ class ErasedCounts(BaseModel):
     `sessions` and `quotas` are the user's. `revisions_of_others` stay: they are in projects and shared files, and
     do not say any more who wrote them.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     files: int = 0
     revisions: int = 0
@@ -48,13 +44,11 @@ class ErasedCounts(BaseModel):
     revisions_of_others: int = 0
 
 
-class ErasureResult(BaseModel):
+class ErasureResult(ResultPart):
     """The erasure of a user. `status` is `erased`, or `dry_run` for what would be removed, or `unfinished`.
 
     `receipt` is the number of the receipt, which stays in the database and holds these values and no text.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     user: str
     status: str
@@ -64,10 +58,8 @@ class ErasureResult(BaseModel):
     counts: ErasedCounts
 
 
-class ErasuresResult(BaseModel):
+class ErasuresResult(ResultPart):
     """The receipts of a tenant, the newest first; `next_cursor` is null after the last."""
-
-    model_config = ConfigDict(frozen=True)
 
     erasures: list[ErasureResult]
     next_cursor: str | None
@@ -136,7 +128,7 @@ def _check_eraser(caller: Caller) -> None:
     if caller.principal.bound_user is not None:
         raise Forbidden(
             "A key that is bound to a user cannot erase users.",
-            hint="Use an administrator's key that is not bound to a user.",
+            hint=UNBOUND_HINT,
         )
 
 

@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from memex.errors import Forbidden
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.tenants import ApiKey
 
+# It could make itself a key that is not bound.
+BOUND = "A key that is bound to a user cannot manage keys."
 
-class KeyResult(BaseModel):
+
+class KeyResult(ResultPart):
     """A key as it is listed, never its secret; `user` is to whom it is bound, null for none."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     role: Role
@@ -38,10 +37,8 @@ class RevokedKeyResult(KeyResult):
     tenant: str
 
 
-class KeysResult(BaseModel):
+class KeysResult(ResultPart):
     """The keys of a tenant by id, the revoked ones too."""
-
-    model_config = ConfigDict(frozen=True)
 
     tenant: str
     keys: list[KeyResult]
@@ -68,24 +65,17 @@ async def create_key(
         Forbidden: the caller is no admin of all users.
         ValidationFailed: the user's id or the label is malformed.
     """
-    async with service.recorder.recorded(
-        caller, "key_create", {"role": role, "user": user, "label": label}
-    ) as log:
-        _check_keeper(caller)
-        async with service.database.maintenance() as connection:
-            secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user, label)
-            await log.add("committed", connection=connection)
+    given = {"role": role, "user": user, "label": label}
+    async with service.maintaining(caller, "key_create", given, refusal=BOUND) as connection:
+        secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user, label)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return MadeKeyResult(key=secret, tenant=name, **render_key(key))
 
 
 async def list_keys(service: Service, caller: Caller) -> KeysResult:
     """Return the keys of the caller's tenant; raises Forbidden as `create_key`."""
-    async with service.recorder.recorded(caller, "key_list", {}) as log:
-        _check_keeper(caller)
-        async with service.database.maintenance() as connection:
-            found = await tenants.list_keys_of(connection, caller.access.tenant_id)
-            await log.add("committed", connection=connection)
+    async with service.maintaining(caller, "key_list", {}, refusal=BOUND) as connection:
+        found = await tenants.list_keys_of(connection, caller.access.tenant_id)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return KeysResult(tenant=name, keys=[KeyResult(**render_key(key)) for key in found])
 
@@ -97,20 +87,7 @@ async def revoke_key(service: Service, caller: Caller, key_id: int) -> RevokedKe
         Forbidden: as `create_key`.
         ValidationFailed: the tenant has no such key.
     """
-    async with service.recorder.recorded(caller, "key_revoke", {"id": key_id}) as log:
-        _check_keeper(caller)
-        async with service.database.maintenance() as connection:
-            revoked = await tenants.revoke_key_of(connection, caller.access.tenant_id, key_id)
-            await log.add("committed", connection=connection)
+    async with service.maintaining(caller, "key_revoke", {"id": key_id}, refusal=BOUND) as connection:
+        revoked = await tenants.revoke_key_of(connection, caller.access.tenant_id, key_id)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return RevokedKeyResult(tenant=name, **render_key(revoked))
-
-
-def _check_keeper(caller: Caller) -> None:
-    """Refuse who may not keep keys: one that is bound to a user could make itself one that is not."""
-    check_role(caller.principal, "admin")
-    if caller.principal.bound_user is not None:
-        raise Forbidden(
-            "A key that is bound to a user cannot manage keys.",
-            hint="Use an administrator's key that is not bound to a user.",
-        )

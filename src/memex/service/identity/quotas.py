@@ -2,11 +2,13 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
@@ -16,10 +18,8 @@ MEASURES = ("files", "bytes", "revisions", "stored_bytes")
 MAX_LIMIT = 2**62
 
 
-class UsageResult(BaseModel):
+class UsageResult(ResultPart):
     """What is stored: the files that stand, the bytes of their texts, and both over the whole history."""
-
-    model_config = ConfigDict(frozen=True)
 
     files: int
     bytes: int
@@ -27,39 +27,33 @@ class UsageResult(BaseModel):
     stored_bytes: int
 
 
-class JournalUsage(BaseModel):
+class JournalUsage(ResultPart):
     """How many bytes the texts of the journal have, and how many they may have.
 
     `max_bytes` is `MEMEX_JOURNAL_BYTES`, which holds for each user; null for a tenant, and where there is no limit.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     bytes: int
     max_bytes: int | None
 
 
-class MessageUsage(BaseModel):
+class MessageUsage(ResultPart):
     """How many messages of imported conversations are kept, the bytes of their texts, and how many there may be.
 
     `max_messages` is `MEMEX_MAX_MESSAGES`, which holds for each user; null for a tenant.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     messages: int
     bytes: int
     max_messages: int | None
 
 
-class DocumentUsage(BaseModel):
+class DocumentUsage(ResultPart):
     """How many documents are mirrored, the bytes of their texts, and how many of both there may be.
 
     The limits are `MEMEX_MAX_DOCUMENTS` and `MEMEX_MAX_DOCUMENT_BYTES`, which hold for each user and each project;
     null for a tenant.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     documents: int
     bytes: int
@@ -67,7 +61,7 @@ class DocumentUsage(BaseModel):
     max_bytes: int | None
 
 
-class QuotaLimits(BaseModel):
+class QuotaLimits(CallerChoice):
     """How much may be stored of each; null for no limit."""
 
     model_config = ConfigDict(
@@ -83,7 +77,10 @@ class QuotaLimits(BaseModel):
     stored_bytes: int | None = Field(None, ge=0, le=MAX_LIMIT)
 
 
-class QuotaResult(BaseModel):
+NO_LIMITS = QuotaLimits()
+
+
+class QuotaResult(ResultPart):
     """The limits of a tenant, a user or a project; an empty `name` stands for all users, or all projects.
 
     `used` is null for these, and for one that has stored nothing. Messages and documents do not count towards the
@@ -91,8 +88,6 @@ class QuotaResult(BaseModel):
     null for all users and all projects. Entries of the journal count only in `revisions` and `stored_bytes`;
     `journal` has those that stand, null where `conversations` is.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: Kind
     name: str
@@ -103,27 +98,22 @@ class QuotaResult(BaseModel):
     documents: DocumentUsage | None
 
 
-class QuotasResult(BaseModel):
+class QuotasResult(ResultPart):
     """The tenant first, then its users and projects with quotas of their own."""
-
-    model_config = ConfigDict(frozen=True)
 
     quotas: list[QuotaResult]
 
 
 async def list_quotas(service: Service, caller: Caller) -> QuotasResult:
     """Return what the caller's tenant stores and may store, and its other quotas; raises Forbidden for agents."""
-    async with service.recorder.recorded(caller, "quota_list", {}) as log:
-        check_role(caller.principal, "admin")
-        async with service.database.maintenance() as connection:
-            given = {"tenant_id": caller.access.tenant_id, "kind": None, "key": None, "only_asked": False}
-            found = await rows(connection, "identity/quota_list", **given)
-            await log.add("committed", connection=connection)
+    given = {"tenant_id": caller.access.tenant_id, "kind": None, "key": None, "only_asked": False}
+    async with service.maintaining(caller, "quota_list", {}) as connection:
+        found = await rows(connection, "identity/quota_list", **given)
     return QuotasResult(quotas=[_render(record, service) for record in found])
 
 
 async def set_quota(
-    service: Service, caller: Caller, kind: Kind, name: str, limits: QuotaLimits
+    service: Service, caller: Caller, kind: Kind, name: str = "", limits: QuotaLimits = NO_LIMITS
 ) -> QuotaResult:
     """Set the limits of a tenant, a user or a project, and return them with what is stored.
 
@@ -138,11 +128,8 @@ async def set_quota(
         Forbidden: the caller is no admin of all users, or limits the tenant over the network.
         ValidationFailed: there can be no user, or project, of this name.
     """
-    given = limits.model_dump(exclude_none=True)
-    async with service.recorder.recorded(
-        caller, "quota_set", {"kind": kind, "name": name, "limits": given}
-    ) as log:
-        check_role(caller.principal, "admin")
+    asked = {"kind": kind, "name": name, "limits": limits.model_dump(exclude_none=True)}
+    async with service.maintaining(caller, "quota_set", asked) as connection:
         if caller.principal.bound_user is not None or (
             kind == "tenant" and caller.principal.key_id is not None
         ):
@@ -152,12 +139,9 @@ async def set_quota(
                 "and those of a tenant by `memex quota set tenant` on the machine of the database.",
             )
         _check_name(kind, name)
-        tenant_id = caller.access.tenant_id
-        async with service.database.maintenance() as connection:
-            place = {"tenant_id": tenant_id, "kind": kind, "key": name}
-            await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
-            await log.add("committed", connection=connection)
-    return await read_quota(service, tenant_id, kind, name)
+        place = {"tenant_id": caller.access.tenant_id, "kind": kind, "key": name}
+        await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
+    return await read_quota(service, caller.access.tenant_id, kind, name)
 
 
 async def read_quota(service: Service, tenant_id: int, kind: Kind, name: str) -> QuotaResult:

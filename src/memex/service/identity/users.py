@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.errors import ValidationFailed
 from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.service.service import Caller, Service
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.identity import tenants
@@ -17,15 +15,13 @@ from memex.store.paths import check_id
 MAX_USERS = 1_000  # of one page
 
 
-class UserResult(BaseModel):
+class UserResult(ResultPart):
     """A user for whom a call was made that may write.
 
     `bytes` is the size of all files, null until they were counted. `calls` is the number of calls in the log of the
     user, of which 1,000 at most are counted. `last_call_at` is the time of the newest call in the log, by an agent
     or by an administrator for this user; null if the log holds none any more.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     user: str
     files: int
@@ -35,19 +31,15 @@ class UserResult(BaseModel):
     last_call_at: str | None
 
 
-class UsersResult(BaseModel):
+class UsersResult(ResultPart):
     """The tenant's users by id; `next_cursor` is null after the last."""
-
-    model_config = ConfigDict(frozen=True)
 
     users: list[UserResult]
     next_cursor: str | None
 
 
-class UserDetails(BaseModel):
+class UserDetails(ResultPart):
     """A user with its quota and projects; `activity` is null for one who never wrote."""
-
-    model_config = ConfigDict(frozen=True)
 
     user: str
     activity: UserResult | None
@@ -104,11 +96,4 @@ async def read_user(service: Service, caller: Caller, user: str) -> UserDetails:
 
 
 def _render(user: User) -> UserResult:
-    return UserResult(
-        user=user.user_id,
-        files=user.files,
-        bytes=user.bytes,
-        calls=user.calls,
-        created_at=user.created_at.isoformat(),
-        last_call_at=user.last_call_at.isoformat() if user.last_call_at else None,
-    )
+    return UserResult.taken_from(user, user=user.user_id)

@@ -161,12 +161,8 @@ async def _with_lines(
 
 def _line(made: MadeLine, words: str, page: dict[bytes, str]) -> MadeLineResult:
     start, end = made.words
-    return MadeLineResult(
-        path=made.path,
-        words=words[start:end],
-        line=page.get(made.key) if made.state in IN_PAGE else None,
-        state=made.state,
-        held_in=made.held_in,
+    return MadeLineResult.taken_from(
+        made, words=words[start:end], line=page.get(made.key) if made.state in IN_PAGE else None
     )
 
 

@@ -10,19 +10,18 @@ from pydantic import Field
 from memex.errors import FileNotFound
 from memex.service.call import Caller
 from memex.service.log import references
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.files import Path
-from memex.service.tools.tool import MAX_VERSION, Arguments, ResultPart, Tool, ToolResult
+from memex.service.tools.tool import MAX_VERSION, Arguments, ResultPart, ToolResult
 from memex.store.access import Access
 from memex.store.database import Connection
-from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.past.blame import Blame
 from memex.store.past.moves import moved_from
 from memex.store.records import Revision
 from memex.store.text_pool import offload
 
-NAME = "memory_blame"
 MAX_REVISIONS = 1_000
 MAX_CHARS = 256_000_000  # of all versions that are compared: some four seconds of work
 PAGE = 20  # versions read in one transaction
@@ -72,51 +71,28 @@ class BlameResult(ToolResult):
     is_complete: bool
 
 
-async def blame(
-    service: Service,
-    caller: Caller,
-    path: str,
-    version: int | None = None,
-    *,
-    tool_call_id: str | None = None,
-) -> BlameResult:
-    """Return who wrote the lines of a file, and log that it was asked: its text is in the answer.
-
-    Args:
-        service: the service that reads the files.
-        caller: who asks.
-        path: virtual.
-        version: an earlier one; the newest by default.
-        tool_call_id: the caller's.
+async def _blame(call: OperationCall, arguments: BlameArguments) -> LoggedAnswer[BlameResult]:
+    """Return who wrote the lines of a file, by default of its newest version. Its text is in the answer.
 
     Raises:
         FileNotFound: nothing stands there now.
         VersionNotFound: the path never had that version.
     """
-    given = {"path": path, "version": version}
-    named = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(given)
-        log.call = log.call.with_arguments(arguments.canonical())
-        async with service.database.transaction(caller.access, snapshot=True) as connection:
-            memory = Memory(connection, caller.access)
-            state = await memory.state(caller.access.scopes)
-            asked = await memory.read(arguments.path, version=arguments.version)
-        if asked.deleted:
-            raise FileNotFound(
-                f"{asked.reference} is a deletion, which has no lines.", path=asked.virtual_path
-            )
-        result = await _blamed(service, caller, asked)
-        body = result.body()
-        logged = {
-            "path": result.path,
-            "version": result.version,
-            "content": references.of_revision(asked, (0, asked.size_chars)),
-            "revisions": [f"{one.path}@{one.version}" for one in result.revisions],
-            "is_complete": result.is_complete,
-        }
-        await log.add("answered", CallAnswer(body, arguments.canonical(), logged), state=state)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    async with call.database.transaction(call.access, snapshot=True) as connection:
+        memory = Memory(connection, call.access)
+        state = await memory.state(call.access.scopes)
+        asked = await memory.read(arguments.path, version=arguments.version)
+    if asked.deleted:
+        raise FileNotFound(f"{asked.reference} is a deletion, which has no lines.", path=asked.virtual_path)
+    result = await _blamed(call.service, call.caller, asked)
+    logged = {
+        "path": result.path,
+        "version": result.version,
+        "content": references.of_revision(asked, (0, asked.size_chars)),
+        "revisions": [f"{one.path}@{one.version}" for one in result.revisions],
+        "is_complete": result.is_complete,
+    }
+    return LoggedAnswer(result, logged, state=state)
 
 
 async def _blamed(service: Service, caller: Caller, asked: Revision) -> BlameResult:
@@ -177,4 +153,4 @@ def _writers(read: Sequence[Revision], lines: Sequence[BlamedLine]) -> list[Blam
     ]
 
 
-_TOOL = Tool(NAME, BlameArguments, BlameResult)
+BLAME = LoggedOperation("memory_blame", BlameArguments, BlameResult, _blame)

@@ -4,10 +4,11 @@ import json
 from datetime import datetime
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from memex.errors import Forbidden, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.log.operations import (
     OperationResult,
     OperationsResult,
@@ -15,8 +16,8 @@ from memex.service.log.operations import (
     render_operation,
 )
 from memex.service.log.trace import load_trace
-from memex.service.tools.tool import describe_problem, from_cursor, to_cursor
-from memex.store.database import Database
+from memex.service.service import Service
+from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
 from memex.store.paths import check_tool_call_id
@@ -26,7 +27,7 @@ MAX_FILTER_CHARS = 200
 WITHOUT_NUL = r"^[^\x00]*$"  # which no name holds, and Postgres takes in no text
 
 
-class CallQuery(BaseModel):
+class CallQuery(CallerChoice):
     """Which calls are listed; what is None filters nothing.
 
     Attributes:
@@ -48,15 +49,6 @@ class CallQuery(BaseModel):
     until: AwareDatetime | None = None
     text: str | None = Field(None, max_length=MAX_FILTER_CHARS)
     everyone: bool = False
-
-    @classmethod
-    def of(cls, **given: Any) -> "CallQuery":
-        """Return a query by names; raises ValidationFailed for what cannot be one."""
-        try:
-            query = cls(**given)
-        except ValidationError as error:
-            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
-        return query
 
     @property
     def given(self) -> dict[str, Any]:
@@ -81,12 +73,17 @@ ALL_CALLS = CallQuery()
 
 
 async def list_calls(
-    database: Database, caller: Caller, query: CallQuery, *, limit: int = 50, cursor: str | None = None
+    service: Service,
+    caller: Caller,
+    query: CallQuery = ALL_CALLS,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
 ) -> OperationsResult:
     """Return the calls of the caller's user, or of everybody, the newest first; long texts are shortened.
 
     Args:
-        database: the database that holds the log.
+        service: the service that has the log.
         caller: who asks.
         query: which calls.
         limit: how many calls, 1 to 500.
@@ -103,7 +100,7 @@ async def list_calls(
         raise ValidationFailed(
             "The calls of one user or of all users are listed.", hint="Name no user, or leave out `everyone`."
         )
-    async with database.transaction(access) as connection:
+    async with service.database.transaction(access) as connection:
         found = await search_calls(
             connection,
             access,
@@ -142,14 +139,14 @@ def _cursor(place: CallPlace, *, everyone: bool) -> str:
     return to_cursor(place.operation_id)
 
 
-async def read_attempts(database: Database, caller: Caller, tool_call_id: str) -> list[OperationResult]:
+async def read_attempts(service: Service, caller: Caller, tool_call_id: str) -> list[OperationResult]:
     """Return the attempts at one of the caller's calls, the newest 100 first.
 
     Raises:
         OperationNotFound: the caller made no such call.
     """
     check_tool_call_id(tool_call_id)
-    async with database.transaction(caller.access) as connection:
+    async with service.database.transaction(caller.access) as connection:
         found = await operations.read_call(connection, caller.access, tool_call_id)
         stories = [await load_trace(connection, caller.access, operation) for operation in found]
     if not found:

@@ -6,10 +6,11 @@ from pydantic import BaseModel
 
 from memex.service.call import Caller
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.identity import tenants
 
 
-class ProjectResult(BaseModel):
+class ProjectResult(ResultPart):
     """An open project."""
 
     slug: str
@@ -50,15 +51,7 @@ class MemberResult(BaseModel):
 async def list_projects(service: Service, caller: Caller) -> ProjectsResult:
     """Return the tenant's open projects with their members; raises Forbidden for agents."""
     found = await service.administer(caller, "project_list", {}, tenants.list_projects)
-    projects = [
-        ProjectResult(
-            slug=project.slug,
-            files=project.files,
-            members=list(project.members),
-            created_at=project.created_at.isoformat(),
-        )
-        for project in found
-    ]
+    projects = [ProjectResult.taken_from(project, members=list(project.members)) for project in found]
     return ProjectsResult(projects=projects)
 
 

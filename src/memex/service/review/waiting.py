@@ -7,24 +7,33 @@ is newer than the call that left the item and so is kept at least as long.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from memex.service.call import Caller
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.review.items import Decision, ItemKind, ReviewItem, ReviewResult
 from memex.service.review.reading import FilesAsTheyStand, read_files, what_to_read
 from memex.service.service import Service
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.tools.tool import Arguments, from_cursor, to_cursor
 from memex.store.database import Connection
 from memex.store.entry_path import is_entry_at
 from memex.store.log import queue
-from memex.store.log.call import CallAnswer
 from memex.store.log.queue import QueueEntry
 from memex.store.log.review import DECIDE, ReviewedCall, list_reviewed_calls
 
-LIST = "review_list"
 STATEMENT = "statement:"  # how the id of an item about a statement begins
 MAX_QUEUED = 1_000  # calls of the queue that are looked at, the oldest
 KINDS: tuple[ItemKind, ...] = ("rival", "forget", "secret", "queue")
+
+
+class ReviewArguments(Arguments):
+    """Items of one kind, or all; so many at most, behind those of the page before."""
+
+    kind: ItemKind | None = None
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,41 +44,24 @@ class WaitingItems:
     is_complete: bool
 
 
-async def list_review(
-    service: Service,
-    caller: Caller,
-    *,
-    kind: ItemKind | None = None,
-    limit: int = 50,
-    cursor: str | None = None,
-    tool_call_id: str | None = None,
-) -> ReviewResult:
-    """Return what waits for a person in the memory of the caller's user, and log what was shown.
+async def _list_review(call: OperationCall, arguments: ReviewArguments) -> LoggedAnswer[ReviewResult]:
+    """Return what waits for a person in the memory of the caller's user.
 
-    Args:
-        service: the service that reads the files and the log.
-        caller: who asks; of an admin who names no user, the queue of the tenant and what admins left.
-        kind: items of this kind only.
-        limit: the largest number of items.
-        cursor: `next_cursor` of the page before.
-        tool_call_id: the caller's.
+    For an admin who names no user, that is the queue of the tenant, and what calls of admins left.
     """
-    given = {name: value for name, value in {"kind": kind, "limit": limit}.items() if value is not None}
-    async with service.recorder.recorded(caller, LIST, given, tool_call_id=tool_call_id) as log:
-        after = from_cursor(cursor, str, str) if cursor is not None else None
-        found = await read_waiting(service, caller)
-        chosen = [one for one in found.items if kind in (None, one.kind)]
-        if after is not None:
-            chosen = [one for one in chosen if [one.since, one.id] < after]
-        page = chosen[:limit]
-        result = ReviewResult(
-            items=page,
-            counts={one: sum(item.kind == one for item in found.items) for one in KINDS},
-            next_cursor=to_cursor(page[-1].since, page[-1].id) if len(chosen) > limit else None,
-            is_complete=found.is_complete,
-        )
-        await log.add("answered", CallAnswer(result.body(), given, _logged(page)))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    after = from_cursor(arguments.cursor, str, str) if arguments.cursor is not None else None
+    found = await read_waiting(call.service, call.caller)
+    chosen = [one for one in found.items if arguments.kind in (None, one.kind)]
+    if after is not None:
+        chosen = [one for one in chosen if [one.since, one.id] < after]
+    page = chosen[: arguments.limit]
+    result = ReviewResult(
+        items=page,
+        counts={one: sum(item.kind == one for item in found.items) for one in KINDS},
+        next_cursor=to_cursor(page[-1].since, page[-1].id) if len(chosen) > arguments.limit else None,
+        is_complete=found.is_complete,
+    )
+    return LoggedAnswer(result, _logged(page))
 
 
 async def read_waiting(service: Service, caller: Caller) -> WaitingItems:
@@ -203,3 +195,6 @@ def _logged(items: list[ReviewItem]) -> dict[str, Any]:
         for one in items
     ]
     return {"items": shown}
+
+
+REVIEW = LoggedOperation("review_list", ReviewArguments, ReviewResult, _list_review)

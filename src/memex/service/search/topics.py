@@ -57,12 +57,7 @@ async def _show_topics(call: OperationCall, arguments: TopicsArguments) -> Logge
 
 
 def _topic(topic: Topic) -> TopicResult:
-    return TopicResult(
-        tag=topic.tag,
-        files=topic.files,
-        documents=topic.documents,
-        updated_at=topic.updated_at.isoformat(),
-    )
+    return TopicResult.taken_from(topic)
 
 
 TOPICS = LoggedOperation("memory_topics", TopicsArguments, TopicsResult, _show_topics)

@@ -2,16 +2,20 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
-from memex.errors import Forbidden, ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.errors import ValidationFailed
+from memex.service.call import Caller
+from memex.service.choice import CallerChoice
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.access import SecretPolicies, SecretPolicy, TenantSecretPolicies
 from memex.store.database import row
 
+BOUND = "This key may not set what is done about secrets."
 
-class SecretPoliciesChange(BaseModel):
+
+class SecretPoliciesChange(CallerChoice):
     """What is done about secrets from now on; null for what the settings of the service say."""
 
     model_config = ConfigDict(
@@ -25,14 +29,12 @@ class SecretPoliciesChange(BaseModel):
     files: SecretPolicy | None = None
 
 
-class SecretPoliciesResult(BaseModel):
+class SecretPoliciesResult(ResultPart):
     """What is done about secrets in texts to remember and reasons (`remember`), and in files.
 
     `set` is what the tenant says itself, null for what it leaves to the settings of the service. `remember` and
     `files` are what holds.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     remember: SecretPolicy
     files: SecretPolicy
@@ -41,11 +43,8 @@ class SecretPoliciesResult(BaseModel):
 
 async def show_policies(service: Service, caller: Caller) -> SecretPoliciesResult:
     """Return what the caller's tenant does about secrets; raises Forbidden for agents."""
-    async with service.recorder.recorded(caller, "secrets_show", {}) as log:
-        check_role(caller.principal, "admin")
-        async with service.database.maintenance() as connection:
-            found = await row(connection, "identity/secrets_show", tenant_id=caller.access.tenant_id)
-            await log.add("committed", connection=connection)
+    async with service.maintaining(caller, "secrets_show", {}) as connection:
+        found = await row(connection, "identity/secrets_show", tenant_id=caller.access.tenant_id)
     return _render(found, service.secret_policies)
 
 
@@ -58,17 +57,9 @@ async def set_policies(
         Forbidden: the caller is no administrator of all users.
     """
     given = change.model_dump(exclude_none=True)
-    async with service.recorder.recorded(caller, "secrets_set", given) as log:
-        check_role(caller.principal, "admin")
-        if caller.principal.bound_user is not None:
-            raise Forbidden(
-                "This key may not set what is done about secrets.",
-                hint="Use an administrator's key that is not bound to a user.",
-            )
-        async with service.database.maintenance() as connection:
-            tenant_id = caller.access.tenant_id
-            found = await row(connection, "identity/secrets_set", tenant_id=tenant_id, **change.model_dump())
-            await log.add("committed", connection=connection)
+    async with service.maintaining(caller, "secrets_set", given, refusal=BOUND) as connection:
+        tenant_id = caller.access.tenant_id
+        found = await row(connection, "identity/secrets_set", tenant_id=tenant_id, **change.model_dump())
     return _render(found, service.secret_policies)
 
 

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.errors import Forbidden, LimitExceeded
 from memex.service.call import Caller, check_role
 from memex.service.recording import CallLogger
 from memex.service.secrets import guard
 from memex.service.service import Service
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
 from memex.store.database import rows
 from memex.store.log.call import CallAnswer
 from memex.subagent.statements.secrets.finding import places
@@ -22,14 +20,12 @@ MAX_FINDINGS = 500  # after which a page ends
 Position = tuple[int, str, int]
 
 
-class StoredSecret(BaseModel):
+class StoredSecret(ResultPart):
     """Where a stored text looks like a secret; line and column count from 1.
 
     `user` is the user whose file it is, null for files in shared/ and in projects. `is_standing` is false for a
     version that another one has replaced.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     user: str | None
     path: str
@@ -40,13 +36,11 @@ class StoredSecret(BaseModel):
     is_standing: bool
 
 
-class ScanResult(BaseModel):
+class ScanResult(ResultPart):
     """Places of stored secrets by path and version. `next_cursor` is null on the last page, and only there.
 
     `texts` says how many texts this page looked through; `unread` names those that take too long to look through.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     secrets: list[StoredSecret]
     texts: int
@@ -142,13 +136,11 @@ class _Page:
             self._unread.append(f"{path}@{version}")
             return
         self._found += [
-            StoredSecret(
+            StoredSecret.taken_from(
+                one,
                 user=text["key"] if text["kind"] == "user" else None,
                 path=path,
                 version=version,
-                line=one.line,
-                column=one.column,
-                kind=one.kind,
                 is_standing=text["is_standing"],
             )
             for one in places(content, secrets)

@@ -250,10 +250,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
         title=revision.title,
         size_chars=revision.size_chars,
         updated_at=revision.created_at.isoformat(),
-        links=[
-            LinkTarget(target=link.target, heading=link.heading, exists=link.exists, kind=kind_of(link))
-            for link in linked
-        ],
+        links=[LinkTarget.taken_from(link, kind=kind_of(link)) for link in linked],
     ).body()
     # Title and links are text of the file too, and derived: path and version say them.
     logged = {name: result[name] for name in ("path", "version", "span", "sha256")}

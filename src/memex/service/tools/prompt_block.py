@@ -7,12 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from memex.errors import BudgetTooSmall
-from memex.service.call import Caller
-from memex.service.service import Service
+from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.context import BudgetResult, Source, SourceSpan
-from memex.service.tools.tool import Arguments, Tool, ToolResult
+from memex.service.tools.tool import Arguments, ToolResult
 from memex.store import catalogue, markdown
-from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import Reference
 from memex.subagent import prompts
@@ -20,7 +18,6 @@ from memex.subagent.context.prompt_block import SEARCH, PinnedNote, PromptBlock,
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MAX_PINNED
 
-NAME = "prompt_block"
 PROMPT = "block"
 PromptProfile = Literal[
     "agent", "project"
@@ -58,60 +55,41 @@ class PromptBlockResult(ToolResult):
     files_left_out: int
 
 
-async def prompt_block(
-    service: Service,
-    caller: Caller,
-    *,
-    budget: int | None = None,
-    project: str | None = None,
-    profile: PromptProfile | None = None,
-    tool_call_id: str | None = None,
-) -> PromptBlockResult:
-    """Return the block of a caller, and log that it was asked for.
+async def _prompt_block(
+    call: OperationCall, arguments: PromptBlockArguments
+) -> LoggedAnswer[PromptBlockResult]:
+    """Return the block of a caller.
 
-    Args:
-        service: the service that reads the files.
-        caller: whose files the list names, as far as the caller may read them.
-        budget: characters that it may have, 500 to 50,000; 4,000 by default.
-        project: whose files the list names instead of those of all the user's projects.
-        profile: the tools that it speaks of; None for those of `agent`.
-        tool_call_id: the caller's.
+    The list has the files of `project`, by default those of all the user's projects, as far as the caller may read
+    them.
 
     Raises:
-        BudgetTooSmall, ValidationFailed, ProjectNotFound: logged as a failed or denied call.
+        BudgetTooSmall, ProjectNotFound: logged as a failed or denied call.
     """
-    given = {"budget": budget, "project": project, "profile": profile}
-    named = {name: value for name, value in given.items() if value is not None}
-    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
-        arguments = _TOOL.parse(given)
-        log.call = log.call.with_arguments(arguments.canonical())
-        if arguments.budget < MIN_BUDGET:
-            raise BudgetTooSmall(
-                f"A prompt block of {arguments.budget} characters holds nothing.",
-                hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters, {DEFAULT_BUDGET:,} by default.",
-                minimum=MIN_BUDGET,
-            )
-        tools = arguments.profile or "agent"
-        guide = prompts.load_text(GUIDES[tools], service.prompts_dir if tools == "agent" else None)
-        log.call.record.prompts[guide.sha256] = guide.text
-        access = caller.access.narrowed(arguments.project)
-        async with service.database.transaction(access, snapshot=True) as connection:
-            memory = Memory(connection, access)
-            state = await memory.state(access.scopes)
-            files = await memory.list_files(limit=catalogue.MAX_FILES)
-            journal = await memory.journal_months()
-            shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
-            pinned = await _pinned(shared, arguments.budget, service.rendering)
-            budget_chars, search = arguments.budget, SEARCHES[tools]
-            block = render(guide.body, pinned, files, budget=budget_chars, search=search, journal=journal)
-        result = _result(block, arguments.budget, state, len(files))
-        body = result.body()
-        logged = {name: value for name, value in body.items() if name != "text"}
-        config = {"prompt": f"{GUIDES[tools]}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
-        answer = CallAnswer(body, arguments.canonical(), logged, config)
-        # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
-        await log.add("answered", answer, state=state)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    if arguments.budget < MIN_BUDGET:
+        raise BudgetTooSmall(
+            f"A prompt block of {arguments.budget} characters holds nothing.",
+            hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters, {DEFAULT_BUDGET:,} by default.",
+            minimum=MIN_BUDGET,
+        )
+    service, tools = call.service, arguments.profile or "agent"
+    guide = prompts.load_text(GUIDES[tools], service.prompts_dir if tools == "agent" else None)
+    call.log.call.record.prompts[guide.sha256] = guide.text
+    access = call.access.narrowed(arguments.project)
+    async with call.database.transaction(access, snapshot=True) as connection:
+        memory = Memory(connection, access)
+        state = await memory.state(access.scopes)
+        files = await memory.list_files(limit=catalogue.MAX_FILES)
+        journal = await memory.journal_months()
+        shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
+        pinned = await _pinned(shared, arguments.budget, service.rendering)
+        budget_chars, search = arguments.budget, SEARCHES[tools]
+        block = render(guide.body, pinned, files, budget=budget_chars, search=search, journal=journal)
+    result = _result(block, arguments.budget, state, len(files))
+    logged = {name: value for name, value in result.body().items() if name != "text"}
+    config = {"prompt": f"{GUIDES[tools]}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
+    # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
+    return LoggedAnswer(result, logged, state=state, config=config)
 
 
 async def _pinned(shared: Memory, budget: int, rendering: Rendering) -> list[PinnedNote]:
@@ -175,4 +153,4 @@ def _sources(pinned: Sequence[PinnedNote]) -> list[Source]:
     ]
 
 
-_TOOL = Tool(NAME, PromptBlockArguments, PromptBlockResult)
+PROMPT_BLOCK = LoggedOperation("prompt_block", PromptBlockArguments, PromptBlockResult, _prompt_block)

@@ -189,10 +189,7 @@ def render_answer(
     written += [(change, "words forgotten") for change in hidden]
     is_told = entry is not None and not entry.is_repeat
     status = "dry_run" if is_dry_run else "committed" if written or is_told else "nothing"
-    skipped = [
-        SkippedResult(start=skip.start, end=skip.end, reason=skip.reason, known_in=None)
-        for skip in plan.skipped
-    ]
+    skipped = [SkippedResult.taken_from(skip, known_in=None) for skip in plan.skipped]
     skipped += [_known(known) for known in plan.known]
     rivals = note.standing_rivals(plan, done)
     replaced = list(_replaced(done))
@@ -305,15 +302,8 @@ def _statements(plan: RememberPlan, done: list[FileOutcome]) -> list[StatementRe
 def _statement(
     statement: Statement, outcome: str, path: str, heading: str | None, replaced: str | None
 ) -> StatementResult:
-    return StatementResult(
-        start=statement.start,
-        end=statement.end,
-        text=statement.text,
-        kind=statement.kind,
-        outcome=outcome,
-        path=path,
-        heading=heading,
-        replaced=replaced,
+    return StatementResult.taken_from(
+        statement, outcome=outcome, path=path, heading=heading, replaced=replaced
     )
 
 
@@ -359,13 +349,7 @@ def _known(known: KnownStatement) -> SkippedResult:
 
 def write_made(change: FileChange, reason: str) -> WriteMade:
     """Return what a change wrote to a file."""
-    return WriteMade(
-        path=change.path,
-        operation=change.operation,
-        version=change.version,
-        reason=reason,
-        diff=change.diff(),
-    )
+    return WriteMade.taken_from(change, reason=reason, diff=change.diff())
 
 
 def reason_of(file: FileOutcome) -> str:

@@ -166,10 +166,7 @@ async def stage_revert(draft: Draft, arguments: RevertArguments) -> None:
 def answer_revert(arguments: RevertArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
     """Answer the undoing of a call."""
     writes = [
-        RevertedResult(
-            path=change.path, version=change.version, deleted=change.deleted, diff=change.diff()
-        ).model_dump(mode="json")
-        for change in changes
+        RevertedResult.taken_from(change, diff=change.diff()).model_dump(mode="json") for change in changes
     ]
     logged = [
         write | {"diff": references.of_diff(change) if change.changed else ""}

@@ -127,15 +127,12 @@ def _changes_by_edit(edits: int, changes: Sequence[FileChange]) -> list[FileChan
 
 
 def _result(edit: Edit, change: FileChange) -> EditResult:
-    return EditResult(
+    return EditResult.taken_from(
+        change,
         kind=edit["kind"],
-        path=change.path,
         version=change.version or None,
         created=change.old_version is None and change.changed,
-        changed=change.changed,
-        deleted=change.deleted,
         replaced_version=change.old_version if change.changed else None,
-        sha256=change.sha256,
     )
 
 

@@ -256,7 +256,8 @@ class _Import:
     def result(self) -> ImportResult:
         """Return the report."""
         refused = [refused_file(one.name, one.error) for one in self._refused]
-        return ImportResult(
+        return ImportResult.taken_from(
+            self._done,
             tool_call_id=self._call.request.tool_call_id,
             calls=self._calls,
             dry_run=self._dry_run,
@@ -271,13 +272,9 @@ class _Import:
                 projects=len(self._projects),
                 secrets=len(self._secrets),
             ),
-            created=self._done.created,
-            updated=self._done.updated,
-            unchanged=self._done.unchanged,
             refused=sorted(refused, key=lambda one: one.path),
             skipped=list(map(printable_name, self._vault.skipped)),
             hidden=list(map(printable_name, self._vault.hidden)),
-            kept=self._done.kept,
             projects=self._projects,
             secrets=[SecretInFile(**place) for place in self._secrets[:MAX_REPORTED]],
             hidden_characters=HiddenCharactersInFiles(count=self._hidden_count, first=self._hidden)

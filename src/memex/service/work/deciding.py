@@ -1,15 +1,15 @@
 """Decide by hand about an item of work: it is done, it is dropped, or memory shall keep it."""
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, StorableText, Tool
+from memex.service.tools.tool import Arguments, StorableText
 from memex.service.work.caller import with_conversations
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.model_reading import read_waiting
@@ -18,15 +18,12 @@ from memex.service.work.results import WorkMarkResult, WorkRebuildResult
 from memex.store.citations.records import Citation, write_statement
 from memex.store.conversations.read import read_thread
 from memex.store.conversations.records import parse_reference
-from memex.store.log.call import CallAnswer
 from memex.store.paths import parse
 from memex.store.sql import sql
 from memex.store.work.marks import add_mark
 from memex.store.work.observations import clear_derived
 from memex.subagent.distil.cited import statement_digest
 from memex.subagent.work.records import MarkAction, WorkItem
-
-MARK = "work_mark"
 
 _LABELS = {
     "pending": "TODO",
@@ -62,10 +59,8 @@ class RebuildArguments(Arguments):
     ask: bool = False
 
 
-async def mark(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> WorkMarkResult:
-    """Note what a person decided about an item of work, and log it.
+async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnswer[WorkMarkResult]:
+    """Note what a person decided about an item of work.
 
     Without a project or a session, the item is looked for in all of the user's sessions.
 
@@ -73,37 +68,31 @@ async def mark(
         ValidationFailed: an argument is wrong, the item is over, or there is nothing to restore.
         WorkItemNotFound: the user has no such item.
     """
-    check_role(caller.principal, "agent")
-    asked = {name: _plain(value) for name, value in given.items() if value is not None}
-    caller = await with_conversations(service, caller)
-    async with service.recorder.recorded(caller, MARK, asked, tool_call_id=tool_call_id) as log:
-        arguments = _MARK_TOOL.parse(asked)
-        work, item = await find_item(service, caller, arguments.id, arguments.project, arguments.session)
-        _check(arguments, work, item)
-        path = await _keep(service, caller, work, item) if arguments.action == "keep" else None
-        named = parse_reference(item.reference)
-        request = log.call.request
-        result = WorkMarkResult(
-            id=arguments.id,
+    service, caller = call.service, call.caller
+    work, item = await find_item(service, caller, arguments.id, arguments.project, arguments.session)
+    _check(arguments, work, item)
+    path = await _keep(service, caller, work, item) if arguments.action == "keep" else None
+    named = parse_reference(item.reference)
+    result = WorkMarkResult(
+        id=arguments.id,
+        action=arguments.action,
+        text=item.text,
+        path=path,
+        ends_on=arguments.ends_on.isoformat() if arguments.ends_on else None,
+    )
+    async with call.database.transaction(call.access.for_conversations()) as connection:
+        await add_mark(
+            connection,
+            call.access,
+            item_id=arguments.id,
             action=arguments.action,
-            text=item.text,
-            path=path,
-            ends_on=arguments.ends_on.isoformat() if arguments.ends_on else None,
+            at=call.now,
+            tool_call_id=call.log.call.request.tool_call_id,
+            conversation_id=named[0] if named else None,
+            ends_on=arguments.ends_on,
         )
-        async with service.database.transaction(caller.access.for_conversations()) as connection:
-            await add_mark(
-                connection,
-                caller.access,
-                item_id=arguments.id,
-                action=arguments.action,
-                at=request.now,
-                tool_call_id=request.tool_call_id,
-                conversation_id=named[0] if named else None,
-                ends_on=arguments.ends_on,
-            )
-            answer = CallAnswer(result.body(), arguments.canonical(), result.body())
-            await log.add("committed", answer, connection=connection)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+        await call.commit(connection, result, arguments)
+    return LoggedAnswer(result, None)
 
 
 async def _rebuild(call: OperationCall, arguments: RebuildArguments) -> LoggedAnswer[WorkRebuildResult]:
@@ -148,10 +137,6 @@ def _check(arguments: WorkMarkArguments, work: LoadedWork, item: WorkItem) -> No
         raise ValidationFailed(
             f"A {item.kind} is not done.", hint="Drop it if it does not hold any more: drop."
         )
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
 
 
 async def _keep(service: Service, caller: Caller, work: LoadedWork, item: WorkItem) -> str | None:
@@ -203,5 +188,7 @@ async def _cite(
         await connection.execute(sql(statement), parameters)
 
 
-_MARK_TOOL: Tool[WorkMarkArguments] = Tool(MARK, WorkMarkArguments, WorkMarkResult)
+MARK = LoggedOperation(
+    "work_mark", WorkMarkArguments, WorkMarkResult, _mark, role="agent", caller_of=with_conversations
+)
 REBUILD = LoggedOperation("work_rebuild", RebuildArguments, WorkRebuildResult, _rebuild, role="agent")

@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from memex.errors import ValidationFailed
-from memex.service.call import Caller, check_role
+from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
 from memex.service.work.caller import with_conversations
-from memex.store.log.call import CallAnswer
 from memex.store.work.records import PlacedSession
 from memex.store.work.sessions import (
     MAX_LINKS,
@@ -24,7 +23,6 @@ from memex.store.work.sessions import (
     remove_link,
 )
 
-LINK = "work_link"
 MAX_SESSIONS = 5_000  # the newest, of which the labels are listed
 _PREFIXES = ("remote:", "folder:", "name:", "cwd:", "import:")
 
@@ -75,41 +73,31 @@ async def _list_labels(call: OperationCall, _: NoArguments) -> LoggedAnswer[Labe
     return LoggedAnswer(result, {"labels": len(result.labels)})
 
 
-async def link(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> LabelLinkResult:
-    """Say which project the sessions of a label belong to, and log it.
+async def _link(call: OperationCall, arguments: LabelLinkArguments) -> LoggedAnswer[LabelLinkResult]:
+    """Say which project the sessions of a label belong to.
 
     Raises:
         ValidationFailed: there is no such label, or several are shown by this name.
         ProjectNotFound: the user is not a member of such a project.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    check_role(caller.principal, "agent")
-    caller = await with_conversations(service, caller)
-    async with service.recorder.recorded(caller, LINK, asked, tool_call_id=tool_call_id) as log:
-        arguments = _LINK_TOOL.parse(asked)
-        if arguments.project is not None:
-            caller.access.scope_at(f"projects/{arguments.project}")
-        sessions, links = await _read(service, caller)
-        label = _named(arguments.label, _labels(caller, sessions, links))
-        is_new = arguments.project is not None and all(one.label != label for one in links)
-        if is_new and len(links) >= MAX_LINKS:
-            raise ValidationFailed(
-                f"At most {MAX_LINKS:,} labels can be linked.", hint="Take a link away first."
-            )
-        async with service.database.transaction(caller.access.for_conversations()) as connection:
-            scope = caller.access.conversations
-            if scope is None:
-                raise ValueError("the access has no scope of conversations")
-            if arguments.project is None:
-                changed = await remove_link(connection, scope.scope_id, label)
-            else:
-                now = datetime.now(UTC)
-                changed = await put_link(connection, caller.access, label, arguments.project, now)
-        result = LabelLinkResult(label=label, project=arguments.project, changed=changed)
-        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), result.body()))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    access = call.access
+    if arguments.project is not None:
+        access.scope_at(f"projects/{arguments.project}")
+    sessions, links = await _read(call.service, call.caller)
+    label = _named(arguments.label, _labels(call.caller, sessions, links))
+    is_new = arguments.project is not None and all(one.label != label for one in links)
+    if is_new and len(links) >= MAX_LINKS:
+        raise ValidationFailed(f"At most {MAX_LINKS:,} labels can be linked.", hint="Take a link away first.")
+    async with call.database.transaction(access.for_conversations()) as connection:
+        scope = access.conversations
+        if scope is None:
+            raise ValueError("the access has no scope of conversations")
+        if arguments.project is None:
+            changed = await remove_link(connection, scope.scope_id, label)
+        else:
+            changed = await put_link(connection, access, label, arguments.project, datetime.now(UTC))
+    result = LabelLinkResult(label=label, project=arguments.project, changed=changed)
+    return LoggedAnswer(result, result.body())
 
 
 def own_slug(caller: Caller, session: PlacedSession) -> str | None:
@@ -148,14 +136,8 @@ def _labels(
     counts = Counter(one.label for one in placed)
     found: dict[str, LabelResult] = {}
     for one in placed:
-        shown = LabelResult(
-            label=one.label,
-            name=one.name,
-            project=own_slug(caller, one),
-            is_linked=one.is_linked,
-            linked_at=linked_at.get(one.label),
-            sessions=counts[one.label],
-            last_at=one.last_at.isoformat() if one.last_at else None,
+        shown = LabelResult.taken_from(
+            one, project=own_slug(caller, one), linked_at=linked_at.get(one.label), sessions=counts[one.label]
         )
         found.setdefault(one.label, shown)
     for link in links:
@@ -192,5 +174,7 @@ def _named(label: str, known: list[LabelResult]) -> str:
     raise ValidationFailed(f"No session has the label {label[:50]!r}.", hint="See `memex work labels`.")
 
 
-_LINK_TOOL: Tool[LabelLinkArguments] = Tool(LINK, LabelLinkArguments, LabelLinkResult)
+LINK = LoggedOperation(
+    "work_link", LabelLinkArguments, LabelLinkResult, _link, role="agent", caller_of=with_conversations
+)
 LABELS = LoggedOperation("work_labels", NoArguments, LabelsResult, _list_labels, role="agent")

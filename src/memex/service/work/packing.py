@@ -283,12 +283,7 @@ def _result(made: WorkPack, work: LoadedWork | None, scope: str | None, *, label
         budget=BUDGETS[made.size],
         captured_until=last_at.isoformat() if last_at else None,
         live=False,
-        lines=[
-            PackLineResult(
-                id=one.item_id, heading=one.heading, text=one.text, source=one.reference, who=one.who
-            )
-            for one in made.lines
-        ],
+        lines=[PackLineResult.taken_from(one, id=one.item_id, source=one.reference) for one in made.lines],
         left_out=made.left_out,
         candidates=[],
         warning=None,

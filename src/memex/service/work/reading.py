@@ -1,20 +1,15 @@
 """Which projects a project reads from: their decisions and constraints are told beside its own work."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from memex.errors import ValidationFailed
-from memex.service.call import Caller, check_role
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
 from memex.store.access import Scope
-from memex.store.log.call import CallAnswer
 from memex.store.work.readings import MAX_READINGS, add_reading, list_readings, remove_reading
-
-READ_FROM = "work_read_from"
 
 _Slug = Annotated[StorableText, Field(min_length=1, max_length=200)]
 
@@ -73,10 +68,8 @@ async def _list_read_from(call: OperationCall, arguments: ReadingsArguments) -> 
     return LoggedAnswer(result, logged)
 
 
-async def read_from(
-    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
-) -> ReadFromResult:
-    """Let a project read from another one, or no more, and log it.
+async def _read_from(call: OperationCall, arguments: ReadFromArguments) -> LoggedAnswer[ReadFromResult]:
+    """Let a project read from another one, or no more.
 
     It holds for everybody who is a member of both. Nothing is read through a third project.
 
@@ -84,35 +77,31 @@ async def read_from(
         ProjectNotFound: the user is not a member of both projects.
         ValidationFailed: both are the same, or the project reads from too many.
     """
-    check_role(caller.principal, "agent")
-    async with service.recorder.recorded(caller, READ_FROM, given, tool_call_id=tool_call_id) as log:
-        arguments = _READ_FROM_TOOL.parse(given)
-        access = caller.access
-        scope, other = (access.scope_at(f"projects/{one}") for one in (arguments.project, arguments.other))
-        if scope == other:
-            raise ValidationFailed("A project does not read from itself.", hint="Name another project.")
-        async with service.database.transaction(access) as connection:
-            if arguments.remove:
-                changed = await remove_reading(connection, scope, other)
-            else:
-                changed = await add_reading(connection, access, scope, other, datetime.now(UTC))
-            listed = await list_readings(connection, access, scope)
-            reads = any(one == other for one, _ in listed)
-            if not reads and not arguments.remove:
-                raise ValidationFailed(
-                    f"A project reads from at most {MAX_READINGS} others.", hint="Take one away: --remove."
-                )
-            result = ReadFromResult(
-                project=arguments.project, other=arguments.other, reads=reads, changed=changed
+    access = call.access
+    scope, other = (access.scope_at(f"projects/{one}") for one in (arguments.project, arguments.other))
+    if scope == other:
+        raise ValidationFailed("A project does not read from itself.", hint="Name another project.")
+    async with call.database.transaction(access) as connection:
+        if arguments.remove:
+            changed = await remove_reading(connection, scope, other)
+        else:
+            changed = await add_reading(connection, access, scope, other, datetime.now(UTC))
+        listed = await list_readings(connection, access, scope)
+        reads = any(one == other for one, _ in listed)
+        if not reads and not arguments.remove:
+            raise ValidationFailed(
+                f"A project reads from at most {MAX_READINGS} others.", hint="Take one away: --remove."
             )
-            answer = CallAnswer(result.body(), arguments.canonical(), result.body())
-            await log.add("committed", answer, connection=connection)
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+        result = ReadFromResult(
+            project=arguments.project, other=arguments.other, reads=reads, changed=changed
+        )
+        await call.commit(connection, result, arguments)
+    return LoggedAnswer(result, None)
 
 
 def _slug(scope: Scope) -> str:
     return scope.mount.removeprefix("projects/")
 
 
-_READ_FROM_TOOL: Tool[ReadFromArguments] = Tool(READ_FROM, ReadFromArguments, ReadFromResult)
+READ_FROM = LoggedOperation("work_read_from", ReadFromArguments, ReadFromResult, _read_from, role="agent")
 READINGS = LoggedOperation("work_readings", ReadingsArguments, ReadingsResult, _list_read_from, role="agent")

@@ -176,13 +176,11 @@ def next_call(found: Resolution) -> str:
 
 
 def _lane(lane: Lane, score: float, reasons: Sequence[str]) -> LaneResult:
-    return LaneResult(
-        label=lane.label,
-        name=lane.name,
+    return LaneResult.taken_from(
+        lane,
         project=lane.slug,
         folder=lane.root,
         branches=list(lane.branches)[:10],
-        last_at=lane.last_at.isoformat() if lane.last_at else None,
         session_count=len(lane.sessions),
         sessions=list(map(_session, lane.sessions[:SESSIONS_OF_LANE])),
         score=score,

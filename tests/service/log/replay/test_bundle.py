@@ -21,6 +21,7 @@ from tests.kit.zips import unzipped, zipped
 from memex.call_context import CallContext
 from memex.errors import LimitExceeded, OperationNotFound, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope
+from memex.service.log.call_list import read_attempts
 from memex.service.log.replay import bundle_archive
 from memex.service.log.replay.bundle import Bundle, export_call, restored_database
 from memex.service.log.replay.bundle_archive import pack_bundle, read, write
@@ -222,7 +223,7 @@ async def test_an_export_is_logged(service: Service, member: Caller) -> None:
     """With the call that went out and how much of memory went with it, under the caller's id."""
     await live(service, member)
     bundle = await export_call(service, member, "context", own_id="the-export")
-    [logged] = await service.operation(member, "the-export")
+    [logged] = await read_attempts(service, member, "the-export")
 
     assert (logged.tool, logged.status, logged.request) == ("memory_export", "answered", {"call": "context"})
     assert logged.response["revisions"] == bundle.revisions == 2

@@ -8,6 +8,7 @@ from tests.kit.model_server import ModelServer, Usage, calls, fails, says
 
 from memex.errors import LimitExceeded, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import replay_call, replay_changed, replayable
 from memex.service.planners import Planners
@@ -111,8 +112,8 @@ async def test_another_model_is_asked_and_logged(
     change = ReplayChange(model="openai:test-model")
     result = await replay_changed(plain, alice, "first", change, planner=planner)
     await chat.close()
-    [newest] = (await plain.operations(alice, limit=1)).operations
-    [attempt] = await plain.operation(alice, newest.tool_call_id)
+    [newest] = (await list_calls(plain, alice, limit=1)).operations
+    [attempt] = await read_attempts(plain, alice, newest.tool_call_id)
 
     assert result.after.requests == 1
     assert result.after.usd == pytest.approx(0.0012)
@@ -177,7 +178,7 @@ async def test_words_alone_in_place_of_meaning(database: Database, plain: Servic
     await plain.execute(alice, "memory_context", ASKED, tool_call_id="by-words")
     words = await replay_changed(both, alice, "by-both", ReplayChange(search_mode="bm25"))
     meaning = await replay_changed(both, alice, "by-words", ReplayChange(search_mode="hybrid"))
-    [newest, before] = (await both.operations(alice, limit=2)).operations
+    [newest, before] = (await list_calls(both, alice, limit=2)).operations
 
     assert words.is_replayed
     assert (newest.tool, newest.request["search_mode"]) == ("memory_replay", "hybrid")

@@ -10,6 +10,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.profiles import ModelProfile
 
+from memex.service.log.call_list import read_attempts
 from memex.service.log.operations import InnerResult
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
@@ -63,7 +64,7 @@ def service(database: Database, make: Callable[[], Model]) -> Service:
 
 async def requests(service: Service, caller: Caller, call: str) -> list[InnerResult]:
     """Return what the log holds of a call's requests to a model."""
-    [attempt] = await service.operation(caller, call)
+    [attempt] = await read_attempts(service, caller, call)
     return [one for one in attempt.inner if one.tool == "model_request"]
 
 

@@ -11,6 +11,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 
 from memex.service.chunk_embedding import embed_scope
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners
@@ -117,7 +118,7 @@ async def test_a_call_of_an_older_planner_makes_its_reads(database: Database, al
     results = {name: await replay_call(service, alice, name) for name, service in services.items()}
     listed = {}
     for name in services:
-        [attempt] = await services["newer"].operation(alice, name)
+        [attempt] = await read_attempts(services["newer"], alice, name)
         listed[name] = next(one.response["files"] for one in attempt.inner if one.tool == "memory_list")
 
     assert [told(result) for result in results.values() if not result.is_equal] == []
@@ -176,7 +177,7 @@ async def test_a_search_of_the_logged_state_gives_the_logged_hits(plain: Service
     await fill(plain, alice)
     await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
     await change(plain, alice)
-    [attempt] = await plain.operation(alice, "first")
+    [attempt] = await read_attempts(plain, alice, "first")
     [logged] = [one for one in attempt.inner if one.tool == "memory_find"]
     asked = {"query": ASKED["query"], "limit": 100, "as_of": logged.state}
     again = await plain.execute(alice, "memory_find", asked)
@@ -195,12 +196,12 @@ async def test_a_remembered_text_is_compared_and_not_written(plain: Service, ali
     texts = ("I live in Berlin. I prefer green tea.", "I moved to Oslo. I prefer black tea.", "Hello!")
     for place, text in enumerate(texts):
         await plain.execute(alice, "memory_remember", {"text": text}, tool_call_id=f"r{place}")
-    before = await plain.operations(alice)
+    before = await list_calls(plain, alice)
     results = [await replay_call(plain, alice, f"r{place}") for place in range(len(texts))]
 
     assert [told(result) for result in results if not result.is_equal] == []
     assert results[1].result["writes"]
-    assert (await plain.operations(alice)) == before
+    assert (await list_calls(plain, alice)) == before
 
 
 async def test_reads_are_replayed(plain: Service, alice: Caller) -> None:
@@ -302,7 +303,7 @@ async def test_what_vectors_found_is_taken_from_the_log(database: Database, alic
     await embed_scope(database, embedder, alice.access.log_scope_id)
     answer = await both.execute(alice, "memory_context", ASKED, tool_call_id="first")
     await both.execute(alice, "memory_find", {"query": "tea with milk"}, tool_call_id="second")
-    [attempt] = await both.operation(alice, "first")
+    [attempt] = await read_attempts(both, alice, "first")
     await change(both, alice)
     results = [
         await replay_call(Service(database, max_files=100), alice, call) for call in ("first", "second")

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import Query
 
-from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router, operation
 from memex.service.identity import erasures
 from memex.service.identity.erasures import ErasureResult, ErasuresResult
@@ -13,9 +12,7 @@ router = admin_router("")
 
 
 @operation(router, "user_erase", summary="Erase a user")
-async def erase_user(
-    service: ServiceDependency,
-    caller: HeaderCaller,
+def erase_user(
     user: str,
     dry_run: Annotated[bool, Query(description="Count what would be removed, and remove nothing.")] = False,
 ) -> ErasureResult:
@@ -24,15 +21,10 @@ async def erase_user(
     What the user wrote in projects and shared files stays, and does not say any more who wrote it. The answer is
     the receipt. The same request again finishes an erasure that was interrupted. Backups are not changed.
     """
-    return await erasures.erase_user(service, caller, user, dry_run=dry_run)
 
 
 @operation(router, "erasure_list", summary="List receipts of erasures")
-async def list_erasures(
-    service: ServiceDependency,
-    caller: HeaderCaller,
-    limit: Annotated[int, Query(ge=1, le=erasures.MAX_RECEIPTS)] = 100,
-    cursor: str | None = None,
+def list_erasures(
+    limit: Annotated[int, Query(ge=1, le=erasures.MAX_RECEIPTS)] = 100, cursor: str | None = None
 ) -> ErasuresResult:
     """Return which users were erased and when, and how much was removed with each; the newest first."""
-    return await erasures.list_erasures(service, caller, limit=limit, cursor=cursor)

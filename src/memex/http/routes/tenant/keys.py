@@ -6,7 +6,7 @@ from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict
 
 from memex.http.callers import HeaderCaller, ServiceDependency
-from memex.http.routers import admin_router, operation
+from memex.http.routers import admin_router, handler, operation
 from memex.service.identity import keys
 from memex.service.identity.keys import KeysResult, MadeKeyResult, RevokedKeyResult
 from memex.store.access import Role
@@ -29,12 +29,11 @@ class NewKey(BaseModel):
 
 
 @operation(router, "key_list", summary="List keys")
-async def list_keys(service: ServiceDependency, caller: HeaderCaller) -> KeysResult:
+def list_keys() -> KeysResult:
     """Return the keys of the tenant, the revoked ones too, never their secrets."""
-    return await keys.list_keys(service, caller)
 
 
-@operation(router, "key_create", summary="Make a key", status_code=201)
+@handler(router, "key_create", summary="Make a key", status_code=201)
 async def create_key(
     service: ServiceDependency, caller: HeaderCaller, body: NewKey, response: Response
 ) -> MadeKeyResult:
@@ -48,8 +47,5 @@ async def create_key(
 
 
 @operation(router, "key_revoke", summary="Revoke a key")
-async def revoke_key(
-    service: ServiceDependency, caller: HeaderCaller, key_id: Annotated[int, Path(ge=1, le=2**63 - 1)]
-) -> RevokedKeyResult:
+def revoke_key(key_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> RevokedKeyResult:
     """Revoke a key of the tenant, at once and for ever."""
-    return await keys.revoke_key(service, caller, key_id)

@@ -4,9 +4,7 @@ from typing import Annotated
 
 from fastapi import Body, Query
 
-from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router, operation
-from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange, SecretPoliciesResult
 from memex.service.secrets.scan import ScanResult
 
@@ -14,27 +12,21 @@ router = admin_router("")
 
 
 @operation(router, "secrets_show", summary="Show what is done about secrets")
-async def show_policies(service: ServiceDependency, caller: HeaderCaller) -> SecretPoliciesResult:
+def show_policies() -> SecretPoliciesResult:
     """Return what the tenant does about secrets in texts to remember and in files."""
-    return await policies.show_policies(service, caller)
 
 
 @operation(router, "secrets_set", summary="Set what is done about secrets")
-async def set_policies(
-    service: ServiceDependency, caller: HeaderCaller, change: Annotated[SecretPoliciesChange, Body()]
-) -> SecretPoliciesResult:
+def set_policies(change: Annotated[SecretPoliciesChange, Body()]) -> SecretPoliciesResult:
     """Set what the tenant does about secrets; it holds from the next call on, on every replica.
 
     `redact` puts `[secret: kind]` in the place of a secret, `flag` stores it and says where it stands, `refuse`
     fails the call, and `off` does not look. What is null or left out follows the settings of the service.
     """
-    return await policies.set_policies(service, caller, change)
 
 
 @operation(router, "secrets_scan", summary="Find stored secrets")
-async def scan_secrets(
-    service: ServiceDependency,
-    caller: HeaderCaller,
+def scan_secrets(
     all_users: Annotated[bool, Query(description="Look through the files of the whole tenant.")] = False,
     history: Annotated[bool, Query(description="Look through all stored versions.")] = False,
     cursor: Annotated[str | None, Query(description="next_cursor of the last answer.")] = None,
@@ -44,4 +36,3 @@ async def scan_secrets(
     Without `all_users` these are the files that the user of the call may read. A page looks through a bounded
     number of texts, so a page without findings may have a `next_cursor`; the last page has none.
     """
-    return await scan.scan(service, caller, all_users=all_users, history=history, cursor=cursor)

@@ -1,14 +1,11 @@
 """Where work took place, and the pack of it: for the user whose sessions say so, and for nobody else."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Body, Header, Query
 
-from memex.http.answers import hashed_answer
-from memex.http.calls import Call
 from memex.http.routers import RouterPair
 from memex.http.routes.work.standing import AS_ADMIN, AsOf
-from memex.service.work import labels, packing, reading, sessions
 from memex.service.work.labels import LabelLinkArguments, LabelLinkResult, LabelsResult
 from memex.service.work.packing import PackResult
 from memex.service.work.reading import ReadFromResult, ReadingsResult
@@ -21,7 +18,7 @@ from memex.service.work.sessions import (
 )
 from memex.subagent.work.resuming.pack import PackBudget
 
-PAIR = RouterPair("", "work")
+PAIR = RouterPair("", "work", as_admin=", as a user's agent", admin_description=AS_ADMIN)
 router, admin_router = PAIR.agent, PAIR.admin
 
 _MANY = {304: {"description": "If-None-Match names the pack as it is."}}
@@ -46,13 +43,9 @@ Limit = Annotated[int, Query(ge=1, le=MAX_SESSIONS)]
 @PAIR.operation(
     "work_context",
     summary="Show the pack of a session that begins",
-    admin_summary="Show the pack of a session that begins, as a user's agent",
-    admin_description=AS_ADMIN,
-    response_model=PackResult,
     responses=_MANY,
 )
-async def read_pack(
-    call: Call,
+def read_pack(
     project: Project = None,
     label: Label = None,
     session: Session = None,
@@ -66,106 +59,46 @@ async def read_pack(
     words: Hint = None,
     as_of: AsOf = None,
     if_none_match: IfNoneMatch = None,
-) -> Any:
+) -> PackResult:
     """Return where work stands in a few lines, each with its source; several lanes are named and none is chosen."""
-    made = await call.run(
-        packing.PACK.call,
-        project=project,
-        label=label,
-        session=session,
-        budget=budget,
-        known_hash=known_hash,
-        cwd=cwd,
-        repository=repository,
-        branch=branch,
-        title=title,
-        files=files,
-        words=words,
-        as_of=as_of,
-    )
-    return hashed_answer(made, made.hash, if_none_match)
 
 
-@PAIR.operation(
-    "work_sessions",
-    summary="List sessions of work",
-    admin_summary="List sessions of work, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def list_work_sessions(call: Call, project: Project = None, limit: Limit = 50) -> WorkSessionsResult:
+@PAIR.operation("work_sessions", summary="List sessions of work")
+def list_work_sessions(project: Project = None, limit: Limit = 50) -> WorkSessionsResult:
     """Return sessions with label, folder, branch and last turn, the newest first."""
-    return await call.run(sessions.SESSIONS.call, project=project, limit=limit)
 
 
-@PAIR.operation(
-    "work_resolve",
-    summary="Find the lane that hints mean",
-    admin_summary="Find the lane that hints mean, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def resolve_work(
-    call: Call,
+@PAIR.operation("work_resolve", summary="Find the lane that hints mean")
+def resolve_work(
     body: Annotated[HintArguments, Body(examples=[{"words": "job queue", "files": ["src/queue.py"]}])],
 ) -> ResolveResult:
     """Return the one lane that hints mean, or all that they may mean; nothing is chosen and nothing is written."""
-    return await call.run(sessions.RESOLVE.call, **body.model_dump(exclude_none=True))
 
 
-@PAIR.operation(
-    "work_labels",
-    summary="List the labels of sessions",
-    admin_summary="List the labels of sessions, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def list_labels(call: Call) -> LabelsResult:
+@PAIR.operation("work_labels", summary="List the labels of sessions")
+def list_labels() -> LabelsResult:
     """Return the labels of the user's sessions, and the project that each belongs to."""
-    return await call.run(labels.LABELS.call)
 
 
-@PAIR.operation(
-    "work_link",
-    summary="Link a label to a project",
-    admin_summary="Link a label to a project, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def link_label(
-    call: Call,
+@PAIR.operation("work_link", summary="Link a label to a project")
+def link_label(
     body: Annotated[
         LabelLinkArguments, Body(examples=[{"label": "remote:github.com/acme/apollo", "project": "apollo"}])
     ],
 ) -> LabelLinkResult:
     """Say which project the sessions of a label belong to; without a project the link is taken away."""
-    return await call.run(labels.link, **body.model_dump(exclude_none=True))
 
 
-@PAIR.operation(
-    "work_readings",
-    summary="List the projects that one reads from",
-    admin_summary="List the projects that one reads from, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def list_reads(call: Call, slug: str) -> ReadingsResult:
+@PAIR.operation("work_readings", summary="List the projects that one reads from")
+def list_reads(slug: str) -> ReadingsResult:
     """Return the projects whose decisions and constraints are told beside the work of this one."""
-    return await call.run(reading.READINGS.call, project=slug)
 
 
-@PAIR.operation(
-    "work_read_from",
-    summary="Let a project read from another one",
-    admin_summary="Let a project read from another one, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def add_read(call: Call, slug: str, other: str) -> ReadFromResult:
+@PAIR.operation("work_read_from", summary="Let a project read from another one")
+def add_read(slug: str, other: str) -> ReadFromResult:
     """Tell decisions and constraints of the other project beside the work of this one, to members of both."""
-    return await call.run(reading.read_from, project=slug, other=other)
 
 
-@PAIR.operation(
-    "work_stop_reading",
-    summary="Let a project read from another one no more",
-    admin_summary="Let a project read from another one no more, as a user's agent",
-    admin_description=AS_ADMIN,
-)
-async def remove_read(call: Call, slug: str, other: str) -> ReadFromResult:
+@PAIR.operation("work_stop_reading", summary="Let a project read from another one no more")
+def remove_read(slug: str, other: str) -> ReadFromResult:
     """Tell nothing of the other project any more."""
-    return await call.run(reading.read_from, project=slug, other=other, remove=True)

@@ -3,29 +3,24 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.errors import MemexError
 from memex.service.log.replay.replay import ReplayResult
+from memex.service.tools.tool import ResultPart
 
 R = TypeVar("R")
 Progress = Callable[[str, int, int], None]
 
 
-class RefusedReplay(BaseModel):
+class RefusedReplay(ResultPart):
     """A call that could not be replayed, and why."""
-
-    model_config = ConfigDict(frozen=True)
 
     tool_call_id: str
     code: str
     message: str
 
 
-class ReplayedSet(BaseModel):
+class ReplayedSet(ResultPart):
     """Calls that were run again as they were: how many are equal, and those that are not."""
-
-    model_config = ConfigDict(frozen=True)
 
     calls: int
     equal: int

@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
+from memex.service.choice import CallerChoice
 from memex.service.log.replay.replay import logged_options
 from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.snapshots import AsOf, parse_time
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import describe_problem
+from memex.service.tools.tool import ResultPart
 from memex.store.diff import unified
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.planner import BUILTIN, Planner
@@ -24,7 +25,7 @@ MAX_PROMPT_CHARS = 100_000
 PLANNED = (CONTEXT.name, REMEMBER.name)
 
 
-class ReplayChange(BaseModel):
+class ReplayChange(CallerChoice):
     """What is changed, at least one thing.
 
     Attributes:
@@ -46,12 +47,9 @@ class ReplayChange(BaseModel):
     as_of: AsOf | None = None
 
     @classmethod
-    def of(cls, **changed: Any) -> "ReplayChange":
+    def of(cls, **given: Any) -> Self:
         """Return what is changed, by name; raises ValidationFailed for what cannot be, or contradicts itself."""
-        try:
-            change = cls(**changed)
-        except ValidationError as error:
-            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
+        change = super().of(**given)
         change.check()
         return change
 
@@ -80,7 +78,7 @@ class ReplayChanges(TypedDict, total=False):
     as_of: AsOf | None
 
 
-class Outcome(BaseModel):
+class Outcome(ResultPart):
     """What a call came to.
 
     Attributes:
@@ -95,8 +93,6 @@ class Outcome(BaseModel):
         duration_ms: the duration of the call; a recorded answer of a model counts with its own duration.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     planner: str
     degraded: str | None
     chars: int
@@ -108,7 +104,7 @@ class Outcome(BaseModel):
     duration_ms: float
 
 
-class ChangedResult(BaseModel):
+class ChangedResult(ResultPart):
     """A call and what it would have come to with something changed.
 
     Attributes:
@@ -127,8 +123,6 @@ class ChangedResult(BaseModel):
         stale_answers: recorded answers of a model that were given to another request; what it would have answered
             to this one only asking it can tell.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tool_call_id: str
     tool: str

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from memex.errors import MemexError
 from memex.service.distil.tool import DISTIL
 from memex.service.log.replay.compare import ChangedPart, Difference, changed_parts, difference
@@ -21,6 +19,7 @@ from memex.service.log.replay.rerun import (
     rerun,
 )
 from memex.service.log.replay.verify import find_log_damage, find_revision_damage, name_of
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Access
 from memex.store.database import Database
 from memex.store.log.call import InnerOperation, digest
@@ -33,7 +32,7 @@ DISTORTED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 CLIENT = "client"  # of a model: what makes the bytes of its requests
 
 
-class ReplayResult(BaseModel):
+class ReplayResult(ResultPart):
     """What came of a replay.
 
     Attributes:
@@ -53,8 +52,6 @@ class ReplayResult(BaseModel):
         duration_ms: the duration of the replay.
         logged_ms: the duration of the logged call.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tool_call_id: str
     attempt: int

@@ -1,0 +1,20 @@
+"""What a caller chooses beside the arguments of an operation: filters, limits, changes."""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ValidationError
+
+from memex.errors import ValidationFailed
+from memex.service.tools.tool import describe_problem
+
+
+class CallerChoice(BaseModel):
+    """What a caller chose, by name."""
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Return a choice by names; raises ValidationFailed for what cannot be one."""
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
