@@ -163,7 +163,7 @@ class ConversationNotFound(NotFound):
     """The user has no conversation with this id, or the conversation has no such message."""
 
     code = "CONVERSATION_NOT_FOUND"
-    default_hint = "See the conversations with GET /v1/conversations or `memex timeline`."
+    default_hint = "See the conversations with GET /v1/conversations or `memex conversations timeline`."
 
 
 class DocumentNotFound(NotFound):

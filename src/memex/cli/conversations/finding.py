@@ -1,4 +1,4 @@
-"""`memex dig`, `keyword`, `semantic` and `similar`: find what was said."""
+"""`memex conversations dig`, `keyword`, `semantic` and `similar`: find what was said."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
@@ -75,7 +75,8 @@ async def dig(
 ) -> CommandOutput:
     """Find what was said in imported conversations, the best first: by words, and by vectors if there are any.
 
-    Each result names its message, such as 9k2m4q7wtx3d#41. `memex thread @3` reads around the third one.
+    Each result names its message, such as 9k2m4q7wtx3d#41. `memex conversations thread @3`
+    reads around the third one.
     """
     return await _find(session, options, {"semantic_weight": semantic_weight})
 
@@ -95,7 +96,7 @@ async def semantic(
         typer.Option(min=-1, max=1, help="Leave out results of a smaller cosine similarity, such as 0.5."),
     ] = None,
 ) -> CommandOutput:
-    """Find what was said in imported conversations by meaning alone; needs the vectors of `memex backfill`."""
+    """Find what was said in imported conversations by meaning alone; needs the vectors of `backfill`."""
     return await _find(session, options, {"mode": "vectors", "min_score": min_score})
 
 
@@ -109,7 +110,7 @@ async def similar(
     limit: LimitOption = 10,
     output_format: FormatOption = "panel",
 ) -> CommandOutput:
-    """Find the messages whose meaning is nearest to that of a message; needs the vectors of `memex backfill`."""
+    """Find the messages whose meaning is nearest to that of a message; needs the vectors of `backfill`."""
     named = last_list.resolve(session, reference).removeprefix("conversations/")
     if not named.partition("#")[2]:
         raise ValidationFailed(

@@ -1,4 +1,4 @@
-"""`memex ingest`: import exports of chats and transcripts of coding agents."""
+"""`memex conversations ingest`: import exports of chats and transcripts of coding agents."""
 
 import sys
 from pathlib import Path

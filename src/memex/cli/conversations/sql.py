@@ -1,4 +1,4 @@
-"""`memex schema`, `memex query` and `memex sql`: questions in SQL, for whoever holds the login of the database."""
+"""`memex sql`, `query` and `schema`: questions in SQL, for whoever holds the login of the database."""
 
 import asyncio
 import csv
@@ -28,7 +28,7 @@ FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to prin
 
 @user_command
 async def schema(session: CommandSession) -> CommandOutput:
-    """Show the views that `memex query` may name, with their columns."""
+    """Show the views that `memex sql query` may name, with their columns."""
     from memex.service.vaults import raw_query
 
     service, caller = await _local(session).caller(session.context)
@@ -49,7 +49,7 @@ async def schema(session: CommandSession) -> CommandOutput:
 async def query(
     session: CommandSession,
     statement: Annotated[
-        str, typer.Argument(metavar="SQL", help="One SELECT over the views of `memex schema`.")
+        str, typer.Argument(metavar="SQL", help="One SELECT over the views of `memex sql schema`.")
     ],
     output_format: FormatOption = "table",
 ) -> CommandOutput:

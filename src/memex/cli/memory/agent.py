@@ -65,7 +65,7 @@ async def remember(
         bool,
         typer.Option(
             "--no-wait",
-            help="Do not wait: a running `memex serve` or `memex queue work` remembers the text later.",
+            help="Do not wait: a running `memex serve` or `memex service queue work` remembers the text later.",
         ),
     ] = False,
     said_at: Annotated[
@@ -76,9 +76,10 @@ async def remember(
         ),
     ] = None,
 ) -> CommandOutput:
-    """Remember the statements of a text. The text comes from TEXT, --file or stdin.
+    """Remember the statements of a text.
 
-    With --outdated or --both-hold, TEXT may be left out. --write takes the text of the dry run.
+    The text comes from TEXT, --file or stdin. With --outdated or --both-hold, TEXT may be left out. --write
+    takes the text of the dry run.
     """
     if write is not None:
         if text or file is not None or outdated or both_hold or dry_run or no_wait or said_at is not None:
@@ -145,7 +146,10 @@ async def context(
     ] = None,
     as_of: AsOf = None,
 ) -> CommandOutput:
-    """Print what memory holds about a query: with sources on a terminal, only the text in a pipe."""
+    """Print what memory holds about a question.
+
+    It comes with its sources on a terminal, and as the text alone in a pipe.
+    """
     found = await session.api.execute(
         session.context,
         "memory_context",
@@ -241,7 +245,7 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
     if done["status"] == "queued":
         screen.line(
             "A running `memex serve` will write it. To write it now: ",
-            (f"{program_name()} queue work", "bold"),
+            (f"{program_name()} service queue work", "bold"),
         )
         screen.line()
         screen.fact("call", done["tool_call_id"])

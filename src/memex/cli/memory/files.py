@@ -82,9 +82,10 @@ async def read(
         ),
     ] = False,
 ) -> CommandOutput:
-    """Print a file: formatted on a terminal, the stored text in a pipe. A day of the journal is one page.
+    """Print a file, or a day of the journal.
 
-    For example `memex read user/journal/2026-11-27` prints what was told on that day, with its times.
+    A file is formatted on a terminal; a pipe gets the stored text. For example `memex read
+    user/journal/2026-11-27` prints what was told on that day, with its times.
     """
     if (day := DAY_PATH.fullmatch(path)) is not None:
         if (version, heading, as_of) != (None, None, None):
@@ -109,7 +110,10 @@ async def write(
     reason: Reason = None,
     base_version: BaseVersion = None,
 ) -> CommandOutput:
-    """Write a whole file, or append to a file. The text comes from FILE, --content or stdin."""
+    """Write a whole file, or append to a file.
+
+    The text comes from FILE, --content or stdin.
+    """
     text = _text(file, content)
     change = {"path": path, "reason": reason, "base_version": base_version}
     if append:
@@ -170,7 +174,7 @@ async def move(
 async def delete(
     session: CommandSession, path: PathArgument, reason: Reason = None, base_version: BaseVersion = None
 ) -> CommandOutput:
-    """Delete a file. Its versions stay, and `memex restore` brings the file back."""
+    """Delete a file. Its versions stay, and `memex files restore` brings the file back."""
     deleted = await session.api.execute(
         session.context, "memory_delete", {"path": path, "reason": reason, "base_version": base_version}
     )
@@ -219,7 +223,10 @@ async def find(
         ),
     ] = None,
 ) -> CommandOutput:
-    """Search the files by words, and also by meaning if they have vectors. The best hits come first."""
+    """Search the files, the best hits first.
+
+    Memex searches by words, and also by meaning if the files have vectors.
+    """
     arguments = {
         "query": " ".join(query),
         "limit": limit,
@@ -372,7 +379,7 @@ def _outcome(one: dict[str, Any]) -> str:
 def _show_deleted(screen: Screen, session: CommandSession, deleted: dict[str, Any]) -> None:
     path, version = deleted["path"], deleted["version"]
     screen.line((path, "bold"), f" deleted by version {version}")
-    screen.line(("To restore it: ", "dim"), session.command("restore", path, str(version - 1)))
+    screen.line(("To restore it: ", "dim"), session.command("files", "restore", path, str(version - 1)))
 
 
 def _show_hits(

@@ -1,4 +1,4 @@
-"""`memex folders` and `memex links`: where the files of memory are, and how they are connected."""
+"""`memex files folders` and `memex files links`: where the files of memory are, and how they are connected."""
 
 from typing import Annotated, Any, Literal
 

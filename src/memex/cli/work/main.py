@@ -7,16 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.conversations.options import SinceOption, parse_moment
-from memex.cli.default_command import ShowByDefaultGroup
 from memex.cli.output import CommandOutput
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
-from memex.cli.work import keeping, places, screens
-
-app = typer.Typer(
-    cls=ShowByDefaultGroup,
-    help="Show where work stands, as sessions with agents say: `memex work` means `memex work show`.",
-)
+from memex.cli.work import places, screens
 
 SessionOption = Annotated[
     str | None,
@@ -32,7 +26,6 @@ AsOfOption = Annotated[
 ]
 
 
-@app.command()
 @user_command
 async def show(
     session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
@@ -42,7 +35,6 @@ async def show(
     return CommandOutput(found, lambda screen: screens.show_work(screen, found, session))
 
 
-@app.command("open")
 @user_command
 async def open_work(
     session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
@@ -53,7 +45,6 @@ async def open_work(
     return CommandOutput(document, lambda screen: screens.show_open(screen, document, session))
 
 
-@app.command()
 @user_command
 async def decisions(
     session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
@@ -65,7 +56,6 @@ async def decisions(
     return CommandOutput(document, lambda screen: screens.show_decisions(screen, document))
 
 
-@app.command()
 @user_command
 async def check(session: CommandSession, of_session: SessionOption = None) -> CommandOutput:
     """Check whether work is done: nothing open or in the way, all that counts met, and something that proves it.
@@ -79,7 +69,6 @@ async def check(session: CommandSession, of_session: SessionOption = None) -> Co
     )
 
 
-@app.command()
 @user_command
 async def changes(
     session: CommandSession,
@@ -96,7 +85,6 @@ async def changes(
     return CommandOutput(found, lambda screen: screens.show_changes(screen, found))
 
 
-@app.command()
 @user_command
 async def rebuild(
     session: CommandSession,
@@ -124,15 +112,6 @@ async def rebuild(
         lambda screen: screens.show_rebuilt(screen, found),
         exit_code=1 if found["left"] or found["failure"] else 0,
     )
-
-
-for _command in (
-    *(keeping.done, keeping.drop, keeping.keep, keeping.provenance),
-    *(keeping.pin, keeping.leave_out, keeping.end, keeping.archive, keeping.restore),
-    *(places.pack, places.sessions, places.resolve),
-    *(places.labels, places.link, places.trust),
-):
-    app.command()(_command)
 
 
 async def _asked(session: CommandSession, of_session: str | None) -> tuple[Any, dict[str, Any]]:

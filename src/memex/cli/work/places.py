@@ -32,8 +32,8 @@ NEXT = {
 
 WHICH = (
     "Name a project or a label with --project, or a session with --session: `memex work labels` and "
-    "`memex work sessions` list them. `memex ingest ~/.claude/projects` imports sessions of Claude Code, and hooks "
-    "capture new ones (`memex setup claude-code --hooks`)."
+    "`memex work sessions` list them. `memex conversations ingest ~/.claude/projects` imports sessions of "
+    "Claude Code, and hooks capture new ones (`memex setup claude-code --hooks`)."
 )
 
 Budget = Literal["auto", "micro", "normal", "full"]
