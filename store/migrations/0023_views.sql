@@ -1,4 +1,4 @@
--- Views for questions in SQL of one's own (`memex sql query`). Row-level security of the tables behind them decides which
+-- Views for questions in SQL of one's own (`memex query`). Row-level security of the tables behind them decides which
 -- rows they show, as for everything else that acts for a user.
 
 -- The files as they stand.

@@ -35,7 +35,9 @@ JOURNAL_HINT = (
     "Nothing of the text was stored. Delete old entries, or raise MEMEX_JOURNAL_BYTES; MEMEX_JOURNAL_DAYS removes "
     "entries by their age."
 )
-HISTORY_HINT = "Ask an administrator for more (`memex service quota set`): versions stay. Deletions go through."
+HISTORY_HINT = (
+    "Ask an administrator for more (`memex service quota set`): versions stay. Deletions go through."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,13 @@ from memex.cli.tree import MOVED, TREE
 ROOT = Path(__file__).parents[2]
 MAX_ENTRIES, MAX_LINES = 30, 60
 # The history of the project speaks of commands as they were called then.
-OF_THE_PAST = ("CHANGELOG.md", "docs/decisions/", "docs/commands.md", "docs/benchmarks-history.md")
+OF_THE_PAST = (
+    "store/migrations/",
+    "CHANGELOG.md",
+    "docs/decisions/",
+    "docs/commands.md",
+    "docs/benchmarks-history.md",
+)
 
 
 def groups(group: Group = TREE, *words: str) -> Iterator[tuple[tuple[str, ...], Group]]:

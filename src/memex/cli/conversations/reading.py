@@ -31,7 +31,7 @@ from memex.cli.session.session import CommandSession
 MAX_TITLE = 60
 PAGE = 1_000  # messages of one request of `thread --all`
 NOTHING_IMPORTED = (
-    "No conversation has been imported. Import an export or transcript with `memex conversations ingest PATH`."
+    "No conversation has been imported. Import an export with `memex conversations ingest PATH`."
 )
 SOURCES = [
     Column("label", "bold"),

@@ -170,15 +170,15 @@ def undo_work(path: Path) -> CommandOutput:
 async def _ask(project: str | None, user: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the block as memory would have it now, and what a person should know before it is written."""
     from memex.cli.options import UserOptions
-    from memex.cli.session.hints import mend_hint
     from memex.cli.session.opening import open_session
+    from memex.cli.session.wording import put_in_words
 
     options = UserOptions(project=project) if user is None else UserOptions(project=project, user=user)
     async with open_session(options) as session:
         try:
             return await _standing(session)
         except MemexError as error:
-            await mend_hint(session, error)
+            await put_in_words(session, error)
             raise
 
 

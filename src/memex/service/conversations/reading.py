@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from memex.errors import ConversationNotFound, ValidationFailed
+from memex.errors import ConversationNotFound
 from memex.service.conversations.results import (
     ListedConversation,
     MessageResult,
@@ -21,6 +21,7 @@ from memex.service.tools.tool import (
     ResultPart,
     StorableText,
     from_cursor,
+    malformed_cursor,
     to_cursor,
 )
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
@@ -114,6 +115,7 @@ async def _read(call: OperationCall, arguments: ReadThreadArguments) -> LoggedAn
         raise ConversationNotFound(
             f"{arguments.reference[:50]!r} names no conversation.",
             hint="A conversation is named by its 12 characters, and a message by a number behind them: ID#41.",
+            reason="reference",
         )
     conversation_id, number = named
     after = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
@@ -185,7 +187,7 @@ def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
     try:
         return datetime.fromisoformat(at) if at else None, number
     except ValueError:
-        raise ValidationFailed("The cursor is malformed.", hint="Send next_cursor as it came.") from None
+        raise malformed_cursor() from None
 
 
 READ = LoggedOperation("conversation_read", ReadThreadArguments, ThreadResult, _read)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memex.errors import LineNotFound, ValidationFailed, VersionConflict
+from memex.errors import LineNotFound, VersionConflict
 from memex.service.log import references
 from memex.service.tools.tool import (
     A,
@@ -20,6 +20,7 @@ from memex.service.tools.tool import (
     Tool,
     ToolResult,
     from_cursor,
+    malformed_cursor,
     to_cursor,
 )
 from memex.service.tools.tool_context import ToolContext
@@ -270,7 +271,7 @@ def _place(cursor: str) -> tuple[datetime, str]:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or not handle.isalnum():
-        raise ValidationFailed("The cursor is none of this list.", hint="Send next_cursor as it came.")
+        raise malformed_cursor()
     return moment, handle
 
 

@@ -191,7 +191,9 @@ class Tool(Generic[A]):
         except ValidationError as error:
             problems = "; ".join(map(describe_problem, error.errors(include_url=False)[:MAX_PROBLEMS]))
             hint = f"The arguments are: {', '.join(self.arguments.model_fields)}."
-            raise ValidationFailed(f"{self.name}: {problems}.", hint=hint, tool=self.name) from None
+            raise ValidationFailed(
+                f"{self.name}: {problems}.", hint=hint, reason="arguments", tool=self.name
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,10 +300,17 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
         position = None
     is_ours = isinstance(position, list) and len(position) == len(kinds)
     if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
-        raise ValidationFailed(
-            "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
-        )
+        raise malformed_cursor()
     return list(position)
+
+
+def malformed_cursor() -> ValidationFailed:
+    """Return the error for a cursor that is none of ours."""
+    return ValidationFailed(
+        "The cursor is malformed.",
+        hint="Send next_cursor of the last answer as it came, or no cursor.",
+        reason="cursor",
+    )
 
 
 def _inside(value: Any) -> Iterable[Any]:
