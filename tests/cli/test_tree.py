@@ -123,7 +123,7 @@ def test_texts_use_the_names_of_now() -> None:
     old = "|".join(map(re.escape, MOVED))
     moved = re.compile(rf"(?<!from )(?<!src/)(?<![\w.])memex\s+(?:{old})(?![\w:-])")
     quoted = re.compile(r"`(?:\.venv/bin/)?memex\s+([a-z][a-z-]+)")
-    made = re.compile(r"(?:session|owner)\.command\(\s*\"([a-z-]+)\"")  # a line that a person may copy
+    made = re.compile(r"(?:session|owner)\.command\(\s*[\"']([a-z-]+)[\"']")  # a line that a person may copy
     pages = [
         path
         for folder in ("docs", "src/memex", "store", "subagent", "evals", "examples")

@@ -28,7 +28,7 @@ class Group:
         examples: shell lines, which the help text ends with.
         panels: the commands of each panel of the help text, by name: where the command is below `memex.cli`, such
             as `memory.files:move`, or a group.
-        app: where below `memex.cli` the typer app of a group is that has options or makes its commands itself.
+        app: where below `memex.cli` the typer app of a group is that has options, or that makes commands itself.
         default: the command that need not be named.
     """
 

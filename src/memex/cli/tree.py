@@ -346,8 +346,18 @@ EVAL = Group(
         "memex eval runs",
         "memex eval check cases/",
     ),
-    panels={},
-    app="eval.main:app",
+    panels={
+        COMMANDS: {
+            "run": "eval.cases:run",
+            "runs": "eval.cases:runs",
+            "check": "eval.cases:check",
+            "planner": "eval.planner:planner",
+            "states": "eval.states:states",
+            "freeze": "eval.states:freeze",
+            "capture": "eval.states:capture",
+        }
+    },
+    app="eval.moved:app",
 )
 
 TREE = Group(

@@ -167,7 +167,9 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
             if beside:
                 screen.line((f"    from the messages beside it: {beside}", "dim"))
     if found["hits"]:
-        screen.line((f"Read around the first result with: {session.command('thread', '@1')}", "dim"))
+        screen.line(
+            (f"Read around the first result with: {session.command('conversations', 'thread', '@1')}", "dim")
+        )
     else:
         screen.line("Nothing was found.")
     for line in found["guidance"]:

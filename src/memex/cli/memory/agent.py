@@ -96,7 +96,7 @@ async def remember(
         "wait": not no_wait,
         "said_at": said_at,
     }
-    done = await session.api.execute(session.context, "memory_remember", arguments)
+    done = await session.execute("memory_remember", arguments)
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))
 
 
@@ -106,7 +106,7 @@ async def _write_shown(session: CommandSession, call: str) -> CommandOutput:
     arguments = {name: value for name, value in newest["request"].items() if name not in DRY_RUN_ALONE}
     if newest["tool"] != "memory_remember":
         raise ValidationFailed(f"The call {call!r} was no dry run of remember.")
-    done = await session.api.execute(session.context, "memory_remember", arguments | {"dry_run_id": call})
+    done = await session.execute("memory_remember", arguments | {"dry_run_id": call})
     said = str(arguments.get("text", ""))
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said, done))
 
@@ -150,8 +150,7 @@ async def context(
 
     It comes with its sources on a terminal, and as the text alone in a pipe.
     """
-    found = await session.api.execute(
-        session.context,
+    found = await session.execute(
         "memory_context",
         {
             "query": " ".join(query),

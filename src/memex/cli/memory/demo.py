@@ -77,7 +77,7 @@ async def _ask(session: CommandSession, question: Mapping[str, Any]) -> dict[str
     return {
         "shows": question["shows"],
         **arguments,
-        "result": await session.api.execute(session.context, "memory_context", arguments),
+        "result": await session.execute("memory_context", arguments),
     }
 
 

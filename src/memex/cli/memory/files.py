@@ -59,8 +59,8 @@ async def list_files(
             )
         text = (await session.call("memory_catalogue", {"max_chars": CATALOGUE_CHARS}))["catalogue"]
         return CommandOutput({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
-    found = await session.api.execute(
-        session.context, "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
+    found = await session.execute(
+        "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
     )
     return CommandOutput(
         found, lambda screen: _show_list(screen, found), is_empty=not (found["files"] or found.get("journal"))
@@ -91,8 +91,8 @@ async def read(
         if (version, heading, as_of) != (None, None, None):
             raise ValidationFailed("A day of the journal is read whole, as it stands now.")
         return await read_day(session, day[1])
-    found = await session.api.execute(
-        session.context, "memory_read", {"path": path, "version": version, "heading": heading, "as_of": as_of}
+    found = await session.execute(
+        "memory_read", {"path": path, "version": version, "heading": heading, "as_of": as_of}
     )
     return CommandOutput(found, lambda screen: _show_file(screen, found, raw=raw))
 
@@ -119,13 +119,9 @@ async def write(
     if append:
         if overwrite:
             raise ValidationFailed("--append and --overwrite exclude each other.")
-        written = await session.api.execute(
-            session.context, "memory_patch", {"operation": "append", "text": text, **change}
-        )
+        written = await session.execute("memory_patch", {"operation": "append", "text": text, **change})
     else:
-        written = await session.api.execute(
-            session.context, "memory_write", {"content": text, "overwrite": overwrite, **change}
-        )
+        written = await session.execute("memory_write", {"content": text, "overwrite": overwrite, **change})
     return CommandOutput(written, lambda screen: _show_written(screen, written))
 
 
@@ -144,7 +140,7 @@ async def write_many(
     """
     if file is None and sys.stdin.isatty():
         raise ValidationFailed("There are no edits.", hint="Name a file, or pipe the edits to stdin.")
-    done = await session.api.execute(session.context, "memory_write_many", {"edits": _edits(text_of(file))})
+    done = await session.execute("memory_write_many", {"edits": _edits(text_of(file))})
     return CommandOutput(done, lambda screen: _show_written_many(screen, session, done))
 
 
@@ -157,8 +153,7 @@ async def move(
     base_version: BaseVersion = None,
 ) -> CommandOutput:
     """Move a file to another path. Its history stays with it inside user/, shared/ or a project."""
-    moved = await session.api.execute(
-        session.context,
+    moved = await session.execute(
         "memory_move",
         {"path": path, "to": to, "reason": reason, "base_version": base_version},
     )
@@ -175,8 +170,8 @@ async def delete(
     session: CommandSession, path: PathArgument, reason: Reason = None, base_version: BaseVersion = None
 ) -> CommandOutput:
     """Delete a file. Its versions stay, and `memex files restore` brings the file back."""
-    deleted = await session.api.execute(
-        session.context, "memory_delete", {"path": path, "reason": reason, "base_version": base_version}
+    deleted = await session.execute(
+        "memory_delete", {"path": path, "reason": reason, "base_version": base_version}
     )
     return CommandOutput(deleted, lambda screen: _show_deleted(screen, session, deleted))
 
@@ -238,7 +233,7 @@ async def find(
     if why_not is not None:
         explained = await session.call("memory_find_explain", arguments | {"path": why_not})
         return CommandOutput(explained, lambda screen: show_explanation(screen, explained))
-    found = await session.api.execute(session.context, "memory_find", arguments | {"include": include})
+    found = await session.execute("memory_find", arguments | {"include": include})
     meanings = await find_meanings(session, arguments, found["hits"][:MEANINGS]) if explain else {}
     # Words are highlighted on a terminal, by the rules of their language.
     languages = await _languages(session) if sys.stdout.isatty() else {}

@@ -75,7 +75,7 @@ async def links(
 ) -> CommandOutput:
     """Show the links from a file and to a file, the nearest first."""
     asked = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
-    found = await session.api.execute(session.context, "memory_links", asked)
+    found = await session.execute("memory_links", asked)
     return CommandOutput(
         found, lambda screen: screen.records(found["links"], LINKS, "No links."), is_empty=not found["links"]
     )

@@ -28,7 +28,7 @@ async def forget(
     statement, and `memex revert` brings it back.
     """
     asked = REQUEST + _words(text)
-    done = await session.api.execute(session.context, "memory_remember", {"text": asked, "dry_run": dry_run})
+    done = await session.execute("memory_remember", {"text": asked, "dry_run": dry_run})
     return CommandOutput(done, lambda screen: show_remembered(screen, session, asked, done))
 
 

@@ -41,10 +41,10 @@ async def removed(
     file; `memex revert` undoes that.
     """
     if put_back is not None:
-        done = await session.api.execute(session.context, "memory_put_back", {"id": put_back})
+        done = await session.execute("memory_put_back", {"id": put_back})
         return CommandOutput(done, lambda screen: _show_put_back(screen, session, done))
     asked = {"state": state, "all": is_all, "prefix": prefix, "limit": limit, "cursor": cursor}
-    found = await session.api.execute(session.context, "memory_removed", asked)
+    found = await session.execute("memory_removed", asked)
     return CommandOutput(found, lambda screen: _show_lines(screen, session, found))
 
 

@@ -53,6 +53,10 @@ class CommandSession:
         """Run an operation of `memex.routes`, and return its JSON."""
         return await self.api.call(self.context, name, arguments)
 
+    async def execute(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a tool, and return its JSON."""
+        return await self.api.execute(self.context, tool, arguments)
+
     @property
     def local(self) -> "OwnedMemex":
         """The Memex in this process, for a command that needs the database; raises ValidationFailed over HTTP."""
