@@ -116,8 +116,8 @@ async def similar(
         raise ValidationFailed(
             f"{reference!r} names no message.", hint="Name one by its number, such as 9k2m4q7wtx3d#41."
         )
-    unnamed = replace(session.context, tool_call_id=None)
-    read = await session.api.call(unnamed, "conversation_read", {"reference": named, "around": 0})
+    unnamed = replace(session, tool_call_id=None)
+    read = await unnamed.call("conversation_read", {"reference": named, "around": 0})
     [message] = read["messages"]
     asked = {"query": message["text"][:MAX_QUERY_CHARS], "mode": "vectors", "limit": min(limit + 1, 100)}
     asked |= {"near": named}

@@ -68,6 +68,10 @@ class CommandSession:
         """Return the same session for another user, or for none, which only an administrator can ask."""
         return replace(self, user=user, role=self.role if user is not None else None)
 
+    def without_project(self) -> Self:
+        """Return the same session without its project, which may be a label of sessions."""
+        return replace(self, project=None)
+
     def command(self, *words: str) -> str:
         """Return the shell line that runs another command for the same tenant and user."""
         given, default = {"tenant": self.tenant, "user": self.user}, UserOptions()

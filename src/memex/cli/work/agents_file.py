@@ -188,17 +188,17 @@ async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
     from memex.hook.redaction import redacted
     from memex.setup.work_block import BlockHeading, BlockLine, build_block
 
-    context = replace(session.context, project=None)  # the name may be that of a label
+    unplaced = session.without_project()
     asked: dict[str, Any] = {"project": session.project}
     hint = WHICH
     if session.project is None:
         folder = await find_folder(session, str(Path.cwd()))
         asked, hint = folder.asked, f"{folder.note}\n{WHICH}" if folder.note else WHICH
-    found = await session.api.call(context, "work_context", asked | {"budget": "full"})
+    found = await unplaced.call("work_context", asked | {"budget": "full"})
     if found["scope"] is None:
         raise ValidationFailed("No session tells of a project in this folder.", hint=hint)
     name = found["scope"].partition(":")[2]
-    work = await session.api.call(context, "work_show", {"project": name})
+    work = await unplaced.call("work_show", {"project": name})
     objectives = [one for one in found["lines"] if one["heading"] == "Objective"]
     told: list[tuple[BlockHeading, list[dict[str, Any]]]] = [
         ("Objective", objectives),

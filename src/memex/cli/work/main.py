@@ -11,6 +11,7 @@ from memex.cli.output import CommandOutput
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.cli.work import places, screens
+from memex.cli.work.places import AsOfOption
 
 SessionOption = Annotated[
     str | None,
@@ -19,10 +20,6 @@ SessionOption = Annotated[
         metavar="ID",
         help="Only this session, by its id. Otherwise it is --project, or the project of this folder.",
     ),
-]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d."),
 ]
 
 
@@ -62,8 +59,7 @@ async def check(session: CommandSession, of_session: SessionOption = None) -> Co
 
     The exit code is 1 if it is not done.
     """
-    context, asked = await _asked(session, of_session)
-    found = await session.api.call(context, "work_check", asked)
+    found = await session.without_project().call("work_check", await _asked(session, of_session))
     return CommandOutput(
         found, lambda screen: screens.show_check(screen, found), exit_code=0 if found["done"] else 1
     )
@@ -79,9 +75,9 @@ async def changes(
     of_session: SessionOption = None,
 ) -> CommandOutput:
     """Show what was opened, ended and decided since a time or a state; by default in the last day."""
-    context, asked = await _asked(session, of_session)
     moment = parse_moment(since or ("1d" if state is None else None), "--since")
-    found = await session.api.call(context, "work_changes", asked | {"since": moment, "state": state})
+    asked = await _asked(session, of_session) | {"since": moment, "state": state}
+    found = await session.without_project().call("work_changes", asked)
     return CommandOutput(found, lambda screen: screens.show_changes(screen, found))
 
 
@@ -101,9 +97,7 @@ async def rebuild(
     """
     found = await session.call("work_rebuild", {"ask": ask})
     while ask and found["asked"] and found["left"] and not found["failure"]:
-        more = await session.api.call(
-            replace(session.context, tool_call_id=None), "work_rebuild", {"ask": True}
-        )
+        more = await replace(session, tool_call_id=None).call("work_rebuild", {"ask": True})
         found = more | {"asked": found["asked"] + more["asked"], "failure": more["failure"]}
         if not more["asked"]:
             break
@@ -114,18 +108,14 @@ async def rebuild(
     )
 
 
-async def _asked(session: CommandSession, of_session: str | None) -> tuple[Any, dict[str, Any]]:
-    """Return context and arguments: a project may be a label of sessions, so it is no project of the context.
-
-    Without a project and a session, it is the place of this folder.
-    """
+async def _asked(session: CommandSession, of_session: str | None) -> dict[str, Any]:
+    """Return whose work is asked for; without a project and a session, it is the place of this folder."""
     project = session.project if of_session is None else None
     if project is None and of_session is None:
         project = await places.place_of_folder(session, str(Path.cwd()))
-    asked = {"project": project, "session": of_session}
-    return replace(session.context, project=None), asked
+    return {"project": project, "session": of_session}
 
 
 async def _show(session: CommandSession, of_session: str | None, as_of: str | None) -> dict[str, Any]:
-    context, asked = await _asked(session, of_session)
-    return await session.api.call(context, "work_show", asked | {"as_of": parse_moment(as_of, "--as-of")})
+    asked = await _asked(session, of_session) | {"as_of": parse_moment(as_of, "--as-of")}
+    return await session.without_project().call("work_show", asked)
