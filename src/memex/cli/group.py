@@ -84,6 +84,7 @@ class LazyGroup(TyperGroup):
 
     def lay_out(self, group: Group) -> None:
         """Take the commands of a group."""
+        skip_needless_coercion(self)
         self.group = group
         self.commands = LazyCommands(group)  # type: ignore[assignment]  # nothing adds a command
 
