@@ -26,10 +26,13 @@ def test_words_are_for_errors_that_there_are() -> None:
     """Each case is a code of the tree of errors, and a reason that the service or the store gives with it."""
     source = "\n".join(
         page.read_text(encoding="utf-8")
-        for folder in ("src/memex/service", "store")
-        for page in sorted((ROOT / folder).rglob("*.py"))
+        for page in [
+            ROOT / "src/memex/errors.py",
+            *(ROOT / "src/memex/service").rglob("*.py"),
+            *(ROOT / "store").rglob("*.py"),
+        ]
     )
-    given = set(re.findall(r'reason="([a-z_]+)"', source))
+    given = set(re.findall(r'reason"?[=:] ?"([a-z_]+)"', source))
 
     for code, reason in [*WORDS, *AS_ADMIN]:
         assert errors.error_of(code, "").__class__ is not errors.MemexError, code

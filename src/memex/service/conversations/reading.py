@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from memex.errors import ConversationNotFound
+from memex.errors import ConversationNotFound, MalformedCursor
 from memex.service.conversations.results import (
     ListedConversation,
     MessageResult,
@@ -21,7 +21,6 @@ from memex.service.tools.tool import (
     ResultPart,
     StorableText,
     from_cursor,
-    malformed_cursor,
     to_cursor,
 )
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
@@ -187,7 +186,7 @@ def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
     try:
         return datetime.fromisoformat(at) if at else None, number
     except ValueError:
-        raise malformed_cursor() from None
+        raise MalformedCursor from None
 
 
 READ = LoggedOperation("conversation_read", ReadThreadArguments, ThreadResult, _read)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from memex.errors import Forbidden, OperationNotFound, ValidationFailed
+from memex.errors import Forbidden, MalformedCursor, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
 from memex.service.log.operations import (
     OperationResult,
@@ -15,7 +15,7 @@ from memex.service.log.operations import (
     render_operation,
 )
 from memex.service.log.trace import load_trace
-from memex.service.tools.tool import describe_problem, from_cursor, malformed_cursor, to_cursor
+from memex.service.tools.tool import describe_problem, from_cursor, to_cursor
 from memex.store.database import Database
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
@@ -130,7 +130,7 @@ def _place(cursor: str | None, *, everyone: bool) -> CallPlace:
     except ValueError:
         started_at = None
     if started_at is None or started_at.tzinfo is None:
-        raise malformed_cursor()
+        raise MalformedCursor
     return CallPlace(operation_id, started_at)
 
 

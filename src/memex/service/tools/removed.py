@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memex.errors import LineNotFound, VersionConflict
+from memex.errors import LineNotFound, MalformedCursor, VersionConflict
 from memex.service.log import references
 from memex.service.tools.tool import (
     A,
@@ -20,7 +20,6 @@ from memex.service.tools.tool import (
     Tool,
     ToolResult,
     from_cursor,
-    malformed_cursor,
     to_cursor,
 )
 from memex.service.tools.tool_context import ToolContext
@@ -271,7 +270,7 @@ def _place(cursor: str) -> tuple[datetime, str]:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or not handle.isalnum():
-        raise malformed_cursor()
+        raise MalformedCursor
     return moment, handle
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from memex.errors import ValidationFailed
+from memex.errors import MalformedCursor, ValidationFailed
 from memex.service.call import to_plain
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import MemoryView, as_of_in
@@ -300,17 +300,8 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
         position = None
     is_ours = isinstance(position, list) and len(position) == len(kinds)
     if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
-        raise malformed_cursor()
+        raise MalformedCursor
     return list(position)
-
-
-def malformed_cursor() -> ValidationFailed:
-    """Return the error for a cursor that is none of ours."""
-    return ValidationFailed(
-        "The cursor is malformed.",
-        hint="Send next_cursor of the last answer as it came, or no cursor.",
-        reason="cursor",
-    )
 
 
 def _inside(value: Any) -> Iterable[Any]:
