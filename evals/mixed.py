@@ -206,7 +206,7 @@ async def replay_bundles(database: Database, other: Database, calls: Sequence[tu
 
 
 def replay_by_command(conninfo: str) -> dict[str, Any]:
-    """Return what `memex replay` says of every user's calls, in processes of their own."""
+    """Return what `memex log replay` says of every user's calls, in processes of their own."""
     total: dict[str, Any] = {"calls": 0, "equal": 0, "different": [], "refused": []}
     for user in USERS:
         command = [sys.executable, "-m", "memex", "replay", "--user", user, "--limit", "100000", "--json"]

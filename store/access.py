@@ -73,6 +73,13 @@ class Standing:
     key_sha256: bytes | None = field(default=None, repr=False)
 
 
+def no_user() -> ValidationFailed:
+    """Return the error for a call that names no user, though it is about one."""
+    return ValidationFailed(
+        "This call names no user.", hint="Name the user in the context: userId.", reason="no_user"
+    )
+
+
 @dataclass(frozen=True)
 class Access:
     """The scopes that one call may read and write. `authentication.resolve` makes it from key and context alone.
@@ -236,7 +243,7 @@ class Access:
         if scope := self.by_mount.get(mount):
             return scope
         if mount == "user":
-            raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
+            raise no_user()
         raise self._project_not_found(mount.removeprefix("projects/"))
 
     def _project_not_found(self, slug: str) -> ProjectNotFound:

@@ -566,7 +566,7 @@ async def _can_act_by_role(connection: Connection) -> bool:
         if is_superuser:
             raise StoreUnavailable(
                 "The login is a superuser, whom row-level security does not bind, and the roles are missing.",
-                hint="Run `memex migrate` with this login: it makes the roles memex_agent and memex_admin.",
+                hint="Run `memex service migrate` with this login: it makes the roles memex_agent and memex_admin.",
             ) from None
         return False
     return True

@@ -163,7 +163,7 @@ async def check(connection: psycopg.AsyncConnection[object]) -> frozenset[str]:
             if missing := [*_missing(known, applied), *_edited(known, applied)]:
                 raise StoreUnavailable(
                     f"The database lacks {len(missing)} of this version's migrations.",
-                    hint="Run `memex migrate`.",
+                    hint="Run `memex service migrate`.",
                 )
             tracks.add(track.name)
     return frozenset(tracks)

@@ -1214,7 +1214,7 @@ $$;
 revoke all on function check_access(bigint, text, text, bigint, bytea, bigint, bytea, bigint[], bigint[]) from public;
 
 
--- Views for questions in SQL of one's own (`memex query`). Row-level security of the tables behind them decides which
+-- Views for questions in SQL of one's own (`memex sql query`). Row-level security of the tables behind them decides which
 -- rows they show, as for everything else that acts for a user.
 
 -- The files as they stand.

@@ -154,7 +154,7 @@ def not_asked(provider: str) -> ModelUnavailable:
     """Return the error of a provider that is left alone."""
     return ModelUnavailable(
         f"{provider} did not answer lately, and is left alone for a moment.",
-        hint="It is tried again by itself; `memex health` says whether it answers.",
+        hint="It is tried again by itself; `memex service health` says whether it answers.",
         reason=NOT_ASKED,
     )
 

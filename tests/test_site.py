@@ -10,9 +10,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-import typer
 
-from memex.cli.main import new_app
+from memex.cli.main import command_line
 from memex.http.app import create_app
 from memex.settings import Settings
 
@@ -92,7 +91,7 @@ def test_every_route_command_and_setting_has_its_place(site: Path) -> None:
     for path, operations in document["paths"].items():
         for method in operations:
             assert f"{method.upper()} {path}<" in http
-    for name in _commands("memex", typer.main.get_command(new_app())):
+    for name in _commands("memex", command_line()):
         assert f"<code>{name}</code>" in cli
     for field in Settings.model_fields.values():
         assert f"<code>{field.validation_alias}</code>" in environment

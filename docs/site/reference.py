@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import typer
 from typer.cli import get_docs_for_click
 
 import memex
 from memex import errors
 from memex.api import memex as client
-from memex.cli.main import new_app
+from memex.cli.main import command_line
 from memex.http.app import create_app
 from memex.service.tools import definitions
 from memex.settings import Settings
@@ -189,7 +188,7 @@ def _schema(schema: Mapping[str, Any]) -> str:
 
 def cli() -> str:
     """Return the page of commands, as the command line itself describes them."""
-    command = typer.main.get_command(new_app())
+    command = command_line()
     context = command.context_class(command, info_name="memex")
     text = get_docs_for_click(obj=command, ctx=context, name="memex")
     shown = [line for line in text.splitlines()[1:] if "Show this message and exit." not in line]

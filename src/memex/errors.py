@@ -34,6 +34,7 @@
     │   │   └── UserErased            USER_ERASED
     │   ├── FileTooLarge              FILE_TOO_LARGE
     │   ├── ValidationFailed          VALIDATION_ERROR
+    │   │   ├── MalformedCursor       VALIDATION_ERROR
     │   │   ├── PatchNotFound         PATCH_NOT_FOUND
     │   │   ├── PatchAmbiguous        PATCH_AMBIGUOUS
     │   │   ├── BudgetTooSmall        BUDGET_TOO_SMALL
@@ -163,7 +164,7 @@ class ConversationNotFound(NotFound):
     """The user has no conversation with this id, or the conversation has no such message."""
 
     code = "CONVERSATION_NOT_FOUND"
-    default_hint = "See the conversations with GET /v1/conversations or `memex timeline`."
+    default_hint = "See the conversations with GET /v1/conversations or `memex conversations timeline`."
 
 
 class DocumentNotFound(NotFound):
@@ -309,6 +310,15 @@ class ValidationFailed(Refused):
 
     code = "VALIDATION_ERROR"
     default_hint = "Correct what the message names and send the request again."
+
+
+class MalformedCursor(ValidationFailed):
+    """The cursor is none that an answer gave."""
+
+    default_hint = "Send next_cursor of the last answer as it came, or no cursor."
+
+    def __init__(self, message: str = "The cursor is malformed.", *, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details | {"reason": "cursor"})
 
 
 class PatchNotFound(ValidationFailed):

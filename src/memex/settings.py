@@ -226,8 +226,8 @@ class Settings(BaseSettings):
         validation_alias="MEMEX_MIGRATE_SECONDS",
         gt=0,
         le=86_400,
-        description="The longest time that memex migrate and memex serve wait for a lock before they give up "
-        "updating the schema. By default they wait until they have it, and log what they wait for.",
+        description="The longest time that memex service migrate and memex serve wait for a lock before they "
+        "give up updating the schema. By default they wait until they have it, and log what they wait for.",
     )
     max_files: int = Field(
         10_000,
@@ -270,7 +270,7 @@ class Settings(BaseSettings):
         ge=1 << 10,
         le=2 << 30,
         description="The largest export of conversations, in bytes, that a person may upload in the web UI. "
-        "`memex ingest` reads larger ones.",
+        "`memex conversations ingest` reads larger ones.",
     )
     upload_dir: Path | None = Field(
         None,
@@ -304,7 +304,7 @@ class Settings(BaseSettings):
         default=False,
         validation_alias="MEMEX_EMBED_CONVERSATIONS",
         description="Whether `memex serve` also embeds imported conversations, which may take hours. Without it, "
-        "`memex backfill` embeds them.",
+        "`memex conversations backfill` embeds them.",
     )
     embedding_workers: int = Field(
         1,

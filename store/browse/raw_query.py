@@ -64,7 +64,7 @@ async def run_statement(database: Database, access: Access, statement: str) -> R
     if not database.acts_by_role:
         raise ValidationFailed(
             "The login of the database cannot act as memex_agent, so nothing would bind the statement.",
-            hint="Use a login that may create roles, and run `memex migrate` with it.",
+            hint="Use a login that may create roles, and run `memex service migrate` with it.",
         )
     if _SETTING.search(statement):
         raise ValidationFailed("The statement names set_config, which says who acts.")
@@ -101,7 +101,7 @@ def _refused(error: psycopg.Error) -> ValidationFailed:
     place = f" (at character {error.diag.statement_position})" if error.diag.statement_position else ""
     return ValidationFailed(
         f"Postgres refused the statement{place}: {told}.",
-        hint="A statement can only read. See the views and their columns with `memex schema`.",
+        hint="A statement can only read. See the views and their columns with `memex sql schema`.",
     )
 
 

@@ -81,7 +81,10 @@ async def read_thread(
     if around is not None and not any(record["number"] == around for record in read):
         raise ConversationNotFound(
             f"The conversation {conversation_id!r} has no message {around}.",
-            hint=f"See its messages with `memex thread {conversation_id}`, or with GET /v1/conversations.",
+            hint=f"See its messages with `memex conversations thread {conversation_id}`, or with "
+            "GET /v1/conversations.",
+            reason="message",
+            conversation=conversation_id,
         )
     page = read[:limit]
     ends_at = (page[-1]["position"], page[-1]["number"]) if len(read) > limit else None

@@ -243,5 +243,6 @@ def _user(principal: Principal, context: CallContext) -> str | None:
         raise ValidationFailed(
             "This key acts for many users, so each call must name one.",
             hint="Send context.userId (or the header Memex-User), or use a key that is bound to a user.",
+            reason="no_user",
         )
     return named

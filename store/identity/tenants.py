@@ -13,8 +13,6 @@ from memex.store.sql import sql
 
 DEFAULT_TENANT = "default"
 MAX_COUNTED_CALLS = 1_000  # of each user who is listed
-# For administrators; what a user may use is said by Access.
-PROJECTS_HINT = "List the projects with GET /v1/admin/projects or `memex projects list`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +232,7 @@ async def close_project(connection: Connection, access: Access, slug: str) -> No
         ProjectNotFound: it is not open.
     """
     if await row(connection, "identity/project_close", tenant_id=access.tenant_id, slug=slug) is None:
-        raise ProjectNotFound(f"There is no project {slug!r}.", hint=PROJECTS_HINT)
+        raise _no_project(slug)
 
 
 async def list_projects(connection: Connection, access: Access) -> Sequence[Project]:
@@ -318,6 +316,15 @@ def _check_key(user_id: str | None, label: str | None) -> None:
 async def _project(connection: Connection, access: Access, slug: str) -> int:
     found = await row(connection, "identity/project_find", tenant_id=access.tenant_id, slug=check_slug(slug))
     if found is None:
-        raise ProjectNotFound(f"There is no project {slug!r}.", hint=PROJECTS_HINT)
+        raise _no_project(slug)
     scope_id: int = found["scope_id"]
     return scope_id
+
+
+def _no_project(slug: str) -> ProjectNotFound:
+    """Return the error for an administrator; what a user may use is said by `Access`."""
+    return ProjectNotFound(
+        f"There is no project {slug!r}.",
+        hint="List the projects with GET /v1/admin/projects or `memex projects list`.",
+        reason="tenant",
+    )

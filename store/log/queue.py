@@ -130,6 +130,7 @@ async def _check_room(connection: Connection, access: Access) -> None:
         raise RateLimited(
             f"{MAX_QUEUED:,} calls wait in the queue already.",
             hint="Wait until some are done, or send the text with wait.",
+            reason="queue_full",
             retry_after_s=RETRY_AFTER_S,
         )
 

@@ -208,6 +208,7 @@ async def rank(
         raise ValidationFailed(
             f"projects/{prefix.project}/ is not among the scopes of this search.",
             hint="Name it as project: a search without one covers the user's first 20 projects.",
+            reason="project_not_searched",
         )
     filters = Filters(
         prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))), entries=entries, about=about

@@ -30,13 +30,13 @@ NAMES = {
     "revisions": "stored versions",
     "stored_bytes": "bytes of text in all stored versions",
 }
-HINT = "Delete what is no longer needed, or ask an administrator for more (`memex quota set`)."
+HINT = "Delete what is no longer needed, or ask an administrator for more (`memex service quota set`)."
 JOURNAL_HINT = (
     "Nothing of the text was stored. Delete old entries, or raise MEMEX_JOURNAL_BYTES; MEMEX_JOURNAL_DAYS removes "
     "entries by their age."
 )
 HISTORY_HINT = (
-    "Ask an administrator for more (`memex quota set`): versions are kept. Deletions still go through."
+    "Ask an administrator for more (`memex service quota set`): versions stay. Deletions go through."
 )
 
 

@@ -62,7 +62,7 @@ ROWS = {
 
 
 async def ingest(service: Service, caller: Caller, path: Path, **options: Any) -> IngestReport:
-    """Import a path for a user, as `memex ingest` does."""
+    """Import a path for a user, as `memex conversations ingest` does."""
     api = LocalMemex(service, Principal(caller.access.tenant_id, "agent"), role="agent")
     context = CallContext(user_id=caller.access.user_id, actor="tests")
     return await Ingest(api, context, IngestOptions(**options)).run([path])
@@ -313,7 +313,7 @@ def test_an_import_whose_postgres_was_killed_is_finished_by_the_same_command(
 
 
 def begin_import(folder: Path, path: Path, user: str) -> "subprocess.Popen[str]":
-    """Start `memex ingest` on a data directory."""
+    """Start `memex conversations ingest` on a data directory."""
     command = [sys.executable, "-m", "memex", "ingest", str(path), "--json", "--user", user]
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     return subprocess.Popen(

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import urllib.request
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,26 @@ import pytest
 from tests.kit import clusters
 from tests.kit.forked_commands import Forks
 
+from memex.cli.group import LazyGroup
+from memex.cli.main import command_line
 from memex.store.embedded import server as embedded
 
 PROGRAM = [sys.executable, "-c", "from memex.cli.main import main; main()"]
 PATIENCE_S = 60
+
+
+def called(words: Sequence[str]) -> tuple[str, Any]:
+    """Return the whole name of the command that a command line calls, and the command."""
+    context = command_line().make_context("memex", [*words], resilient_parsing=True)
+    while hasattr(context.command, "commands"):
+        command = context.command
+        rest = [*context._protected_args, *context.args]
+        if not rest and not (isinstance(command, LazyGroup) and command.group.default):
+            break
+        rest = rest or [command.group.default]
+        name, below, rest = command.resolve_command(context, rest)
+        context = below.make_context(name, rest, parent=context, resilient_parsing=True)
+    return context.command_path.removeprefix("memex "), context.command
 
 
 @dataclass(frozen=True, slots=True)

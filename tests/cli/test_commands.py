@@ -134,7 +134,9 @@ def test_a_file_is_moved_deleted_and_restored(memex: Memex, serving: Serving) ->
 
     assert moved == "user/m/new.md moved from user/m/old.md, version 2\n"
     assert json.loads(stale.err)["code"] == "VERSION_CONFLICT"
-    assert deleted == ("user/m/new.md deleted by version 3\nTo restore it: memex restore user/m/new.md 2\n")
+    assert deleted == (
+        "user/m/new.md deleted by version 3\nTo restore it: memex files restore user/m/new.md 2\n"
+    )
     assert (gone.code, restored) == (1, "user/m/new.md restored from version 2 as version 4\n")
     assert [revision["operation"] for revision in history] == ["restore", "delete", "move"]
     assert history[2]["reason"] == "a better name"

@@ -154,7 +154,7 @@ def test_commands_work_on_database_url(memex: Memex, stock_server: Server) -> No
         stock_server.drop("memex_cli")
 
     assert before.code == 1
-    assert "memex migrate" in before.out
+    assert "memex service migrate" in before.out
     memory = [one["version"] for one in applied if one["track"] == "memory"]
     assert memory == list(range(1, len(memory) + 1))
     assert ready["data_dir"] is None

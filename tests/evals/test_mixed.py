@@ -33,7 +33,7 @@ async def other(stock_server: Server) -> AsyncIterator[Database]:
 
 
 def replayed(forked: Forks, conninfo: str) -> dict[str, Any]:
-    """Return what `memex replay` says of every user's calls, in processes of their own."""
+    """Return what `memex log replay` says of every user's calls, in processes of their own."""
     total: dict[str, Any] = {"calls": 0, "equal": 0, "different": [], "refused": []}
     environment = os.environ | {"DATABASE_URL": conninfo}
     for user in mixed.USERS:

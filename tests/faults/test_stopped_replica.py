@@ -170,7 +170,7 @@ async def _run(system: System) -> tuple[list[Answer], list[Answer], list[Answer]
 
 @pytest.mark.faults
 def test_a_migration_says_for_whom_it_waits(server_folder: Path) -> None:
-    """Behind a lock that somebody holds, `memex migrate` names the session, and gives up when it is told to."""
+    """Behind the lock of a session, `memex service migrate` names it, and gives up when it is told to."""
     with new_server(server_folder / "migration") as server, psycopg.connect(server.url()) as holder:
         first = _migrate(server)
         server.execute("revoke select on scope from memex_agent", dbname=DATABASE)  # something to be done

@@ -22,7 +22,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from runpy import run_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 LOADED = [
     "memex.logging",
@@ -123,9 +123,9 @@ def forks(folder: Path, environment: Mapping[str, str]) -> Iterator[Forks]:
 
 def serve(path: str) -> NoReturn:
     """Take commands at a socket for ever: two forks for each, one that waits and one that is the command."""
-    from memex.cli.main import new_app
+    from memex.cli.main import command_line
 
-    new_app()
+    _import_commands(command_line())
     for name in LOADED:
         import_module(name)
     _read_tables()
@@ -141,6 +141,12 @@ def serve(path: str) -> NoReturn:
             listener.close()
             _attend(door)
         door.close()
+
+
+def _import_commands(group: Any) -> None:
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            _import_commands(command)
 
 
 def _read_tables() -> None:

@@ -166,7 +166,7 @@ async def test_conversations_have_a_profile(
         "conversation_list",
     }
     assert result_of(found)["hits"] == []
-    assert "memex ingest" in result_of(found)["guidance"][0]
+    assert "memex conversations ingest" in result_of(found)["guidance"][0]
 
 
 def test_it_ends_with_its_input(forked: Forks, here: dict[str, str]) -> None:

@@ -135,7 +135,7 @@ async def test_no_vectors_are_made_unasked(
     assert [hit.similarity for hit in found.hits] == [None]
     with pytest.raises(ValidationFailed, match="no vectors") as refused:
         await find(both, alice, "queue", mode="vectors")
-    assert "memex backfill" in refused.value.hint
+    assert "memex conversations backfill" in refused.value.hint
     with pytest.raises(ValidationFailed, match="min_score"):
         await find(both, alice, "queue", min_score=0.5)
 

@@ -83,7 +83,7 @@ async def test_an_unmigrated_database_is_refused_with_the_command(empty: str) ->
     with pytest.raises(StoreUnavailable) as refused:
         await Database.open(empty)
 
-    assert "memex migrate" in refused.value.hint
+    assert "memex service migrate" in refused.value.hint
 
 
 async def test_a_newer_schema_is_refused(conninfo: str) -> None:

@@ -109,7 +109,7 @@ async def test_an_older_database_gets_the_schema_of_a_new_one(
         await Database.open(empty)
     await migrate(empty, superuser=server.admin)
 
-    assert "memex migrate" in refused.value.hint
+    assert "memex service migrate" in refused.value.hint
     assert schema(empty) == schema(conninfo)
     recorded = run(empty, "select name, sha256 from schema_migration order by version")
     assert recorded == [(one.name, one.sha256) for one in migrations()]

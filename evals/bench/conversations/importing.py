@@ -1,4 +1,4 @@
-"""An import in a process of its own, as the command `memex ingest` is one, and what it takes.
+"""An import in a process of its own, as the command `memex conversations ingest` is one, and what it takes.
 
 It prints a line of JSON: `python -m memex.evals.bench.conversations.importing CONNINFO TENANT_ID USER PATH`.
 """

@@ -156,7 +156,10 @@ class Screen:
         """Print that an answer lacks a part, if it does."""
         if answer.get("degraded"):
             self.line(
-                (f"Degraded: {answer['degraded']}; `memex health` says what does not answer.", "yellow")
+                (
+                    f"Degraded: {answer['degraded']}; `memex service health` says what does not answer.",
+                    "yellow",
+                )
             )
 
     def writes(self, written: Sequence[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""`memex capture`: switched on a machine, and what became of it."""
+"""`memex conversations capture`: switched on a machine, and what became of it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`memex ingest` and what comes after it: from an export to the first result, and to a receipt."""
+"""`memex conversations ingest` and what comes after it: from an export to the first result, and to a receipt."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
     assert "Postgres, with skip locked." in plain
     message = reference.removeprefix("conversations/")
     assert f"\n    {message}\n" in plain
-    assert "Read around the first result with: memex thread @1 --user" in plain
+    assert "Read around the first result with: memex conversations thread @1 --user" in plain
     assert memex.plain("dig", "skip", "locked", "--format", "ids", *user) == f"{reference}\n"
     assert memex.json("keyword", "skip", "locked", *user)["hits"] == found["hits"]
     assert memex.json("dig", "everybody", *user)["hits"] == []
@@ -361,8 +361,10 @@ def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: 
     memex.json("ingest", str(export(tmp_path)), *user)
 
     without = memex.run("semantic", "queues", *user)
-    assert (without.code, "memex backfill" in without.err, "MEMEX_EMBEDDER" in without.err) == (1, True, True)
-    assert "memex backfill" in embedding.run("semantic", "queues", *user).err
+    assert without.code == 1
+    assert "memex conversations backfill" in without.err
+    assert "MEMEX_EMBEDDER" in without.err
+    assert "memex conversations backfill" in embedding.run("semantic", "queues", *user).err
     assert embedding.json("corpus", *user)["vectors"]["embedded"] == 0
     assert embedding.json("dig", "queue", *user)["by_vectors"] is False
 

@@ -1,4 +1,4 @@
-"""`memex query`: a person's own SELECT, as the user's agent, and nothing else."""
+"""`memex sql query`: a person's own SELECT, as the user's agent, and nothing else."""
 
 import json
 from pathlib import Path

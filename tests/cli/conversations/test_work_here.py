@@ -42,4 +42,4 @@ def test_the_work_of_an_imported_folder_is_shown_there(
     assert "pending_open" in checked.out
     assert nothing.code == 1
     assert "No session of work is known in this folder." in nothing.err
-    assert "memex ingest" in nothing.err
+    assert "memex conversations ingest" in nothing.err

@@ -1,4 +1,4 @@
-"""`memex export --call`: one call as a file."""
+"""`memex files export --call`: one call as a file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`memex log` and its commands, `memex seen`, `memex blame`."""
+"""`memex log` and its commands, `memex log seen`, `memex files blame`."""
 
 import re
 import shlex
@@ -184,10 +184,12 @@ def test_the_commands_of_the_page_run(memex: Memex) -> None:
 
     assert len(printed) == 15
     assert "└── took " in printed["log call-2"]
-    assert "call-2" in printed["seen user/preferences.md@1"]
-    assert "call-2" in printed["seen user/preferences.md"]
-    assert re.search(r"user/preferences\.md@1 +returned, read, found, listed", printed["seen --call call-2"])
-    assert printed["seen shared/guide.md@1 --everyone"] == "No call saw shared/guide.md@1.\n"
-    assert "I prefer oolong tea." in printed["blame user/preferences.md"]
+    assert "call-2" in printed["log seen user/preferences.md@1"]
+    assert "call-2" in printed["log seen user/preferences.md"]
+    assert re.search(
+        r"user/preferences\.md@1 +returned, read, found, listed", printed["log seen --call call-2"]
+    )
+    assert printed["log seen shared/guide.md@1 --everyone"] == "No call saw shared/guide.md@1.\n"
+    assert "I prefer oolong tea." in printed["files blame user/preferences.md"]
     assert printed["log keep call-1"] == "Kept whatever its age: call-1, 1 attempt\n"
     assert printed["log prune --older-than 90d"].startswith("Nothing to remove: ")

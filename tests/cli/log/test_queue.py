@@ -1,4 +1,4 @@
-"""`memex remember --no-wait` and `memex queue`: what is left for later is seen, done, and survives kills."""
+"""`memex remember --no-wait` and `memex service queue`: what is left for later is done, and survives kills."""
 
 import json
 import signal
@@ -63,7 +63,7 @@ def test_a_text_is_left_for_later_and_worked_off(memex: Memex) -> None:
 
     assert said == (
         "The text is in the queue; nothing is written yet.\n"
-        "A running `memex serve` will write it. To write it now: memex queue work\n\n"
+        "A running `memex serve` will write it. To write it now: memex service queue work\n\n"
         "call     later-1\nlater    memex log later-1 --user ann\n"
     )
     assert listed.splitlines()[1].split()[2:] == ["later-1", "ann", "queued", "0"]
@@ -98,10 +98,10 @@ def test_what_was_given_up_is_shown_and_tried_again(memex: Memex) -> None:
 
     assert none == "Nothing to try again: no call was given up.\n"
     assert (unclear.code, "VALIDATION_ERROR" in unclear.err) == (1, True)
-    assert worked == "1 call done.\n1 call was given up: `memex queue list` says why.\n"
+    assert worked == "1 call done.\n1 call was given up: `memex service queue list` says why.\n"
     assert listed.splitlines()[1].split()[2:] == ["cal-1", "cal", "quarantined", "1", "PROJECT_NOT_FOUND"]
     assert listed.endswith(
-        "Try one again: memex queue retry TOOL_CALL_ID\nTry all again: memex queue retry --all\n"
+        "Try one again: memex service queue retry TOOL_CALL_ID\nTry all again: memex service queue retry --all\n"
     )
     assert (not_dans.code, json.loads(not_dans.err)["code"]) == (1, "OPERATION_NOT_FOUND")
     assert retried.startswith("In the queue again: 1 call of cal.\n")

@@ -1,4 +1,4 @@
-"""`memex replay`: calls of the log again, and what a change does to them."""
+"""`memex log replay`: calls of the log again, and what a change does to them."""
 
 import re
 import shlex
@@ -107,8 +107,8 @@ def test_the_commands_of_the_page_run(memex: Memex, tmp_path: Path, monkeypatch:
     printed = {line: memex.plain(*shlex.split(line)[1:], *user) for line in blocks.splitlines()}
 
     assert len(printed) == 14
-    assert printed["memex replay ask-1"].startswith("memory_context  equal  ask-1\n")
-    assert printed["memex replay note-1"].startswith("memory_remember  equal  note-1\n")
-    assert printed["memex replay --since 7d"] == "3 of 3 calls give the same bytes\n"
-    assert printed["memex replay --bundle ask-1.zip"].startswith("memory_context  equal  ask-1\n")
-    assert "the same answer" in printed["memex replay ask-1 --planner builtin"]
+    assert printed["memex log replay ask-1"].startswith("memory_context  equal  ask-1\n")
+    assert printed["memex log replay note-1"].startswith("memory_remember  equal  note-1\n")
+    assert printed["memex log replay --since 7d"] == "3 of 3 calls give the same bytes\n"
+    assert printed["memex log replay --bundle ask-1.zip"].startswith("memory_context  equal  ask-1\n")
+    assert "the same answer" in printed["memex log replay ask-1 --planner builtin"]

@@ -1,4 +1,4 @@
-"""`memex journal` and a day as one page, and lists that count the journal."""
+"""`memex files journal` and a day as one page, and lists that count the journal."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ def refused(memex: Memex, *arguments: str) -> str:
 
 
 def test_the_journal_is_shown_by_months_and_days(memex: Memex) -> None:
-    """`memex journal` with a month and a day, and `memex read` of a day; the list counts entries and names none."""
+    """`memex files journal` with a month and a day, and `memex read` of a day; the list counts entries alone."""
     eve = ("--user", "eve")
     memex.plain("remember", WALK, "--said-at", "2025-11-27T09:30:00Z", *eve)
     memex.plain("remember", TEA, "--said-at", "2025-11-27T18:05:00Z", *eve)

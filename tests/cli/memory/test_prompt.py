@@ -1,4 +1,4 @@
-"""`memex prompt`: the block for a system prompt."""
+"""`memex setup prompt`: the block for a system prompt."""
 
 import pytest
 from tests.cli.conftest import Memex

@@ -1,4 +1,4 @@
-"""`memex tidy`: what it shows, and how it is undone."""
+"""`memex files tidy`: what it shows, and how it is undone."""
 
 import pytest
 from tests.cli.conftest import Memex

@@ -1,4 +1,4 @@
-"""`memex import` and `export`: a vault in, a folder or a zip out."""
+"""`memex files import` and `export`: a vault in, a folder or a zip out."""
 
 import os
 import pty

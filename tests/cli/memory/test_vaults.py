@@ -16,7 +16,7 @@ ASKED = ("states-of-a-checkbox", "faster-lookup-backend")
 @pytest.mark.slow
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
 def test_a_real_vault_goes_in_answers_and_comes_out_again(fresh: Any, tmp_path: Path) -> None:
-    """`memex import` takes its notes, `memex context` answers within the budget, `memex export` the same bytes."""
+    """An import takes its notes, `memex context` answers within the budget, and an export has the same bytes."""
     with tarfile.open(Path(str(EVAL_DATA)) / "vaults" / "dendron-site.tar.gz") as archive:
         archive.extractall(tmp_path / "in", filter="data")
     cases = yaml.safe_load((files("memex.evals") / "cases" / "vaults.yaml").read_text(encoding="utf-8"))

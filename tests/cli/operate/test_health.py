@@ -1,4 +1,4 @@
-"""`memex health`: what is wrong and what to do, and the figures."""
+"""`memex service health`: what is wrong and what to do, and the figures."""
 
 import time
 import urllib.error

@@ -1,4 +1,4 @@
-"""`memex quota`."""
+"""`memex service quota`."""
 
 import json
 import re

@@ -54,7 +54,7 @@ async def test_a_command_leaves_an_older_schema_as_it_is(forked: Forks, conninfo
         left = owner.execute("select count(*), max(version) from schema_migration").fetchone()
 
     assert code == 1
-    assert "memex migrate" in err
+    assert "memex service migrate" in err
     assert left is not None
     assert left[0] == left[1]
 

@@ -17,7 +17,7 @@ from tests.cli.conftest import PROGRAM, Memex
 from tests.kit.mcp_results import result_of
 
 from mcp import Client, StdioServerParameters
-from memex.cli.main import COMMANDS
+from memex.cli.tree import TREE
 from memex.mcp.tools import build_listing
 from memex.setup import jsontext
 
@@ -350,9 +350,9 @@ def test_a_skill_says_how_to_dig_in_conversations(here: Memex, tmp_path: Path) -
     named = set(re.findall(r"`(conversation_\w+|memory_\w+)`", skill))
     assert named == {"conversation_find", "conversation_read", "memory_remember"}
     assert named <= {tool.name for tool in build_listing("conversations").tools}
-    commands = set(re.findall(r"`memex (\w+)", skill))
-    assert commands == {"dig", "thread"}
-    assert commands <= {name for _, name, _ in COMMANDS}
+    commands = set(re.findall(r"`memex (conversations \w+)", skill))
+    assert commands == {"conversations dig", "conversations thread"}
+    assert commands <= set(TREE.paths())
     assert not path.exists()
 
 

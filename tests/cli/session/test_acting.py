@@ -82,7 +82,7 @@ def test_what_is_printed_to_be_run_next_keeps_the_option(ways: dict[str, Memex])
 
     deleted = ways["here"].plain("delete", "shared/gone.md", "--as-admin")
 
-    assert deleted.endswith("To restore it: memex restore shared/gone.md 1 --as-admin\n")
+    assert deleted.endswith("To restore it: memex files restore shared/gone.md 1 --as-admin\n")
 
 
 def test_a_member_needs_no_option(ways: dict[str, Memex]) -> None:

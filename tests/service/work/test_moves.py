@@ -162,6 +162,6 @@ async def test_a_name_of_sessions_without_a_project_leads_to_their_label(
         await asking.SHOW.call(service, alice, {"project": "alpha"})
     with pytest.raises(ProjectNotFound) as of_bob:
         await asking.SHOW.call(service, bob, {"project": "alpha"})
-    assert of_alice.value.details == {"labels": ["remote:a.example/alpha"]}
+    assert of_alice.value.details == {"reason": "label", "labels": ["remote:a.example/alpha"]}
     assert "memex work link" in of_alice.value.hint
     assert "labels" not in of_bob.value.details

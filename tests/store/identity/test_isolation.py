@@ -654,7 +654,7 @@ async def test_a_superuser_without_the_roles_is_refused(server_folder: Path) -> 
         with pytest.raises(StoreUnavailable) as refused:
             await Database.open(lease.admin_conninfo)
 
-        assert "memex migrate" in refused.value.hint
+        assert "memex service migrate" in refused.value.hint
         await migrate.migrate(lease.admin_conninfo)
         database = await Database.open(lease.admin_conninfo)
         assert database.acts_by_role

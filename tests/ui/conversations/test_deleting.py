@@ -52,7 +52,7 @@ def test_deleting_says_first_what_goes_and_then_gives_a_receipt(site: Site) -> N
     assert left() == {"Choosing a queue", "A long one", "Came meanwhile"}
     alice.post("/ui/conversations/delete", deletion(alice, before="2026-03-03")[1])
     assert left() == set()
-    assert "memex ingest FILE" in shown(alice, FIND, query="kafka")
+    assert "memex conversations ingest FILE" in shown(alice, FIND, query="kafka")
 
 
 ODD_LABELS = ("a/b", "a?b=c&d", "a#b", "100%", "%2F", "..", "../..", "a b+c", "<b>&amp;")

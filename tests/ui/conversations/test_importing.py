@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_named_with_what_to_do(site: Site, tmp_path: Path
     ):
         assert words in failed, words
     assert "<script>alert" not in failed
-    assert shown(alice, FIND).count("memex ingest FILE") == 1
+    assert shown(alice, FIND).count("memex conversations ingest FILE") == 1
 
 
 def locked(archive: bytes) -> bytes:

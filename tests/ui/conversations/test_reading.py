@@ -171,7 +171,7 @@ def test_nothing_imported_yet_says_how(site: Site) -> None:
     alice, admin = site.visitor(bound_to="alice"), site.visitor("admin")
 
     for path in (FIND, f"{FIND}?query=tea", "/ui/conversations/timeline", "/ui/conversations/sources"):
-        assert "memex ingest FILE" in shown(alice, path), path
+        assert "memex conversations ingest FILE" in shown(alice, path), path
         assert "Name the user in the menu" in shown(admin, path), path
 
 

@@ -144,7 +144,7 @@ class _Line:
 def _too_hard() -> LimitExceeded:
     return LimitExceeded(
         "The file cannot be read within the limits: it takes too much memory.",
-        hint="Split it, or run `memex ingest` on a machine of your own.",
+        hint="Split it, or run `memex conversations ingest` on a machine of your own.",
     )
 
 

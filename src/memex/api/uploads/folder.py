@@ -172,7 +172,7 @@ def too_large(max_bytes: int) -> FileTooLarge:
     """Return the error for an upload that is larger than it may be."""
     return FileTooLarge(
         f"The file is larger than {max_bytes / (1 << 20):,.0f} MiB.",
-        hint="Run `memex ingest` on a machine of your own, which has no such limit.",
+        hint="Run `memex conversations ingest` on a machine of your own, which has no such limit.",
     )
 
 
@@ -206,7 +206,8 @@ def _private(path: str, flags: int) -> int:
 def _disk_low(reason: str) -> DiskLow:
     return DiskLow(
         f"The upload cannot be kept until it is read: {reason}.",
-        hint="Free some space on the disk of MEMEX_UPLOAD_DIR, or import the file with `memex ingest`.",
+        hint="Free some space on the disk of MEMEX_UPLOAD_DIR, or import the file with "
+        "`memex conversations ingest`.",
     )
 
 

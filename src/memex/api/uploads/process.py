@@ -18,7 +18,7 @@ CPU_S_PER_MIB = 4  # so much more for each MiB that was uploaded; a zip unpacks 
 SILENT_S = 600.0  # a process that says nothing for so long is taken for stuck
 # The search path is given, since a fresh interpreter without an environment may not know all of it.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from memex.api.uploads.child import main; main()"
-_SPLIT = "Split it, or run `memex ingest` on a machine of your own."
+_SPLIT = "Split it, or run `memex conversations ingest` on a machine of your own."
 
 
 class UploadReader:

@@ -1,4 +1,4 @@
-"""`memex capture`: pause and resume the capture of coding agents, and see what becomes of it."""
+"""`memex conversations capture`: pause and resume the capture of coding agents, and see what becomes of it."""
 
 import os
 from contextlib import suppress
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from memex.capture.delivery import DeliveryReport
     from memex.hook.state import CaptureState
 
-app = typer.Typer(
-    no_args_is_help=True, help="Pause and resume what coding agents report, and see what became of it."
-)
 
 MAX_DELIVERY_S = 600
 NotHere = Annotated[
@@ -32,7 +29,6 @@ NotHere = Annotated[
 ]
 
 
-@app.command()
 @plain_command
 def pause(not_here: NotHere = None) -> CommandOutput:
     """Note nothing from now on, or with --not-here nothing in a folder.
@@ -49,7 +45,6 @@ def pause(not_here: NotHere = None) -> CommandOutput:
     return _shown(switch.local_status(state))
 
 
-@app.command()
 @plain_command
 def resume(
     not_here: NotHere = None,
@@ -81,7 +76,6 @@ def resume(
     return _shown(switch.local_status(state))
 
 
-@app.command()
 @user_command
 async def status(session: CommandSession) -> CommandOutput:
     """Show whether capture is on, what waits on this machine, and when the last event of each agent arrived."""
@@ -91,7 +85,6 @@ async def status(session: CommandSession) -> CommandOutput:
     return _shown(switch.local_status(switch.open_state()) | {"heard": heard["runtimes"]})
 
 
-@app.command(hidden=True)
 @plain_command
 def deliver(
     lock_handle: Annotated[int | None, typer.Option(help="The lock that the starter holds.")] = None,
@@ -167,7 +160,7 @@ def _show(screen: Screen, document: dict[str, Any]) -> None:
     on = "paused" if document["paused"] else "on" if document["on"] else "off"
     screen.line(("Capture is ", ""), (on, "bold"))
     if document["paused"]:
-        screen.line(("Turn it on again: memex capture resume", "dim"))
+        screen.line(("Turn it on again: memex conversations capture resume", "dim"))
     elif not document["on"]:
         screen.line(("Turn it on: memex setup claude-code --hooks", "dim"))
     for folder in document["not_here"]:

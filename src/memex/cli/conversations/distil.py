@@ -1,4 +1,4 @@
-"""`memex distil` and `evidence`: from conversations to memory, and back."""
+"""`memex conversations distil` and `evidence`: from conversations to memory, and back."""
 
 from collections import Counter
 from typing import Annotated, Any, Literal
@@ -73,7 +73,7 @@ async def distil(
     if (conversation is None) == (since is None):
         raise ValidationFailed(
             "Name a conversation, or a time with --since, and not both.",
-            hint="`memex timeline` lists the conversations.",
+            hint="`memex conversations timeline` lists the conversations.",
         )
     asked: dict[str, Any] = {"since": parse_moment(since, "--since"), "again": again, "apply": apply}
     if planner is not None:
@@ -171,7 +171,7 @@ def _show_calls(screen: Screen, session: CommandSession, done: dict[str, Any]) -
         screen.fact("degraded", f"{done['degraded']}: the model failed, and the rules chose the statements")
     screen.fact("call", done["tool_call_id"])
     if done["status"] == "dry_run" and done["read"]:
-        screen.fact("write", session.command("distil", "--write", done["tool_call_id"]))
+        screen.fact("write", session.command("conversations", "distil", "--write", done["tool_call_id"]))
     if done["status"] == "committed":
         screen.fact("undo", session.command("revert", done["tool_call_id"]))
 

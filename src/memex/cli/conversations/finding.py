@@ -1,4 +1,4 @@
-"""`memex dig`, `keyword`, `semantic` and `similar`: find what was said."""
+"""`memex conversations dig`, `keyword`, `semantic` and `similar`: find what was said."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
@@ -75,7 +75,8 @@ async def dig(
 ) -> CommandOutput:
     """Find what was said in imported conversations, the best first: by words, and by vectors if there are any.
 
-    Each result names its message, such as 9k2m4q7wtx3d#41. `memex thread @3` reads around the third one.
+    Each result names its message, such as 9k2m4q7wtx3d#41. `memex conversations thread @3`
+    reads around the third one.
     """
     return await _find(session, options, {"semantic_weight": semantic_weight})
 
@@ -95,7 +96,7 @@ async def semantic(
         typer.Option(min=-1, max=1, help="Leave out results of a smaller cosine similarity, such as 0.5."),
     ] = None,
 ) -> CommandOutput:
-    """Find what was said in imported conversations by meaning alone; needs the vectors of `memex backfill`."""
+    """Find what was said in imported conversations by meaning alone; needs the vectors of `backfill`."""
     return await _find(session, options, {"mode": "vectors", "min_score": min_score})
 
 
@@ -109,14 +110,14 @@ async def similar(
     limit: LimitOption = 10,
     output_format: FormatOption = "panel",
 ) -> CommandOutput:
-    """Find the messages whose meaning is nearest to that of a message; needs the vectors of `memex backfill`."""
+    """Find the messages whose meaning is nearest to that of a message; needs the vectors of `backfill`."""
     named = last_list.resolve(session, reference).removeprefix("conversations/")
     if not named.partition("#")[2]:
         raise ValidationFailed(
             f"{reference!r} names no message.", hint="Name one by its number, such as 9k2m4q7wtx3d#41."
         )
-    unnamed = replace(session.context, tool_call_id=None)
-    read = await session.api.call(unnamed, "conversation_read", {"reference": named, "around": 0})
+    unnamed = replace(session, tool_call_id=None)
+    read = await unnamed.call("conversation_read", {"reference": named, "around": 0})
     [message] = read["messages"]
     asked = {"query": message["text"][:MAX_QUERY_CHARS], "mode": "vectors", "limit": min(limit + 1, 100)}
     asked |= {"near": named}
@@ -166,7 +167,9 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
             if beside:
                 screen.line((f"    from the messages beside it: {beside}", "dim"))
     if found["hits"]:
-        screen.line((f"Read around the first result with: {session.command('thread', '@1')}", "dim"))
+        screen.line(
+            (f"Read around the first result with: {session.command('conversations', 'thread', '@1')}", "dim")
+        )
     else:
         screen.line("Nothing was found.")
     for line in found["guidance"]:

@@ -1,4 +1,4 @@
-"""`memex ingest`: import exports of chats and transcripts of coding agents."""
+"""`memex conversations ingest`: import exports of chats and transcripts of coding agents."""
 
 import sys
 from pathlib import Path
@@ -139,7 +139,7 @@ def _show(screen: Screen, session: CommandSession, report: dict[str, Any], *, lo
         if failed["hint"]:
             screen.line((failed["hint"], "dim"))
     if report["files"] and not report["dry_run"]:
-        screen.line((f"Search them with: {session.command('dig')} QUERY", "dim"))
+        screen.line((f"Search them with: {session.command('conversations', 'dig')} QUERY", "dim"))
         if local:
             screen.line((f"See where their work stands with: {session.command('work', 'labels')}", "dim"))
 

@@ -41,7 +41,7 @@ def resolve(session: CommandSession, reference: str) -> str:
             "Nobody has searched as this user on this machine yet."
             if kept is None
             else f"The last search has no result {number}: it found {len(kept)}.",
-            hint="Search with `memex dig`, and then name a result by its number, such as @1.",
+            hint="Search with `memex conversations dig`, and then name a result by its number, such as @1.",
         )
     return kept[number - 1]
 

@@ -1,16 +1,14 @@
 """Options that the commands about conversations share."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import typer
 
+from memex.cli.ages import parse_age
 from memex.cli.output import CommandOutput, Screen
 from memex.errors import ValidationFailed
-
-UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-
 
 Format = Literal["panel", "json", "ids"]
 FormatOption = Annotated[
@@ -46,12 +44,11 @@ def parse_moment(text: str | None, option: str) -> str | None:
     """
     if text is None:
         return None
-    number, unit = text[:-1], text[-1:]
+    if (ago := parse_age(text, "hdw")) is not None:
+        return ago.isoformat()
     try:
-        if unit in UNITS and number.isdecimal():
-            return (datetime.now(UTC) - int(number) * UNITS[unit]).isoformat()
         moment = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
+    except ValueError:
         raise ValidationFailed(
             f"{option}: {text!r} is no time.", hint="Write an age such as 90d, 2w or 12h, a day, or a time."
         ) from None

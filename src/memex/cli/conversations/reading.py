@@ -1,4 +1,4 @@
-"""`memex thread`, `timeline`, `sources` and `corpus`: read conversations, and see what was imported."""
+"""`memex conversations thread`, `timeline`, `sources` and `corpus`: read, and see what was imported."""
 
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ from memex.cli.session.session import CommandSession
 MAX_TITLE = 60
 PAGE = 1_000  # messages of one request of `thread --all`
 NOTHING_IMPORTED = (
-    "No conversation has been imported. Import an export or a transcript with `memex ingest PATH`."
+    "No conversation has been imported. Import an export with `memex conversations ingest PATH`."
 )
 SOURCES = [
     Column("label", "bold"),

@@ -12,18 +12,17 @@ from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
-app = typer.Typer(no_args_is_help=True, help="Delete and export imported conversations.")
-
 MAX_SHOWN = 20
 
 
-@app.command()
 @user_command
 async def delete(
     session: CommandSession,
     conversations: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID...]", help="Conversations, by the ids of `memex timeline`."),
+        typer.Argument(
+            metavar="[ID...]", help="Conversations, by the ids of `memex conversations timeline`."
+        ),
     ] = None,
     source: SourceOption = None,
     before: Annotated[
@@ -57,14 +56,13 @@ async def delete(
     )
 
 
-@app.command()
 @user_command
 async def export(
     session: CommandSession,
     to: Annotated[Path, typer.Argument(metavar="FILE", help="The new file to write, JSON lines.")],
     source: SourceOption = None,
 ) -> CommandOutput:
-    """Export conversations as JSON lines, which `memex ingest` reads back."""
+    """Export conversations as JSON lines, which `ingest` reads back."""
     if to.exists():
         raise ValidationFailed(f"{to} exists already.", hint="Name a new file.")
     ids = await _ids(session, source)

@@ -1,4 +1,4 @@
-"""`memex schema`, `memex query` and `memex sql`: questions in SQL, for whoever holds the login of the database."""
+"""`memex sql`, `query` and `schema`: questions in SQL, for whoever holds the login of the database."""
 
 import asyncio
 import csv
@@ -11,11 +11,10 @@ import typer
 
 from memex.cli.output import Column, CommandOutput, Screen, format_count
 from memex.cli.session.commands import user_command
-from memex.cli.session.session import CommandSession, not_over_http
+from memex.cli.session.session import CommandSession
 from memex.errors import MemexError
 
 if TYPE_CHECKING:
-    from memex.api.local import LocalMemex
     from memex.store.browse.raw_query import RawResult
 
 PROMPT = "memex> "
@@ -28,10 +27,10 @@ FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to prin
 
 @user_command
 async def schema(session: CommandSession) -> CommandOutput:
-    """Show the views that `memex query` may name, with their columns."""
+    """Show the views that `memex sql query` may name, with their columns."""
     from memex.service.vaults import raw_query
 
-    service, caller = await _local(session).caller(session.context)
+    service, caller = await session.local.caller(session.context)
     columns = await raw_query.schema(service, caller)
     views: dict[str, dict[str, str]] = {}
     for column in columns:
@@ -49,7 +48,7 @@ async def schema(session: CommandSession) -> CommandOutput:
 async def query(
     session: CommandSession,
     statement: Annotated[
-        str, typer.Argument(metavar="SQL", help="One SELECT over the views of `memex schema`.")
+        str, typer.Argument(metavar="SQL", help="One SELECT over the views of `memex sql schema`.")
     ],
     output_format: FormatOption = "table",
 ) -> CommandOutput:
@@ -84,18 +83,10 @@ async def sql(session: CommandSession) -> CommandOutput:
     return CommandOutput({"asked": asked}, lambda _: None)
 
 
-def _local(session: CommandSession) -> "LocalMemex":
-    from memex.api.local import LocalMemex
-
-    if not isinstance(session.api, LocalMemex):
-        raise not_over_http()
-    return session.api
-
-
 async def _run(session: CommandSession, statement: str) -> "RawResult":
     from memex.service.vaults import raw_query
 
-    service, caller = await _local(session).caller(session.context)
+    service, caller = await session.local.caller(session.context)
     return await raw_query.query(service, caller, statement, tool_call_id=session.context.tool_call_id)
 
 

@@ -23,15 +23,9 @@ from memex.errors import (
     ValidationFailed,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Push the documents of a folder, such as a repository: a mirror beside memory, for search.",
-)
-
 MAX_LISTED = 10_000
 
 
-@app.command()
 @user_command
 async def push(
     session: CommandSession,
@@ -77,7 +71,6 @@ async def push(
     )
 
 
-@app.command()
 @user_command
 async def watch(
     session: CommandSession,
@@ -113,7 +106,6 @@ async def watch(
     return CommandOutput(document, lambda _screen: None, exit_code=1)
 
 
-@app.command()
 @user_command
 async def status(session: CommandSession) -> CommandOutput:
     """Show the roots: their state and last sync, what was left out, and where they are on this machine."""
@@ -135,7 +127,6 @@ async def status(session: CommandSession) -> CommandOutput:
     )
 
 
-@app.command()
 @user_command
 async def sync(session: CommandSession) -> CommandOutput:
     """Ask the machines that watch the folders of a project, or your own, to compare them now.
@@ -146,7 +137,6 @@ async def sync(session: CommandSession) -> CommandOutput:
     return CommandOutput(asked, lambda screen: screens.show_asked(screen, asked))
 
 
-@app.command()
 @user_command
 async def remove(
     session: CommandSession,

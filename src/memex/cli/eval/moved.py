@@ -21,16 +21,15 @@ NOW = {
 } | {"served": "was removed: `memex eval runs` lists runs"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Have the old names end with 2, whatever options follow them."""
-    any_options = {"allow_extra_args": True, "ignore_unknown_options": True}
-    for name in NOW:
-        app.command(name, hidden=True, add_help_option=False, context_settings=any_options)(_say(name))
-
-
 def _say(name: str) -> Callable[[], None]:
     def say() -> None:
         typer.echo(f"`memex eval {name}` {NOW[name]}", err=True)
         raise typer.Exit(USAGE_ERROR_EXIT_CODE)
 
     return say
+
+
+app = typer.Typer(no_args_is_help=True)
+for _name in NOW:  # the old names end with 2, whatever options follow them
+    any_options = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(_name, hidden=True, add_help_option=False, context_settings=any_options)(_say(_name))

@@ -1,1 +1,1 @@
-"""Commands that say whether Memex works: `memex doctor` on this machine, `memex health` of a running service."""
+"""Whether Memex works: `memex doctor` for this machine, `memex service health` for a running service."""

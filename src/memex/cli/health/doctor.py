@@ -36,7 +36,10 @@ OF_MODELS = ("planner", "embedder", "degraded")  # what an administrator's key s
 
 
 def doctor(as_json: Json = False) -> None:
-    """Check this installation and its database. The exit code is 1 if something is wrong."""
+    """Check this installation and its database.
+
+    The exit code is 1 if something is wrong.
+    """
     import asyncio
 
     from memex.cli.operate.setup_hooks import capture_findings

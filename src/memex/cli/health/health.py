@@ -1,4 +1,4 @@
-"""`memex health`: whether a running service works, and the figures of a tenant."""
+"""`memex service health`: whether a running service works, and the figures of a tenant."""
 
 from typing import Any
 

@@ -5,15 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.ages import parse_time
-from memex.cli.default_command import ShowByDefaultGroup
-from memex.cli.log import retention, trace
+from memex.cli.log import trace
 from memex.cli.options import Cursor, Reason
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten, to_json
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
-SHOW = "show"
 STATUS_STYLES = {
     "failed": "red",
     "denied": "red",
@@ -37,16 +35,6 @@ LOG_COLUMNS = (
 )
 
 
-app = typer.Typer(
-    cls=ShowByDefaultGroup,
-    help="List the newest calls, or show one in detail: `memex log [TOOL_CALL_ID]` means `memex log show`.",
-)
-app.command("prune")(retention.prune)
-app.command("keep")(retention.keep)
-app.command("release")(retention.release)
-
-
-@app.command(SHOW)
 @user_command
 async def show(
     session: CommandSession,
@@ -119,7 +107,10 @@ async def revert(
     call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call to undo.")],
     reason: Reason = None,
 ) -> CommandOutput:
-    """Undo everything that a call wrote, by new versions of its files: either all of it or nothing."""
+    """Undo everything that a call wrote.
+
+    Each of its files gets a new version; if one cannot be undone, none is.
+    """
     reverted = await session.call("memory_revert", {"tool_call_id": call, "reason": reason})
     return CommandOutput(reverted, lambda screen: _show_reverted(screen, reverted))
 

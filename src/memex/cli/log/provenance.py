@@ -1,4 +1,4 @@
-"""`memex blame` and `memex seen`: who wrote each line of a file, and which calls saw which version."""
+"""`memex files blame` and `memex log seen`: who wrote each line of a file, and which calls saw which version."""
 
 import re
 from typing import Annotated, Any

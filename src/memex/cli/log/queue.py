@@ -1,4 +1,4 @@
-"""`memex queue`: the texts that wait to be remembered in the background."""
+"""`memex service queue`: the texts that wait to be remembered in the background."""
 
 import signal
 import sys
@@ -17,7 +17,6 @@ from memex.errors import ValidationFailed
 if TYPE_CHECKING:
     from memex.service.service import Service
 
-app = typer.Typer(no_args_is_help=True, help="Show and process the queue of `memex remember --no-wait`.")
 
 POLL_S = 0.1
 ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -29,7 +28,6 @@ User = Annotated[
 ]
 
 
-@app.command("list")
 @tenant_command
 async def list_calls(
     session: CommandSession,
@@ -42,7 +40,6 @@ async def list_calls(
     return CommandOutput(listed, lambda screen: _show_calls(screen, session, listed))
 
 
-@app.command()
 @tenant_command
 async def retry(
     session: CommandSession,
@@ -64,7 +61,6 @@ async def retry(
     return CommandOutput(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
 
-@app.command()
 @plain_command
 def work() -> CommandOutput:
     """Process all queued calls of every tenant, then exit. A running `memex serve` does this by itself."""
@@ -142,8 +138,8 @@ def _show_calls(screen: Screen, session: CommandSession, listed: dict[str, Any])
     screen.records(listed["calls"], columns, "The queue is empty.", listed["next_cursor"])
     if any(one["status"] == "quarantined" for one in listed["calls"]):
         screen.line()
-        screen.line(("Try one again: ", "dim"), session.command("queue", "retry", "TOOL_CALL_ID"))
-        screen.line(("Try all again: ", "dim"), session.command("queue", "retry", "--all"))
+        screen.line(("Try one again: ", "dim"), session.command("service", "queue", "retry", "TOOL_CALL_ID"))
+        screen.line(("Try all again: ", "dim"), session.command("service", "queue", "retry", "--all"))
 
 
 def _status(call: dict[str, Any]) -> tuple[str, str]:
@@ -157,7 +153,7 @@ def _show_retried(screen: Screen, calls: list[dict[str, Any]]) -> None:
         return
     users = ", ".join(dict.fromkeys(call["user"] for call in calls))
     screen.line(f"In the queue again: {format_count(len(calls), 'call')} of {users}.")
-    screen.line(("A running `memex serve` does it, or now: ", "dim"), f"{program_name()} queue work")
+    screen.line(("A running `memex serve` does it, or now: ", "dim"), f"{program_name()} service queue work")
 
 
 def _show_worked(screen: Screen, document: dict[str, Any]) -> None:
@@ -166,5 +162,8 @@ def _show_worked(screen: Screen, document: dict[str, Any]) -> None:
     if quarantined:
         were = "was" if quarantined == 1 else "were"
         screen.line(
-            (f"{format_count(quarantined, 'call')} {were} given up: `memex queue list` says why.", "yellow")
+            (
+                f"{format_count(quarantined, 'call')} {were} given up: `memex service queue list` says why.",
+                "yellow",
+            )
         )

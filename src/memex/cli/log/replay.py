@@ -1,4 +1,4 @@
-"""`memex replay`: run logged calls again, unchanged or with one thing changed."""
+"""`memex log replay`: run logged calls again, unchanged or with one thing changed."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -40,7 +40,7 @@ async def replay(
         ),
     ] = None,
     bundle: Annotated[
-        Path | None, typer.Option(help="Replay a call from a file that `memex export --call` wrote.")
+        Path | None, typer.Option(help="Replay a call from a file that `memex files export --call` wrote.")
     ] = None,
     planner: Annotated[
         Literal["builtin"] | None, typer.Option(help="Change: the built-in rules plan instead of the model.")

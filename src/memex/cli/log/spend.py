@@ -1,4 +1,4 @@
-"""`memex spend`: the tokens and the money that chat models cost."""
+"""`memex log spend`: the tokens and the money that chat models cost."""
 
 from typing import Annotated, Any
 

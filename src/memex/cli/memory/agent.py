@@ -65,7 +65,7 @@ async def remember(
         bool,
         typer.Option(
             "--no-wait",
-            help="Do not wait: a running `memex serve` or `memex queue work` remembers the text later.",
+            help="Do not wait: a running `memex serve` or `memex service queue work` remembers the text later.",
         ),
     ] = False,
     said_at: Annotated[
@@ -76,9 +76,10 @@ async def remember(
         ),
     ] = None,
 ) -> CommandOutput:
-    """Remember the statements of a text. The text comes from TEXT, --file or stdin.
+    """Remember the statements of a text.
 
-    With --outdated or --both-hold, TEXT may be left out. --write takes the text of the dry run.
+    The text comes from TEXT, --file or stdin. With --outdated or --both-hold, TEXT may be left out. --write
+    takes the text of the dry run.
     """
     if write is not None:
         if text or file is not None or outdated or both_hold or dry_run or no_wait or said_at is not None:
@@ -95,7 +96,7 @@ async def remember(
         "wait": not no_wait,
         "said_at": said_at,
     }
-    done = await session.api.execute(session.context, "memory_remember", arguments)
+    done = await session.execute("memory_remember", arguments)
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))
 
 
@@ -105,7 +106,7 @@ async def _write_shown(session: CommandSession, call: str) -> CommandOutput:
     arguments = {name: value for name, value in newest["request"].items() if name not in DRY_RUN_ALONE}
     if newest["tool"] != "memory_remember":
         raise ValidationFailed(f"The call {call!r} was no dry run of remember.")
-    done = await session.api.execute(session.context, "memory_remember", arguments | {"dry_run_id": call})
+    done = await session.execute("memory_remember", arguments | {"dry_run_id": call})
     said = str(arguments.get("text", ""))
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said, done))
 
@@ -145,9 +146,11 @@ async def context(
     ] = None,
     as_of: AsOf = None,
 ) -> CommandOutput:
-    """Print what memory holds about a query: with sources on a terminal, only the text in a pipe."""
-    found = await session.api.execute(
-        session.context,
+    """Print what memory holds about a question.
+
+    It comes with its sources on a terminal, and as the text alone in a pipe.
+    """
+    found = await session.execute(
         "memory_context",
         {
             "query": " ".join(query),
@@ -241,7 +244,7 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
     if done["status"] == "queued":
         screen.line(
             "A running `memex serve` will write it. To write it now: ",
-            (f"{program_name()} queue work", "bold"),
+            (f"{program_name()} service queue work", "bold"),
         )
         screen.line()
         screen.fact("call", done["tool_call_id"])

@@ -32,7 +32,10 @@ async def demo(
         bool, typer.Option("--remove", help="Delete the sample memory. Files that were changed since stay.")
     ] = False,
 ) -> CommandOutput:
-    """Load a sample memory for a separate user, ask it three questions, and show what happened."""
+    """Load a sample memory and ask it three questions.
+
+    The sample belongs to a user of its own. The command shows what happened.
+    """
     from memex.service import demo as sample
 
     service, caller = await session.local.caller(session.context)
@@ -74,7 +77,7 @@ async def _ask(session: CommandSession, question: Mapping[str, Any]) -> dict[str
     return {
         "shows": question["shows"],
         **arguments,
-        "result": await session.api.execute(session.context, "memory_context", arguments),
+        "result": await session.execute("memory_context", arguments),
     }
 
 

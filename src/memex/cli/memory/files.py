@@ -59,8 +59,8 @@ async def list_files(
             )
         text = (await session.call("memory_catalogue", {"max_chars": CATALOGUE_CHARS}))["catalogue"]
         return CommandOutput({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
-    found = await session.api.execute(
-        session.context, "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
+    found = await session.execute(
+        "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
     )
     return CommandOutput(
         found, lambda screen: _show_list(screen, found), is_empty=not (found["files"] or found.get("journal"))
@@ -82,16 +82,17 @@ async def read(
         ),
     ] = False,
 ) -> CommandOutput:
-    """Print a file: formatted on a terminal, the stored text in a pipe. A day of the journal is one page.
+    """Print a file, or a day of the journal.
 
-    For example `memex read user/journal/2026-11-27` prints what was told on that day, with its times.
+    A file is formatted on a terminal; a pipe gets the stored text. For example `memex read
+    user/journal/2026-11-27` prints what was told on that day, with its times.
     """
     if (day := DAY_PATH.fullmatch(path)) is not None:
         if (version, heading, as_of) != (None, None, None):
             raise ValidationFailed("A day of the journal is read whole, as it stands now.")
         return await read_day(session, day[1])
-    found = await session.api.execute(
-        session.context, "memory_read", {"path": path, "version": version, "heading": heading, "as_of": as_of}
+    found = await session.execute(
+        "memory_read", {"path": path, "version": version, "heading": heading, "as_of": as_of}
     )
     return CommandOutput(found, lambda screen: _show_file(screen, found, raw=raw))
 
@@ -109,19 +110,18 @@ async def write(
     reason: Reason = None,
     base_version: BaseVersion = None,
 ) -> CommandOutput:
-    """Write a whole file, or append to a file. The text comes from FILE, --content or stdin."""
+    """Write a whole file, or append to a file.
+
+    The text comes from FILE, --content or stdin.
+    """
     text = _text(file, content)
     change = {"path": path, "reason": reason, "base_version": base_version}
     if append:
         if overwrite:
             raise ValidationFailed("--append and --overwrite exclude each other.")
-        written = await session.api.execute(
-            session.context, "memory_patch", {"operation": "append", "text": text, **change}
-        )
+        written = await session.execute("memory_patch", {"operation": "append", "text": text, **change})
     else:
-        written = await session.api.execute(
-            session.context, "memory_write", {"content": text, "overwrite": overwrite, **change}
-        )
+        written = await session.execute("memory_write", {"content": text, "overwrite": overwrite, **change})
     return CommandOutput(written, lambda screen: _show_written(screen, written))
 
 
@@ -140,7 +140,7 @@ async def write_many(
     """
     if file is None and sys.stdin.isatty():
         raise ValidationFailed("There are no edits.", hint="Name a file, or pipe the edits to stdin.")
-    done = await session.api.execute(session.context, "memory_write_many", {"edits": _edits(text_of(file))})
+    done = await session.execute("memory_write_many", {"edits": _edits(text_of(file))})
     return CommandOutput(done, lambda screen: _show_written_many(screen, session, done))
 
 
@@ -153,8 +153,7 @@ async def move(
     base_version: BaseVersion = None,
 ) -> CommandOutput:
     """Move a file to another path. Its history stays with it inside user/, shared/ or a project."""
-    moved = await session.api.execute(
-        session.context,
+    moved = await session.execute(
         "memory_move",
         {"path": path, "to": to, "reason": reason, "base_version": base_version},
     )
@@ -170,9 +169,9 @@ async def move(
 async def delete(
     session: CommandSession, path: PathArgument, reason: Reason = None, base_version: BaseVersion = None
 ) -> CommandOutput:
-    """Delete a file. Its versions stay, and `memex restore` brings the file back."""
-    deleted = await session.api.execute(
-        session.context, "memory_delete", {"path": path, "reason": reason, "base_version": base_version}
+    """Delete a file. Its versions stay, and `memex files restore` brings the file back."""
+    deleted = await session.execute(
+        "memory_delete", {"path": path, "reason": reason, "base_version": base_version}
     )
     return CommandOutput(deleted, lambda screen: _show_deleted(screen, session, deleted))
 
@@ -219,7 +218,10 @@ async def find(
         ),
     ] = None,
 ) -> CommandOutput:
-    """Search the files by words, and also by meaning if they have vectors. The best hits come first."""
+    """Search the files, the best hits first.
+
+    Memex searches by words, and also by meaning if the files have vectors.
+    """
     arguments = {
         "query": " ".join(query),
         "limit": limit,
@@ -231,7 +233,7 @@ async def find(
     if why_not is not None:
         explained = await session.call("memory_find_explain", arguments | {"path": why_not})
         return CommandOutput(explained, lambda screen: show_explanation(screen, explained))
-    found = await session.api.execute(session.context, "memory_find", arguments | {"include": include})
+    found = await session.execute("memory_find", arguments | {"include": include})
     meanings = await find_meanings(session, arguments, found["hits"][:MEANINGS]) if explain else {}
     # Words are highlighted on a terminal, by the rules of their language.
     languages = await _languages(session) if sys.stdout.isatty() else {}
@@ -372,7 +374,7 @@ def _outcome(one: dict[str, Any]) -> str:
 def _show_deleted(screen: Screen, session: CommandSession, deleted: dict[str, Any]) -> None:
     path, version = deleted["path"], deleted["version"]
     screen.line((path, "bold"), f" deleted by version {version}")
-    screen.line(("To restore it: ", "dim"), session.command("restore", path, str(version - 1)))
+    screen.line(("To restore it: ", "dim"), session.command("files", "restore", path, str(version - 1)))
 
 
 def _show_hits(

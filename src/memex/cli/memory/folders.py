@@ -1,4 +1,4 @@
-"""`memex folders` and `memex links`: where the files of memory are, and how they are connected."""
+"""`memex files folders` and `memex files links`: where the files of memory are, and how they are connected."""
 
 from typing import Annotated, Any, Literal
 
@@ -75,7 +75,7 @@ async def links(
 ) -> CommandOutput:
     """Show the links from a file and to a file, the nearest first."""
     asked = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
-    found = await session.api.execute(session.context, "memory_links", asked)
+    found = await session.execute("memory_links", asked)
     return CommandOutput(
         found, lambda screen: screen.records(found["links"], LINKS, "No links."), is_empty=not found["links"]
     )

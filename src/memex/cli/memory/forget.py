@@ -22,12 +22,13 @@ async def forget(
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
 ) -> CommandOutput:
-    """Forget one statement. If several fit, nothing is changed and they are listed.
+    """Forget one statement.
 
-    Earlier versions of the file still hold the statement, and `memex revert` brings it back.
+    If several fit, nothing is changed and they are listed. Earlier versions of the file still hold the
+    statement, and `memex revert` brings it back.
     """
     asked = REQUEST + _words(text)
-    done = await session.api.execute(session.context, "memory_remember", {"text": asked, "dry_run": dry_run})
+    done = await session.execute("memory_remember", {"text": asked, "dry_run": dry_run})
     return CommandOutput(done, lambda screen: show_remembered(screen, session, asked, done))
 
 

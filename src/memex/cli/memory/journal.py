@@ -1,27 +1,20 @@
-"""`memex journal`: the texts that were told, word for word, by months and days."""
+"""`memex files journal`: the texts that were told, word for word, by months and days."""
 
 import re
 from typing import Annotated, Any
 
 import typer
 
-from memex.cli.default_command import ShowByDefaultGroup
 from memex.cli.output import Column, CommandOutput, Screen, format_count, numbers
 from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
-
-app = typer.Typer(
-    cls=ShowByDefaultGroup,
-    help="Read what was told, word for word: `memex journal` means `memex journal show`.",
-)
 
 PAGE = 500
 MONTH, DAY = re.compile(r"\d{4}-\d\d"), re.compile(r"\d{4}-\d\d-\d\d")
 DAY_PATH = re.compile(rf"user/journal/({DAY.pattern})/?")
 
 
-@app.command()
 @user_command
 async def show(
     session: CommandSession,
@@ -52,7 +45,6 @@ async def show(
     )
 
 
-@app.command()
 @tenant_command
 async def backfill(
     session: CommandSession,

@@ -1,4 +1,4 @@
-"""`memex prompt`: the text that a host program puts into the system prompt of its agent."""
+"""`memex setup prompt`: the text that a host program puts into the system prompt of its agent."""
 
 from typing import Annotated
 

@@ -34,16 +34,17 @@ async def removed(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> CommandOutput:
-    """List the lines that were taken out of memory and are not put back, the newest first.
+    """List the lines that were taken out of memory.
 
-    These are lines that newer ones replaced, tasks that were done, and what was forgotten on request. With
-    --put-back, put one of them back into its file; `memex revert` undoes that.
+    The newest come first, and those that were put back are left out. These are lines that newer ones replaced,
+    tasks that were done, and what was forgotten on request. With --put-back, put one of them back into its
+    file; `memex revert` undoes that.
     """
     if put_back is not None:
-        done = await session.api.execute(session.context, "memory_put_back", {"id": put_back})
+        done = await session.execute("memory_put_back", {"id": put_back})
         return CommandOutput(done, lambda screen: _show_put_back(screen, session, done))
     asked = {"state": state, "all": is_all, "prefix": prefix, "limit": limit, "cursor": cursor}
-    found = await session.api.execute(session.context, "memory_removed", asked)
+    found = await session.execute("memory_removed", asked)
     return CommandOutput(found, lambda screen: _show_lines(screen, session, found))
 
 

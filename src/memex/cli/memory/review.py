@@ -4,16 +4,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from memex.cli.default_command import ListByDefaultGroup
 from memex.cli.options import Cursor
 from memex.cli.output import CommandOutput, Screen, format_count, format_time
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
-
-app = typer.Typer(
-    cls=ListByDefaultGroup,
-    help="List and decide what waits for a person: `memex review` means `memex review list`.",
-)
 
 TITLES = {
     "rival": "may be out of date",
@@ -23,7 +17,6 @@ TITLES = {
 }
 
 
-@app.command("list")
 @user_command
 async def list_waiting(
     session: CommandSession,
@@ -42,7 +35,6 @@ async def list_waiting(
     return CommandOutput(found, lambda screen: _show_waiting(screen, session, found))
 
 
-@app.command()
 @user_command
 async def decide(
     session: CommandSession,

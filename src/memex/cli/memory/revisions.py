@@ -15,9 +15,7 @@ async def history(
     session: CommandSession, path: PathArgument, limit: Limit = 100, cursor: Cursor = None
 ) -> CommandOutput:
     """List the versions of a file, the newest first."""
-    found = await session.api.execute(
-        session.context, "memory_history", {"path": path, "limit": limit, "cursor": cursor}
-    )
+    found = await session.execute("memory_history", {"path": path, "limit": limit, "cursor": cursor})
     return CommandOutput(found, lambda screen: _show_history(screen, path, found))
 
 
@@ -37,8 +35,8 @@ async def diff(
     ] = None,
 ) -> CommandOutput:
     """Show what changed between two versions of a file."""
-    found = await session.api.execute(
-        session.context, "memory_diff", {"path": path, "from_version": from_version, "to_version": to_version}
+    found = await session.execute(
+        "memory_diff", {"path": path, "from_version": from_version, "to_version": to_version}
     )
     return CommandOutput(found, lambda screen: _show_diff(screen, found))
 
@@ -52,8 +50,7 @@ async def restore(
     base_version: BaseVersion = None,
 ) -> CommandOutput:
     """Restore an earlier version of a file as its newest version. This also restores a deleted file."""
-    placed = await session.api.execute(
-        session.context,
+    placed = await session.execute(
         "memory_restore",
         {"path": path, "version": version, "reason": reason, "base_version": base_version},
     )

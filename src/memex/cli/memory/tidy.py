@@ -1,4 +1,4 @@
-"""`memex tidy`: group the statements of memory by what they are about."""
+"""`memex files tidy`: group the statements of memory by what they are about."""
 
 from typing import Annotated, Any
 

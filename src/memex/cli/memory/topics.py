@@ -1,4 +1,4 @@
-"""`memex topics`: the tags of memory, with how many files bear each."""
+"""`memex files topics`: the tags of memory, with how many files bear each."""
 
 from memex.cli.options import Limit
 from memex.cli.output import Column, CommandOutput, times

@@ -1,4 +1,4 @@
-"""`memex import` and `memex export`: copy Markdown vaults into memory, and memory into a vault."""
+"""`memex files import` and `memex files export`: copy Markdown vaults into memory, and memory into a vault."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""`memex index` and `memex rebuild`: show and rebuild what search needs, which is derived of texts."""
+"""`memex index` and `memex conversations rebuild`: show and rebuild what search derives from texts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from memex.store.database import Connection
     from memex.store.upkeep.reindex import IndexedScope, Kind
 
-app = typer.Typer(
-    no_args_is_help=True, help="Show and rebuild the search index and the vectors of the database."
-)
 
 SHOWN_SCOPES = 200
 
@@ -37,7 +34,6 @@ TenantOfConversations = Annotated[
 UserOfConversations = Annotated[str | None, typer.Option(help="Only the conversations of this user.")]
 
 
-@app.command()
 @index_command
 async def status(
     opened: IndexDatabase,
@@ -99,7 +95,6 @@ async def status(
     return CommandOutput(document, lambda screen: show_status(screen, document))
 
 
-@app.command()
 @index_command
 async def rebuild(
     opened: IndexDatabase,
@@ -169,7 +164,6 @@ async def rebuild_conversations(
     return await _rebuild(opened, _conversations(tenant, user), language, only_stale=only_stale)
 
 
-@app.command()
 @index_command
 async def backfill(opened: IndexDatabase, model: Model = None) -> CommandOutput:
     """Embed all texts that have no vector yet; those of conversations only with MEMEX_EMBED_CONVERSATIONS.
@@ -192,7 +186,7 @@ async def backfill_conversations(
     user: UserOfConversations = None,
     model: Model = None,
 ) -> CommandOutput:
-    """Embed imported conversations, so that `memex dig` and `memex semantic` find messages by meaning.
+    """Embed imported conversations, so that `dig` and `semantic` find messages by meaning.
 
     What was embedded stays when the command ends early, and the next run finds the rest.
     """
@@ -205,7 +199,6 @@ async def backfill_conversations(
     return await _embed(opened, model, scopes, datetime.fromisoformat(begun) if begun else None)
 
 
-@app.command()
 @index_command
 async def drop(
     opened: IndexDatabase,
@@ -233,7 +226,6 @@ async def drop(
     )
 
 
-@app.command("build-hnsw")
 @index_command
 async def build_hnsw(
     opened: IndexDatabase,
@@ -286,7 +278,7 @@ async def _rebuild(
         if chosen.tenant and not await reindex.scopes(connection, **asdict(chosen), limit=1):
             raise ValidationFailed(
                 f"There is no {chosen.name}.",
-                hint="`memex ingest` imports conversations."
+                hint="`memex conversations ingest` imports conversations."
                 if chosen.kind == "conversations"
                 else "A user is known from the first write on; `memex projects list` shows projects.",
             )

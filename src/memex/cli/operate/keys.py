@@ -8,8 +8,6 @@ from memex.cli.output import Column, CommandOutput, Screen, format_time, times
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
-app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
-
 KEYS = [
     Column("id", "bold", align="right", whole=True),
     Column("role"),
@@ -20,7 +18,6 @@ KEYS = [
 ]
 
 
-@app.command()
 @tenant_command
 async def create(
     session: CommandSession,
@@ -40,7 +37,6 @@ async def create(
     return CommandOutput(document, lambda screen: _show_created(screen, document))
 
 
-@app.command("list")
 @tenant_command
 async def list_keys(session: CommandSession) -> CommandOutput:
     """List the keys of a tenant, including revoked keys, without their secrets."""
@@ -48,7 +44,6 @@ async def list_keys(session: CommandSession) -> CommandOutput:
     return CommandOutput(listed, lambda screen: screen.records(listed["keys"], KEYS, "No keys."))
 
 
-@app.command()
 @tenant_command
 async def revoke(
     session: CommandSession,

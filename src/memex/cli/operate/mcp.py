@@ -74,7 +74,10 @@ def mcp(
         ),
     ] = HERE.tenant,
 ) -> None:
-    """Serve memory to an MCP client over stdin and stdout, until the client closes stdin or on SIGTERM."""
+    """Serve memory to an MCP client over stdin and stdout.
+
+    It runs until the client closes stdin, or until SIGTERM.
+    """
     with report_errors(as_json=False):
         project = project or os.environ.get("MEMEX_PROJECT") or None
         _serve(profile, url, user, project, tenant, include, docs or [])

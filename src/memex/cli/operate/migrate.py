@@ -1,4 +1,4 @@
-"""`memex migrate`: update the database to the schema of this version."""
+"""`memex service migrate`: update the database to the schema of this version."""
 
 from memex.cli.output import CommandOutput, Screen
 from memex.cli.session.commands import plain_command

@@ -8,8 +8,6 @@ from memex.cli.output import Column, CommandOutput, Screen, format_time, numbers
 from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 
-app = typer.Typer(no_args_is_help=True, help="Create, list and close projects, and change their members.")
-
 Slug = Annotated[str, typer.Argument(help="The name of the project in paths: projects/SLUG/…")]
 Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
 PROJECTS = [
@@ -20,7 +18,6 @@ PROJECTS = [
 ]
 
 
-@app.command()
 @tenant_command
 async def create(session: CommandSession, slug: Slug) -> CommandOutput:
     """Create a project, or reopen a closed one with its files but without its members."""
@@ -29,7 +26,6 @@ async def create(session: CommandSession, slug: Slug) -> CommandOutput:
     return CommandOutput(document, lambda screen: _show_created(screen, session, slug, did))
 
 
-@app.command()
 @tenant_command
 async def close(session: CommandSession, slug: Slug) -> CommandOutput:
     """Close a project. Its members are removed. Its files are kept, and are back if the project is reopened."""
@@ -40,7 +36,6 @@ async def close(session: CommandSession, slug: Slug) -> CommandOutput:
     )
 
 
-@app.command("list")
 @tenant_command
 async def list_projects(session: CommandSession) -> CommandOutput:
     """List the open projects with their members."""
@@ -50,21 +45,18 @@ async def list_projects(session: CommandSession) -> CommandOutput:
     )
 
 
-@app.command()
 @tenant_command
 async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Add a user to a project as a member."""
     return await _set_member(session, slug, user, member=True)
 
 
-@app.command()
 @tenant_command
 async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Remove a user from the members of a project."""
     return await _set_member(session, slug, user, member=False)
 
 
-@app.command("read-from")
 @user_command
 async def read_from(
     session: CommandSession,

@@ -1,4 +1,4 @@
-"""`memex quota`: how much is stored, and how much may be."""
+"""`memex service quota`: how much is stored, and how much may be."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,8 +10,6 @@ from memex.cli.output import Column, CommandOutput, Screen, format_size
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
-app = typer.Typer(no_args_is_help=True, help="Show and set how much a tenant, a user or a project may store.")
-
 MEASURES = ("files", "bytes", "revisions", "stored_bytes")
 
 
@@ -19,7 +17,6 @@ def _limit(what: str) -> Any:
     return typer.Option(min=0, help=f"The largest {what}; left out, there is no limit.")
 
 
-@app.command()
 @tenant_command
 async def show(session: CommandSession) -> CommandOutput:
     """Show what the tenant stores and may store, and the quotas of users and projects."""
@@ -27,7 +24,6 @@ async def show(session: CommandSession) -> CommandOutput:
     return CommandOutput(document, lambda screen: _show(screen, document["quotas"]))
 
 
-@app.command("set")
 @tenant_command
 async def set_quota(
     session: CommandSession,

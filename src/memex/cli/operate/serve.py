@@ -50,9 +50,10 @@ def serve(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Start the HTTP service. It runs until SIGTERM or Ctrl-C.
+    """Start the HTTP service.
 
-    The first start creates an agent key and an administrator's key, and prints both keys once.
+    It runs until SIGTERM or Ctrl-C. The first start creates an agent key and an administrator's key, and prints
+    both keys once.
     """
     with report_errors(as_json=as_json):
         _serve({"host": host, "port": port, "data_dir": data_dir, "workers": workers}, as_json=as_json)

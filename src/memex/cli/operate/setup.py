@@ -18,7 +18,7 @@ from memex.setup.names import NAMES, ONLY_HOOKS, Scope, SetupProfile
 if TYPE_CHECKING:
     from memex.setup.clients import Client, Connection
 
-app = typer.Typer(help="Add Memex to the program that runs your agents.")
+app = typer.Typer()
 
 Print = Annotated[bool, typer.Option("--print", help="Only print the configuration; read and write no file.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]

@@ -75,7 +75,8 @@ class HooksPlan:
         """Return what a person should know after the change."""
         from memex.setup.hooks import KEY_VARIABLE
 
-        notes = [*self.agent.after, "See what arrives: memex capture status. Pause it: memex capture pause."]
+        seen, paused = (f"memex conversations capture {word}" for word in ("status", "pause"))
+        notes = [*self.agent.after, f"See what arrives: {seen}. Pause it: {paused}."]
         if self.entry["type"] == "http":
             notes.append(f"The client reads the key from {KEY_VARIABLE} in its environment.")
             notes.append("A new session is given where work stands with its first prompt.")
@@ -152,7 +153,7 @@ def capture_findings() -> "list[Finding]":
                 "capture",
                 f"{count:,} events were dropped: the spool was full",
                 "note",
-                "See what stops deliveries: memex capture status.",
+                "See what stops deliveries: memex conversations capture status.",
             )
         )
     if capture["delivered"] and (code := capture["delivered"].get("error")):

@@ -20,9 +20,10 @@ async def ui(
         ),
     ] = None,
 ) -> CommandOutput:
-    """Print the address of the web UI and, to a terminal, a link that signs in to it.
+    """Print the address of the web UI, and a sign-in link.
 
-    A pipe or a file gets the address alone, and the error output says how to sign in.
+    Only a terminal gets the link. A pipe or a file gets the address alone, and the error output says how to
+    sign in.
 
     The link works once, for 10 minutes, and only in a browser on this machine. Whoever opens it is an administrator
     of the tenant, and first sees the memory of the user me.

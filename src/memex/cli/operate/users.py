@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from memex.cli.default_command import ListByDefaultGroup
 from memex.cli.options import Cursor
 from memex.cli.output import (
     Column,
@@ -24,10 +23,6 @@ MAX_COUNTED_CALLS = 1_000  # of each user; the service counts no further
 
 UNCONFIRMED = 3  # the exit code if nobody confirmed the erasure
 
-app = typer.Typer(
-    cls=ListByDefaultGroup,
-    help="List the users, or erase one for good: `memex users` means `memex users list`.",
-)
 UserArgument = Annotated[str, typer.Argument(metavar="NAME", help="The id of the user.")]
 # What an erasure counts, in the words of `format_count`.
 COUNTED = {
@@ -67,7 +62,6 @@ USERS = [
 ]
 
 
-@app.command("list")
 @tenant_command
 async def list_users(
     session: CommandSession,
@@ -86,7 +80,6 @@ async def list_users(
     )
 
 
-@app.command()
 @tenant_command
 async def erase(
     session: CommandSession,
@@ -110,7 +103,6 @@ async def erase(
     return CommandOutput(done, lambda screen: _show_receipt(screen, done))
 
 
-@app.command()
 @tenant_command
 async def erasures(
     session: CommandSession,

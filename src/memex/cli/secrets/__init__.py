@@ -1,1 +1,1 @@
-"""`memex secrets` and `memex scan`."""
+"""`memex secrets` and `memex secrets scan`."""

@@ -8,8 +8,6 @@ from memex.cli.output import Column, CommandOutput, Screen
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
-app = typer.Typer(no_args_is_help=True, help="Show and set what is done about secrets in texts that come in.")
-
 Policy = Literal["redact", "flag", "refuse", "off", "default"]
 DOORS = {"remember": "texts to remember, reasons", "files": "files"}
 MEANINGS = {
@@ -20,7 +18,6 @@ MEANINGS = {
 }
 
 
-@app.command()
 @tenant_command
 async def show(session: CommandSession) -> CommandOutput:
     """Show what is done about secrets in texts to remember, and in files."""
@@ -28,7 +25,6 @@ async def show(session: CommandSession) -> CommandOutput:
     return CommandOutput(document, lambda screen: _show(screen, document))
 
 
-@app.command("set")
 @tenant_command
 async def set_policies(
     session: CommandSession,

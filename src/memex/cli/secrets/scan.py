@@ -1,4 +1,4 @@
-"""`memex scan`: find secrets that are stored already."""
+"""`memex secrets scan`: find secrets that are stored already."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -79,6 +79,6 @@ def _show(screen: Screen, session: CommandSession, document: dict[str, Any]) -> 
     screen.line((f"{format_count(counts['secrets'], 'place')} in {looked}. ", "bold"))
     screen.line("Change each secret where it is used: whoever reads memory may know it.")
     owner = session.of(found[0]["user"] or session.user)
-    screen.line(("To take one out: ", "dim"), owner.command("patch", found[0]["path"]), " or `memex review`")
-    screen.line(("To delete a file: ", "dim"), owner.command("delete", found[0]["path"]))
+    screen.line(("To take one out: ", "dim"), owner.command("review"))
+    screen.line(("To delete a file: ", "dim"), owner.command("files", "delete", found[0]["path"]))
     screen.line("Versions that were replaced or deleted stay stored; they cannot be erased yet.")

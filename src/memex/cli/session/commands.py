@@ -114,13 +114,18 @@ def _session_command(
 async def _in_session(
     command: Callable[..., Awaitable[CommandOutput]], options: Options, given: dict[str, Any]
 ) -> CommandOutput:
-    from memex.cli.session.hints import mend_hint, suggest_users
     from memex.cli.session.opening import open_session
 
     async with open_session(options) as session:
         try:
             shown = await command(session, **given)
         except MemexError as error:
-            await mend_hint(session, error)
+            from memex.cli.session.wording import put_in_words
+
+            await put_in_words(session, error)
             raise
-        return replace(shown, note=await suggest_users(session)) if shown.is_empty else shown
+        if shown.is_empty:
+            from memex.cli.session.near_users import suggest_users
+
+            shown = replace(shown, note=await suggest_users(session))
+        return shown

@@ -53,6 +53,10 @@ class CommandSession:
         """Run an operation of `memex.routes`, and return its JSON."""
         return await self.api.call(self.context, name, arguments)
 
+    async def execute(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a tool, and return its JSON."""
+        return await self.api.execute(self.context, tool, arguments)
+
     @property
     def local(self) -> "OwnedMemex":
         """The Memex in this process, for a command that needs the database; raises ValidationFailed over HTTP."""
@@ -63,6 +67,10 @@ class CommandSession:
     def of(self, user: str | None) -> Self:
         """Return the same session for another user, or for none, which only an administrator can ask."""
         return replace(self, user=user, role=self.role if user is not None else None)
+
+    def without_project(self) -> Self:
+        """Return the same session without its project, which may be a label of sessions."""
+        return replace(self, project=None)
 
     def command(self, *words: str) -> str:
         """Return the shell line that runs another command for the same tenant and user."""

@@ -170,15 +170,15 @@ def undo_work(path: Path) -> CommandOutput:
 async def _ask(project: str | None, user: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the block as memory would have it now, and what a person should know before it is written."""
     from memex.cli.options import UserOptions
-    from memex.cli.session.hints import mend_hint
     from memex.cli.session.opening import open_session
+    from memex.cli.session.wording import put_in_words
 
     options = UserOptions(project=project) if user is None else UserOptions(project=project, user=user)
     async with open_session(options) as session:
         try:
             return await _standing(session)
         except MemexError as error:
-            await mend_hint(session, error)
+            await put_in_words(session, error)
             raise
 
 
@@ -188,17 +188,17 @@ async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
     from memex.hook.redaction import redacted
     from memex.setup.work_block import BlockHeading, BlockLine, build_block
 
-    context = replace(session.context, project=None)  # the name may be that of a label
+    unplaced = session.without_project()
     asked: dict[str, Any] = {"project": session.project}
     hint = WHICH
     if session.project is None:
         folder = await find_folder(session, str(Path.cwd()))
         asked, hint = folder.asked, f"{folder.note}\n{WHICH}" if folder.note else WHICH
-    found = await session.api.call(context, "work_context", asked | {"budget": "full"})
+    found = await unplaced.call("work_context", asked | {"budget": "full"})
     if found["scope"] is None:
         raise ValidationFailed("No session tells of a project in this folder.", hint=hint)
     name = found["scope"].partition(":")[2]
-    work = await session.api.call(context, "work_show", {"project": name})
+    work = await unplaced.call("work_show", {"project": name})
     objectives = [one for one in found["lines"] if one["heading"] == "Objective"]
     told: list[tuple[BlockHeading, list[dict[str, Any]]]] = [
         ("Objective", objectives),

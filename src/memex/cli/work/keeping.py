@@ -1,7 +1,6 @@
 """`memex work done`, `drop`, `keep`, `pin`, `archive` and so on: what a person decides about an item."""
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -107,21 +106,19 @@ async def end(
 @user_command
 async def provenance(session: CommandSession, item: ItemArgument) -> CommandOutput:
     """Show where an item comes from: each text that says it, and what was decided about it."""
-    context, asked = _asked(session, item)
-    found = await session.api.call(context, "work_provenance", asked)
+    found = await session.without_project().call("work_provenance", _asked(session, item))
     return CommandOutput(found, lambda screen: _show_provenance(screen, found))
 
 
-def _asked(session: CommandSession, item: str) -> tuple[Any, dict[str, Any]]:
-    """Return context and arguments: a project may be a label of sessions, so it is no project of the context."""
-    return replace(session.context, project=None), {"id": item, "project": session.project}
+def _asked(session: CommandSession, item: str) -> dict[str, Any]:
+    return {"id": item, "project": session.project}
 
 
 async def _mark(
     session: CommandSession, item: str, action: str, *, ends_on: str | None = None
 ) -> CommandOutput:
-    context, asked = _asked(session, item)
-    marked = await session.api.call(context, "work_mark", asked | {"action": action, "ends_on": ends_on})
+    asked = _asked(session, item) | {"action": action, "ends_on": ends_on}
+    marked = await session.without_project().call("work_mark", asked)
     ends = f"Ends after {marked['ends_on']}" if marked["ends_on"] else "Does not end on a day"
     did = DID.get(action, ends)
 

@@ -7,16 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.conversations.options import SinceOption, parse_moment
-from memex.cli.default_command import ShowByDefaultGroup
 from memex.cli.output import CommandOutput
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
-from memex.cli.work import keeping, places, screens
-
-app = typer.Typer(
-    cls=ShowByDefaultGroup,
-    help="Show where work stands, as sessions with agents say: `memex work` means `memex work show`.",
-)
+from memex.cli.work import places, screens
+from memex.cli.work.places import AsOfOption
 
 SessionOption = Annotated[
     str | None,
@@ -26,13 +21,8 @@ SessionOption = Annotated[
         help="Only this session, by its id. Otherwise it is --project, or the project of this folder.",
     ),
 ]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d."),
-]
 
 
-@app.command()
 @user_command
 async def show(
     session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
@@ -42,7 +32,6 @@ async def show(
     return CommandOutput(found, lambda screen: screens.show_work(screen, found, session))
 
 
-@app.command("open")
 @user_command
 async def open_work(
     session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
@@ -53,7 +42,6 @@ async def open_work(
     return CommandOutput(document, lambda screen: screens.show_open(screen, document, session))
 
 
-@app.command()
 @user_command
 async def decisions(
     session: CommandSession, of_session: SessionOption = None, as_of: AsOfOption = None
@@ -65,21 +53,18 @@ async def decisions(
     return CommandOutput(document, lambda screen: screens.show_decisions(screen, document))
 
 
-@app.command()
 @user_command
 async def check(session: CommandSession, of_session: SessionOption = None) -> CommandOutput:
     """Check whether work is done: nothing open or in the way, all that counts met, and something that proves it.
 
     The exit code is 1 if it is not done.
     """
-    context, asked = await _asked(session, of_session)
-    found = await session.api.call(context, "work_check", asked)
+    found = await session.without_project().call("work_check", await _asked(session, of_session))
     return CommandOutput(
         found, lambda screen: screens.show_check(screen, found), exit_code=0 if found["done"] else 1
     )
 
 
-@app.command()
 @user_command
 async def changes(
     session: CommandSession,
@@ -90,13 +75,12 @@ async def changes(
     of_session: SessionOption = None,
 ) -> CommandOutput:
     """Show what was opened, ended and decided since a time or a state; by default in the last day."""
-    context, asked = await _asked(session, of_session)
     moment = parse_moment(since or ("1d" if state is None else None), "--since")
-    found = await session.api.call(context, "work_changes", asked | {"since": moment, "state": state})
+    asked = await _asked(session, of_session) | {"since": moment, "state": state}
+    found = await session.without_project().call("work_changes", asked)
     return CommandOutput(found, lambda screen: screens.show_changes(screen, found))
 
 
-@app.command()
 @user_command
 async def rebuild(
     session: CommandSession,
@@ -113,9 +97,7 @@ async def rebuild(
     """
     found = await session.call("work_rebuild", {"ask": ask})
     while ask and found["asked"] and found["left"] and not found["failure"]:
-        more = await session.api.call(
-            replace(session.context, tool_call_id=None), "work_rebuild", {"ask": True}
-        )
+        more = await replace(session, tool_call_id=None).call("work_rebuild", {"ask": True})
         found = more | {"asked": found["asked"] + more["asked"], "failure": more["failure"]}
         if not more["asked"]:
             break
@@ -126,27 +108,14 @@ async def rebuild(
     )
 
 
-for _command in (
-    *(keeping.done, keeping.drop, keeping.keep, keeping.provenance),
-    *(keeping.pin, keeping.leave_out, keeping.end, keeping.archive, keeping.restore),
-    *(places.pack, places.sessions, places.resolve),
-    *(places.labels, places.link, places.trust),
-):
-    app.command()(_command)
-
-
-async def _asked(session: CommandSession, of_session: str | None) -> tuple[Any, dict[str, Any]]:
-    """Return context and arguments: a project may be a label of sessions, so it is no project of the context.
-
-    Without a project and a session, it is the place of this folder.
-    """
+async def _asked(session: CommandSession, of_session: str | None) -> dict[str, Any]:
+    """Return whose work is asked for; without a project and a session, it is the place of this folder."""
     project = session.project if of_session is None else None
     if project is None and of_session is None:
         project = await places.place_of_folder(session, str(Path.cwd()))
-    asked = {"project": project, "session": of_session}
-    return replace(session.context, project=None), asked
+    return {"project": project, "session": of_session}
 
 
 async def _show(session: CommandSession, of_session: str | None, as_of: str | None) -> dict[str, Any]:
-    context, asked = await _asked(session, of_session)
-    return await session.api.call(context, "work_show", asked | {"as_of": parse_moment(as_of, "--as-of")})
+    asked = await _asked(session, of_session) | {"as_of": parse_moment(as_of, "--as-of")}
+    return await session.without_project().call("work_show", asked)

@@ -1,7 +1,7 @@
 """`memex work pack`, `sessions`, `resolve`, `labels`, `link` and `trust`: where work took place."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,12 +32,16 @@ NEXT = {
 
 WHICH = (
     "Name a project or a label with --project, or a session with --session: `memex work labels` and "
-    "`memex work sessions` list them. `memex ingest ~/.claude/projects` imports sessions of Claude Code, and hooks "
-    "capture new ones (`memex setup claude-code --hooks`)."
+    "`memex work sessions` list them. `memex conversations ingest ~/.claude/projects` imports sessions of "
+    "Claude Code, and hooks capture new ones (`memex setup claude-code --hooks`)."
 )
 
 Budget = Literal["auto", "micro", "normal", "full"]
 
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d."),
+]
 LabelOption = Annotated[
     str | None, typer.Option("--label", metavar="LABEL", help="A label, as `memex work labels` shows it.")
 ]
@@ -80,9 +84,7 @@ async def pack(
     ] = None,
     *,
     hints: WorkHints,
-    as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="As it was at this time, such as 2026-11-20 or 2d.")
-    ] = None,
+    as_of: AsOfOption = None,
 ) -> CommandOutput:
     """Print where work stands, as a new session is given it; of the project of this folder by default."""
     asked = hints.document()
@@ -100,7 +102,7 @@ async def pack(
     elif hints.cwd is not None:
         asked["cwd"] = _full(hints.cwd)
     asked["as_of"] = parse_moment(as_of, "--as-of")
-    found = await session.api.call(_context(session), "work_context", asked)
+    found = await session.without_project().call("work_context", asked)
     is_empty = not found["text"]
     return CommandOutput(found, lambda screen: _show_pack(screen, found, note), is_empty=is_empty)
 
@@ -112,7 +114,7 @@ async def sessions(
 ) -> CommandOutput:
     """List sessions with folder, branch and last turn, the newest first; of one project with --project."""
     asked = {"project": session.project, "limit": limit}
-    found = await session.api.call(_context(session), "work_sessions", asked)
+    found = await session.without_project().call("work_sessions", asked)
     return CommandOutput(found, lambda screen: _show_sessions(screen, found), is_empty=not found["sessions"])
 
 
@@ -127,7 +129,7 @@ async def resolve(
     """
     cwd = _full(hints.cwd) if hints.cwd is not None else None
     asked = hints.document() | {"cwd": cwd, "project": session.project}
-    found = await session.api.call(_context(session), "work_resolve", asked)
+    found = await session.without_project().call("work_resolve", asked)
     return CommandOutput(
         found,
         lambda screen: _show_resolved(screen, found),
@@ -214,7 +216,7 @@ async def trust(
         _confirm(root, fresh)
     for _, name, project in meant:
         if name.startswith("remote:") and project and links.get(name) != project:
-            await session.api.call(_context(session), "work_link", {"label": name, "project": project})
+            await session.without_project().call("work_link", {"label": name, "project": project})
     added = [name for _, name, project in fresh if trusted.add(root, name, project)]
     names = ", ".join(dict.fromkeys(_meant(name, project) for _, name, project in meant))
     document = {"folder": str(root), "projects": [name for _, name, _ in meant], "added": added}
@@ -239,12 +241,7 @@ def _meant(name: str, project: str) -> str:
 async def _links(session: CommandSession) -> dict[str, str]:
     from memex.api.work.places import linked_projects
 
-    return linked_projects(await session.api.call(_context(session), "work_labels"))
-
-
-def _context(session: CommandSession) -> Any:
-    """Return the context without its project, which may be a label here."""
-    return replace(session.context, project=None)
+    return linked_projects(await session.without_project().call("work_labels"))
 
 
 def _full(path: Path) -> str:
@@ -272,7 +269,7 @@ async def find_folder(session: CommandSession, folder: str) -> FolderPlace:
     from memex.hook.packs import pack_query
     from memex.projects.detection import detect_project
 
-    listed = await session.api.call(_context(session), "work_labels")
+    listed = await session.without_project().call("work_labels")
     found = detect_project(Path(folder), option=session.project, links=linked_projects(listed))
     asked = {name: value or None for name, value in pack_query(folder, found).items()}
     known = {one["label"] for one in listed["labels"]}
@@ -296,7 +293,7 @@ async def place_of_folder(session: CommandSession, folder: str) -> str:
     if here.place:
         return here.place
     hints = {"cwd": folder, "repository": here.asked.get("repository")}
-    found = await session.api.call(_context(session), "work_resolve", hints)
+    found = await session.without_project().call("work_resolve", hints)
     # What was reported of a folder of this path under another label is not of what stands there now.
     places = {
         lane["project"] or lane["label"]

@@ -18,7 +18,9 @@ REASONS = {
     "closure_mismatch": "somebody says that all is done, and it is not",
 }
 MORE = "or drop, keep, pin, leave-out, archive, end"
-NOTHING = "No session says anything about work here. Import transcripts with `memex ingest PATH`."
+NOTHING = (
+    "No session says anything about work here. Import transcripts with `memex conversations ingest PATH`."
+)
 
 Item = dict[str, Any]
 

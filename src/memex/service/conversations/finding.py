@@ -193,7 +193,7 @@ async def _vector(
             "The conversations of this user have no vectors."
             if embedder is not None
             else "The conversations of this user have no vectors, and no embedder is set.",
-            hint="Make them with `memex backfill`"
+            hint="Make them with `memex conversations backfill`"
             + ("." if embedder is not None else " after MEMEX_EMBEDDER is set, such as local.")
             + " Search by words needs none.",
         )
@@ -240,7 +240,8 @@ def _searched(searched: Searched) -> SearchedResult:
 def _guidance(searched: Searched | None, arguments: FindMessagesArguments) -> list[str]:
     """Return why nothing was found, and what to try next."""
     if searched is None or not searched.chunks:
-        return ["No conversation has been imported for this user. Import one with `memex ingest PATH`."]
+        how = "Import one with `memex conversations ingest PATH`."
+        return [f"No conversation has been imported for this user. {how}"]
     said = [f"{searched.chunks:,} passages of conversations were searched."]
     if searched.unfiltered:
         hold = "passage holds" if searched.unfiltered == 1 else "passages hold"

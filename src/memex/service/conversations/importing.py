@@ -70,7 +70,9 @@ async def one(service: Service, caller: Caller, import_id: str) -> ConversationI
     """Return an import of the user; raises OperationNotFound."""
     found = await list_imports(service.database, caller.access, import_id)
     if not found:
-        raise OperationNotFound("There is no such import.", hint="The page of imports lists the last ones.")
+        raise OperationNotFound(
+            "There is no such import.", hint="The page of imports lists the last ones.", reason="import"
+        )
     return found[0]
 
 

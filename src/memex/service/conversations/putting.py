@@ -29,7 +29,7 @@ from memex.service.tools.tool import (
     ToolResult,
     describe_problem,
 )
-from memex.store.access import Access, SecretPolicy
+from memex.store.access import Access, SecretPolicy, no_user
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
 from memex.store.conversations.known import (
     ReadFile,
@@ -378,7 +378,7 @@ def logged_source(source: SourceInput) -> dict[str, Any]:
 def check_user(caller: Caller) -> None:
     """Raise ValidationFailed if a call names no user."""
     if caller.access.user_id is None:
-        raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
+        raise no_user()
 
 
 def _guard(texts: Sequence[str], policy: SecretPolicy) -> _Guarded:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from memex.errors import ConversationNotFound, ValidationFailed
+from memex.errors import ConversationNotFound, MalformedCursor
 from memex.service.conversations.results import (
     ListedConversation,
     MessageResult,
@@ -114,6 +114,7 @@ async def _read(call: OperationCall, arguments: ReadThreadArguments) -> LoggedAn
         raise ConversationNotFound(
             f"{arguments.reference[:50]!r} names no conversation.",
             hint="A conversation is named by its 12 characters, and a message by a number behind them: ID#41.",
+            reason="reference",
         )
     conversation_id, number = named
     after = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
@@ -185,7 +186,7 @@ def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
     try:
         return datetime.fromisoformat(at) if at else None, number
     except ValueError:
-        raise ValidationFailed("The cursor is malformed.", hint="Send next_cursor as it came.") from None
+        raise MalformedCursor from None
 
 
 READ = LoggedOperation("conversation_read", ReadThreadArguments, ThreadResult, _read)

@@ -144,7 +144,7 @@ def write_case(folder: Path, name: str, files: Mapping[str, str]) -> Path:
     case, state = folder / f"{name}.yaml", folder / name
     for place in (case, state):
         if os.path.lexists(place):
-            raise FileExists(f"There is {place} already.", hint="Give the case another name.")
+            raise FileExists(f"There is {place} already.", hint="Give the case another name.", reason="case")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         state.mkdir()

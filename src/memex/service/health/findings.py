@@ -63,7 +63,7 @@ def examine_degraded(counts: "Sequence[DegradedCount]") -> Finding:
         "degraded",
         f"{said}, of the newest of the last day, were given without the model",
         "problem" if is_bad else "note",
-        "`memex replay --degraded --since 1d` lists the calls, and `memex log ID` says why.",
+        "`memex log replay --degraded --since 1d` lists the calls, and `memex log ID` says why.",
     )
 
 
@@ -84,7 +84,7 @@ def examine_schema(version: int, newest: int) -> Finding:
             "schema", f"version {version}; this Memex knows up to {newest}", "problem", "Upgrade this Memex."
         )
     said = f"version {version} of {newest}" if version else "not made yet"
-    return Finding("schema", said, "problem", "Run `memex migrate`.")
+    return Finding("schema", said, "problem", "Run `memex service migrate`.")
 
 
 def examine_index(stale_scopes: int) -> Finding:
@@ -109,14 +109,18 @@ def examine_pgvector(report: "DatabaseReport") -> Finding:
             "pgvector",
             "not installed on this server; search uses words only, which works without it",
             "note",
-            "For search with vectors, install pgvector 0.8 or newer on the server, and run `memex migrate`.",
+            "For vectors, install pgvector 0.8 or newer on the server, and run `memex service migrate`.",
         )
     if report.pgvector_is_installed:
         said = f"{report.pgvector} is installed, and this database holds no vectors yet"
-        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to create a schema."
+        hint = (
+            "Run `memex service migrate`; it needs pgvector 0.8 or newer, and the right to create a schema."
+        )
     else:
         said = f"{report.pgvector} can be installed, and is not"
-        hint = "Run `memex migrate`. If the login may not, a superuser first runs `create extension vector`."
+        hint = (
+            "Run `memex service migrate`. If the login may not, a superuser runs `create extension vector`."
+        )
     return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
 
 
@@ -128,5 +132,5 @@ def examine_jobs(report: "DatabaseReport") -> Finding:
         "queue",
         "no tables for background work: texts cannot be queued, and no vectors are made",
         "note",
-        "Let the login create a schema (`grant create on database NAME to LOGIN`), and run `memex migrate`.",
+        "Let the login create schemas (`grant create on database NAME to LOGIN`), and run `memex service migrate`.",
     )

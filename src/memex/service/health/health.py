@@ -250,14 +250,14 @@ def _queue_findings(figures: TenantFigures, now: datetime) -> Iterable[Finding]:
             "queue",
             f"{_counted(given_up, 'text was', 'texts were')} given up",
             "problem",
-            "See why with `memex queue list` or in the review, and try again with `memex queue retry`.",
+            "See why with `memex service queue list` or in the review; `memex service queue retry` tries again.",
         )
     if waiting and now - figures.queue["oldest_at"] > LONGEST_WAIT:
         yield Finding(
             "queue",
             f"{_counted(waiting, 'text waits', 'texts wait')}, the oldest for more than ten minutes",
             "problem",
-            "Check that `memex serve` or `memex queue work` runs, and that the model answers.",
+            "Check that `memex serve` or `memex service queue work` runs, and that the model answers.",
         )
     elif waiting or not given_up:
         yield Finding("queue", f"{_counted(waiting, 'text waits', 'texts wait')} to be stored")

@@ -136,7 +136,7 @@ async def set_quota(
             raise Forbidden(
                 "This key may not set this quota.",
                 hint="Quotas of users and projects are set by an administrator's key that is not bound to a user, "
-                "and those of a tenant by `memex quota set tenant` on the machine of the database.",
+                "and those of a tenant by `memex service quota set tenant` on the machine of the database.",
             )
         _check_name(kind, name)
         place = {"tenant_id": caller.access.tenant_id, "kind": kind, "key": name}

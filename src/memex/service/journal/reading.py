@@ -126,7 +126,7 @@ def _place(arguments: JournalArguments) -> tuple[str | None, str | None]:
         if not is_entry_at(arguments.path):
             raise ValidationFailed(
                 f"{arguments.path} is no path of an entry.",
-                hint="`memex journal DAY` lists the entries of a day.",
+                hint="`memex files journal DAY` lists the entries of a day.",
             )
         return None, arguments.path
     if arguments.day is not None:

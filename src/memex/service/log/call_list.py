@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from memex.errors import Forbidden, OperationNotFound, ValidationFailed
+from memex.errors import Forbidden, MalformedCursor, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
 from memex.service.choice import CallerChoice
 from memex.service.log.operations import (
@@ -127,9 +127,7 @@ def _place(cursor: str | None, *, everyone: bool) -> CallPlace:
     except ValueError:
         started_at = None
     if started_at is None or started_at.tzinfo is None:
-        raise ValidationFailed(
-            "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
-        )
+        raise MalformedCursor
     return CallPlace(operation_id, started_at)
 
 

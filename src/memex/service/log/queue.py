@@ -111,7 +111,8 @@ async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> Ret
         if not found:
             raise OperationNotFound(
                 f"No call {tool_call_id!r} was given up.",
-                hint="See those that were with GET /v1/admin/queue or `memex queue list`.",
+                hint="See those that were with GET /v1/admin/queue or `memex service queue list`.",
+                reason="not_given_up",
                 tool_call_id=tool_call_id,
             )
         return found

@@ -384,11 +384,14 @@ def _line_records(
 async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Answer a caller who does not wait: the call is in the queue, or what became of it since."""
     if arguments.dry_run:
-        raise ValidationFailed("A dry run is never queued.", hint="Leave dry_run or wait out.")
+        raise ValidationFailed(
+            "A dry run is never queued.", hint="Leave dry_run or wait out.", reason="dry_run_queued"
+        )
     if not work.database.has_jobs:
         raise ValidationFailed(
             "This database has no queue.",
             hint="Leave wait out, or send true; `memex doctor` says what a queue needs.",
+            reason="no_queue",
         )
     work.access.searched(arguments.project)  # refuses a project that is none of the user's
     result = RememberResult(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memex.errors import LineNotFound, ValidationFailed, VersionConflict
+from memex.errors import LineNotFound, MalformedCursor, VersionConflict
 from memex.service.log import references
 from memex.service.tools.tool import (
     A,
@@ -270,7 +270,7 @@ def _place(cursor: str) -> tuple[datetime, str]:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or not handle.isalnum():
-        raise ValidationFailed("The cursor is none of this list.", hint="Send next_cursor as it came.")
+        raise MalformedCursor
     return moment, handle
 
 

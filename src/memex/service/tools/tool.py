@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from memex.errors import ValidationFailed
+from memex.errors import MalformedCursor, ValidationFailed
 from memex.service.call import to_plain
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import MemoryView, as_of_in
@@ -191,7 +191,9 @@ class Tool(Generic[A]):
         except ValidationError as error:
             problems = "; ".join(map(describe_problem, error.errors(include_url=False)[:MAX_PROBLEMS]))
             hint = f"The arguments are: {', '.join(self.arguments.model_fields)}."
-            raise ValidationFailed(f"{self.name}: {problems}.", hint=hint, tool=self.name) from None
+            raise ValidationFailed(
+                f"{self.name}: {problems}.", hint=hint, reason="arguments", tool=self.name
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +300,7 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
         position = None
     is_ours = isinstance(position, list) and len(position) == len(kinds)
     if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
-        raise ValidationFailed(
-            "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
-        )
+        raise MalformedCursor
     return list(position)
 
 

@@ -22,7 +22,7 @@ async def query(
     async with service.recorder.recorded(caller, NAME, asked, tool_call_id=tool_call_id) as log:
         if not statement.strip():
             raise ValidationFailed(
-                "The statement is empty.", hint="Write a SELECT over the views of `memex schema`."
+                "The statement is empty.", hint="Write a SELECT over the views of `memex sql schema`."
             )
         if len(statement) > MAX_CHARS:
             raise ValidationFailed(f"The statement has {len(statement):,} characters, over {MAX_CHARS:,}.")

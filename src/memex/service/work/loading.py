@@ -117,7 +117,9 @@ async def load_work(
     sessions = await _sessions(service, caller, project, session)
     if session is not None and not sessions:
         raise ConversationNotFound(
-            f"There is no session {session[:50]!r} for this user.", hint="See `memex work sessions`."
+            f"There is no session {session[:50]!r} for this user.",
+            hint="See `memex work sessions`.",
+            reason="session",
         )
     is_known = is_project or bool(sessions)
     if project is not None and not is_known and not await _is_label(service, caller, project):
@@ -262,6 +264,7 @@ async def _refuse_unknown(service: Service, caller: Caller, name: str) -> None:
             f"There is no project {name[:50]!r} for this user, but there are sessions of this name.",
             hint=f"Name their label as the project: {', '.join(labels)}. To make them part of a project: "
             "`memex work link LABEL SLUG`.",
+            reason="label",
             labels=labels,
         )
     caller.access.scope_at(f"projects/{name}")  # raises, and names those that are near

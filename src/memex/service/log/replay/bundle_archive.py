@@ -46,7 +46,7 @@ MAX_UNPACKED_BYTES = 256 << 20
 MAX_MEMBERS = 5_000
 
 CALL, TEXTS = "call.json", "texts.jsonl"
-EXPORT_HINT = "Export the call again: `memex export --call ID --to FILE`."
+EXPORT_HINT = "Export the call again: `memex files export --call ID --to FILE`."
 
 _PROMPT = re.compile(r"prompts/([0-9a-f]{64})\.md")
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
@@ -344,7 +344,7 @@ def _content(path: Path) -> bytes:
     except OSError as error:
         raise ValidationFailed(
             f"There is no bundle at {path}: {error.strerror}.",
-            hint="Name a file that `memex export --call` made.",
+            hint="Name a file that `memex files export --call` made.",
         ) from None
 
 

@@ -181,7 +181,7 @@ def apply_change(
     elif change.model or change.prompt:
         raise ValidationFailed(
             "No model can be asked here.",
-            hint="Set MEMEX_MODEL for the service, or run `memex replay` where one is set up.",
+            hint="Set MEMEX_MODEL for the service, or run `memex log replay` where one is set up.",
         )
     if is_asked := by.is_slow or change.planner is not None:
         by = replace(by, near_finds=1)

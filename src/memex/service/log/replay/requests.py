@@ -32,7 +32,7 @@ from memex.store.upkeep.throwaway import throwaway_tenant
 from memex.subagent.planner import Planner
 
 REPLAY = "memory_replay"
-RESTORED_HINT = "`memex replay` puts the scopes as they stood into a tenant that is thrown away."
+RESTORED_HINT = "`memex log replay` puts the scopes as they stood into a tenant that is thrown away."
 ReplayableKind = Literal["context", "remember", "reads", "all"]
 KINDS: dict[ReplayableKind, Sequence[str]] = {
     "context": ["memory_context"],
@@ -80,7 +80,7 @@ async def replay_bundle(service: Service, bundle: Bundle) -> ReplayResult:
         raise ValidationFailed(
             f"The call of this bundle cannot be run again: what it says of it has no known form "
             f"({type(error).__name__}).",
-            hint="Export the call again: `memex export --call ID --to FILE`.",
+            hint="Export the call again: `memex files export --call ID --to FILE`.",
         ) from error
 
 

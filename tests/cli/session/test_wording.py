@@ -1,12 +1,14 @@
-"""Hints on the command line name commands and options, and near users to administrators."""
+"""Errors on the command line name commands and options, and near users to administrators."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Memex
 
-from memex.cli.session.hints import PHRASES, for_people
+from memex import errors
+from memex.cli.session.wording import AS_ADMIN, WORDS
 
 ROOT = Path(__file__).parents[3]
 FOR_PROGRAMS = re.compile(r"memory_[a-z]|/v1/|userId|tool_call_id|base_version|next_cursor|dry_run|\bas_of\b")
@@ -20,17 +22,21 @@ def files(server_up: None, memex: Memex) -> Memex:
     return memex
 
 
-def test_every_phrase_stands_in_a_hint() -> None:
-    """A hint that is worded anew takes its translation along."""
-    folders = ("src/memex/errors.py", "src/memex/service", "store", "subagent")
+def test_words_are_for_errors_that_there_are() -> None:
+    """Each case is a code of the tree of errors, and a reason that the service or the store gives with it."""
     source = "\n".join(
         page.read_text(encoding="utf-8")
-        for name in folders
-        for page in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
+        for page in [
+            ROOT / "src/memex/errors.py",
+            *(ROOT / "src/memex/service").rglob("*.py"),
+            *(ROOT / "store").rglob("*.py"),
+        ]
     )
-    for phrase, _ in PHRASES:
-        found = phrase if phrase != r"The arguments are: [^.]*\." else "The arguments are: "
-        assert re.search(found, source), phrase
+    given = set(re.findall(r'reason"?[=:] ?"([a-z_]+)"', source))
+
+    for code, reason in [*WORDS, *AS_ADMIN]:
+        assert errors.error_of(code, "").__class__ is not errors.MemexError, code
+        assert reason is None or reason in given, reason
 
 
 def test_hints_name_commands(files: Memex) -> None:
@@ -46,6 +52,9 @@ def test_hints_name_commands(files: Memex) -> None:
             ("log", "no-such-call"),
             ("queue", "retry", "no-such-call"),
             ("remember", "x", "--dry-run", "--no-wait"),
+            ("conversations", "thread", "9k2m4q7wtx3d"),
+            ("removed", "--put-back", "nosuchline"),
+            ("work", "done", "nosuchitem"),
         )
     }
 
@@ -55,14 +64,16 @@ def test_hints_name_commands(files: Memex) -> None:
     assert "`memex history user/tea.md --user olga`" in told["read", "user/tea.md", "--version", "9"]
     assert "--base-version" in told["write", "user/tea.md", "--content", "x"]
     assert told["list", "--limit", "5000"].startswith("error VALIDATION_ERROR: limit must be at most")
+    assert "Give --cursor as it was printed" in told["list", "--cursor", "x"]
+    assert "`memex removed --user olga`" in told["removed", "--put-back", "nosuchline"]
     assert {words: text for words, text in told.items() if FOR_PROGRAMS.search(text) or not text} == {}
 
 
-def test_braces_in_a_hint_stay() -> None:
-    """Only what the phrases put there is a command."""
-    hint = 'Send a state such as {"user": 12}, or <b>.'
+def test_programs_get_the_case_beside_the_words(files: Memex) -> None:
+    """The JSON of an error has the reason that chose the words."""
+    error = json.loads(files.run("list", "--cursor", "x", "--json").err)
 
-    assert for_people(hint, lambda *words: " ".join(words)) == hint
+    assert (error["code"], error["reason"]) == ("VALIDATION_ERROR", "cursor")
 
 
 def test_a_path_is_completed(files: Memex) -> None:
