@@ -17,7 +17,6 @@ from memex.subagent.context.evidence import (
     ScoredPassage,
     gather_evidence,
     pinned_passages,
-    read_chars,
 )
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
@@ -35,7 +34,7 @@ from memex.subagent.context.pool import (
     without_score,
 )
 from memex.subagent.context.rivals import mark_older
-from memex.subagent.context.selection import CandidatePassage, Cut, rank
+from memex.subagent.context.selection import CandidatePassage, Cut, rank, read_chars
 from memex.subagent.context.survey import Candidates, LinePool
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools, newest_first

@@ -16,14 +16,12 @@ from memex.store.records import EntryBeside, FilePassages, Hit, NearLink, Passag
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
-from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.context.selection import CandidatePassage, read_chars
 from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
 from memex.subagent.planner import ContextRequest, RecallReason
 from memex.subagent.statements.places import is_statement_file
 
 POOL_FILES = 300  # that a query finds at most: a told message is a file of its own
-POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
-READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 ENTRIES = 60  # of the journal, the best, beside which others are looked at
 REACH = 2  # entries on either side of one that are its window
 SEEDS = 16  # files, the best, whose neighbours are looked at and that are read ahead
@@ -143,11 +141,6 @@ class Evidence:
                 found.append(
                     ScoredPassage(Reference(file.path, version, span), heading, value, reason, source)
                 )
-
-
-def read_chars(budget: int) -> int:
-    """Return how many characters of passages are read for a context of so many."""
-    return max(budget * READ_SHARE, POOL_CHARS)
 
 
 async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:

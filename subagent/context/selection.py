@@ -1,4 +1,4 @@
-"""Which passages of pinned files go into a context, as far as they fit. Pure.
+"""Which passages of pinned files go into a context, as far as they fit, and how much is read for one. Pure.
 
 All else is lines, which `line_selection` selects.
 """
@@ -19,6 +19,8 @@ MIN_FIRST_CHARS = (
 MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
+POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
+READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 
 Cut = Callable[[str, int], Span]
 
@@ -41,6 +43,11 @@ class CandidatePassage(NamedTuple):  # a call makes hundreds, and a dataclass ta
     reason: RecallReason
     linked_from: str | None = None
     heading: tuple[str, ...] = ()
+
+
+def read_chars(budget: int) -> int:
+    """Return how many characters of passages are read for a context of so many."""
+    return max(budget * READ_SHARE, POOL_CHARS)
 
 
 def rank(value: int, reference: Reference) -> tuple[int, str, int]:
