@@ -1,5 +1,8 @@
 """The structure of the source keeps to its limits; `make structure` prints all figures."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,15 @@ REPEATED_NAMES = {
 }
 # How many modules a reader follows for one call, where one of more than 350 lines counts twice.
 MAX_WALKED = {"memory_context": 10, "memory_remember": 11, "memory_read": 8, "memory_write": 7}
+
+# What runs in one call over HTTP, from the handler on: modules, functions, and switches from one file to another.
+# Whoever raises a figure says why in that commit.
+MAX_TRACED = {
+    "memory_context": (80, 740, 1_200),
+    "memory_remember": (125, 1_190, 1_500),
+    "memory_read": (43, 225, 240),
+    "memory_find": (57, 415, 520),
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +67,25 @@ def test_a_call_is_followed_in_few_modules(source: Source) -> None:
     assert set(found) >= set(MAX_WALKED)
     assert [path for walk in found.values() for path in walk.missing] == []
     assert {tool: found[tool].weight for tool, most in MAX_WALKED.items() if found[tool].weight > most} == {}
+
+
+@pytest.mark.slow
+def test_no_more_runs_in_a_call() -> None:
+    """A call that goes through more modules and functions than it did is harder to follow, and slower."""
+    ran = subprocess.run(
+        [sys.executable, ROOT / "tests" / "structure" / "traced.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    traced = {tool: tuple(figures.values()) for tool, figures in json.loads(ran.stdout).items()}
+
+    more = {
+        tool: traced[tool]
+        for tool, most in MAX_TRACED.items()
+        if any(figure > limit for figure, limit in zip(traced[tool], most, strict=True))
+    }
+    assert more == {}
 
 
 def test_what_is_installed_needs_nothing_of_a_checkout() -> None:

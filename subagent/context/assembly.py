@@ -109,7 +109,7 @@ def passage_header(passage: FoundPassage, render: Callable[[str], str]) -> str:
     return " · ".join(parts or [header_name(passage.reference.path)])
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def title_line(path: str, heading: tuple[str, ...]) -> str:
     """Return the line that says under which titles of a file lines stand, with its break; "" if there is none.
 

@@ -2,6 +2,8 @@
 
 The service is the real one over an embedded Postgres of its own; the requests go through the HTTP app in this
 process. Only names that users import or type are used, so that this also runs on another checkout of the project.
+
+`python tests/structure/traced.py` prints the figures of each tool as JSON.
 """
 
 import asyncio
@@ -226,3 +228,11 @@ def _agent_key(folder: Path) -> str:
 
 def _secret(document: Mapping[str, Any]) -> str:
     return next(value for value in document.values() if isinstance(value, str) and value.startswith("mx_"))
+
+
+if __name__ == "__main__":
+    figures = {
+        tool: {"modules": len(call.files), "functions": len(call.functions), "switches": call.switches}
+        for tool, call in traced_calls().items()
+    }
+    print(json.dumps(figures))  # noqa: T201
