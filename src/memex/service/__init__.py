@@ -1,1 +1,1 @@
-"""What a caller may ask of Memex, one module a noun."""
+"""The operations that a caller may ask of Memex, one module a noun."""

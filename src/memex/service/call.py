@@ -24,7 +24,7 @@ UNBOUND_HINT = "Use an administrator's key that is not bound to a user."
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes one call, for whom, and what that opens."""
+    """The caller of one operation: who holds the key, and the memory that is open to the call."""
 
     principal: Principal
     access: Access

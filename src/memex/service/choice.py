@@ -1,4 +1,4 @@
-"""What a caller chooses beside the arguments of an operation: filters, limits, changes."""
+"""Choices of a caller beside the arguments of an operation: filters, limits, changes."""
 
 from typing import Any, Self
 
@@ -9,7 +9,7 @@ from memex.service.tools.tool import describe_problem
 
 
 class CallerChoice(BaseModel):
-    """What a caller chose, by name."""
+    """A choice of a caller, by names."""
 
     @classmethod
     def of(cls, **given: Any) -> Self:

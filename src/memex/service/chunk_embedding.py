@@ -1,4 +1,4 @@
-"""What was written is embedded: chunks compared with vectors, new texts sent to the embedder, vectors stored."""
+"""Embed written texts: find chunks without vectors, send their texts to the embedder, store the vectors."""
 
 import asyncio
 import math
@@ -33,7 +33,7 @@ _log = structlog.get_logger("memex.embedding")
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProgress:
-    """How many texts a run sent to the embedder, and whether nothing was left at its end."""
+    """The number of texts that a run sent to the embedder, and whether nothing was left at its end."""
 
     texts: int
     is_complete: bool
@@ -41,7 +41,7 @@ class EmbeddingProgress:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingEstimate:
-    """How many chunks have no vector yet, how fast the embedder was lately, and how long the rest will take."""
+    """The number of chunks without a vector, and how many texts the embedder took a second lately."""
 
     missing: int
     texts_a_second: float | None

@@ -19,7 +19,7 @@ REASON = "the sample memory"
 
 @dataclass(frozen=True, slots=True)
 class LoadedSample:
-    """What a load wrote, and the paths that it left as they stood; no call where there was nothing to write."""
+    """The files that a load wrote, and the paths that it left as they stood; no call if it wrote nothing."""
 
     tool_call_id: str | None
     created: Sequence[str]
@@ -28,7 +28,7 @@ class LoadedSample:
 
 @dataclass(frozen=True, slots=True)
 class RemovedSample:
-    """What was deleted, and what was left since its newest version is another's."""
+    """The deleted files, and those that were left because their newest version is another's."""
 
     tool_call_id: str | None
     removed: Sequence[str]

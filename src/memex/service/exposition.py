@@ -1,4 +1,4 @@
-"""What `/metrics` shows: what was counted since the start, and what is measured now."""
+"""The numbers of `/metrics`: those counted since the start, and those measured now."""
 
 from datetime import UTC, datetime
 

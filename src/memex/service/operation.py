@@ -62,7 +62,7 @@ class OperationCall:
 
     @property
     def access(self) -> Access:
-        """What the caller may read and write."""
+        """The memory that the caller may read and write."""
         return self.caller.access
 
     @property
@@ -77,7 +77,7 @@ class OperationCall:
 
     @property
     def now(self) -> datetime:
-        """When the call was made."""
+        """The time of the call."""
         return self.log.call.request.now
 
 

@@ -1,4 +1,4 @@
-"""What each operation of `memex.routes` runs in this process, by the same names."""
+"""The functions that run the operations of `memex.routes` in this process, by the same names."""
 
 from collections.abc import Awaitable, Callable
 from inspect import signature

@@ -34,7 +34,7 @@ class Planners:
 
     @property
     def work_reader_name(self) -> str:
-        """What answers of the model that reads sessions are known by; "" if there is none."""
+        """The name of the model that reads sessions, as its answers are kept by; "" if there is none."""
         return "" if self.work is None else self.work.name
 
     @property

@@ -1,4 +1,4 @@
-"""Whether the service can answer, as `/health/ready` says: the database answers, and takes a write."""
+"""The readiness of the service, as `/health/ready` says: the database answers, and takes a write."""
 
 import asyncio
 import time

@@ -73,7 +73,7 @@ def parse_time(text: str) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """How a call reads memory.
+    """Options of reading memory in a call.
 
     Attributes:
         as_of: the moment, where the call names one.
@@ -112,7 +112,7 @@ class CallSnapshots(Protocol):
 
 
 class Snapshots(Protocol):
-    """What opens memory for a call: memory itself, or for a replay the log with the states that the call saw."""
+    """Opens memory for a call: memory itself, or for a replay the log with the states that the call saw."""
 
     def narrowed(self, project: str | None) -> "Snapshots":
         """Return the same for what a search in a project covers, and no more; see `Access.narrowed`."""

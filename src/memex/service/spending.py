@@ -1,4 +1,4 @@
-"""What tenants spend on models: the limit of a day, and the report."""
+"""Spending of tenants on models: the limit of a day, and the report."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +18,7 @@ SPENT = "the tenant's money for the day is spent"
 
 @dataclass(frozen=True, slots=True)
 class TenantSpending:
-    """What the tenant of a call spends on models in a day (UTC). The database counts for all processes together.
+    """The spending of a call's tenant on models in a day (UTC). The database counts for all processes.
 
     A request that is under way when the limit is reached is finished and paid; the next one is refused.
     """
@@ -44,7 +44,7 @@ class TenantSpending:
 
 
 class DaySpent(ResultPart):
-    """What one model used on a day (UTC): requests, tokens, and US dollars as far as prices are known."""
+    """The use of one model on a day (UTC): requests, tokens, and US dollars as far as prices are known."""
 
     day: str
     model: str
@@ -55,7 +55,7 @@ class DaySpent(ResultPart):
 
 
 class SpendingResult(BaseModel):
-    """What a tenant's calls used of models, the newest day first; `daily_usd` is what a day may cost at most."""
+    """A tenant's use of models, the newest day first; `daily_usd` is the most that a day may cost."""
 
     daily_usd: float | None
     spent: list[DaySpent]

@@ -28,7 +28,7 @@ class TidiedFile(ResultPart):
 
 
 class TidyResult(ToolResult):
-    """What was regrouped. `status` is committed, nothing or dry_run."""
+    """The regrouped files. `status` is committed, nothing or dry_run."""
 
     status: str
     writes: list[TidiedFile]

@@ -46,7 +46,7 @@ Path = Annotated[StorableText, Field(min_length=1, max_length=4_096)]
 
 
 class SaidInput(Arguments):
-    """What was said. With an `id` it is a message of the conversation; without one it stands in for a message.
+    """A message that was said. With an `id` it is one of the conversation; else it stands in for a message.
 
     Words that stand in have no number and are never cited. They go when the transcript has them.
     """
@@ -59,7 +59,7 @@ class SaidInput(Arguments):
 
 
 class ToolInput(Arguments):
-    """What was done with a tool. `ok` is its success, as the program reports; `paths` are the files it changed."""
+    """A use of a tool. `ok` is its success, as the program reports; `paths` are the files it changed."""
 
     name: Annotated[StorableText, Field(min_length=1, max_length=200)]
     command: Annotated[StorableText, Field(max_length=MAX_COMMAND_CHARS)] = ""
@@ -153,7 +153,7 @@ class EventsArguments(Arguments):
 
 
 class PutEventResult(ResultPart):
-    """What became of an event; `removed` says that a person deleted the conversation, so that it was left out."""
+    """The outcome of an event; `removed`: it was left out, because a person deleted the conversation."""
 
     event: str
     conversation: str
@@ -161,14 +161,14 @@ class PutEventResult(ResultPart):
 
 
 class PutEventsResult(ToolResult):
-    """What became of the events of a request, in their order, and how many messages were added."""
+    """The outcomes of the events of a request, in their order, and how many messages were added."""
 
     events: list[PutEventResult]
     messages_added: int
 
 
 class HeardResult(ResultPart):
-    """How many events and sessions of a program are stored, and when its last event came."""
+    """The number of stored events and sessions of a program, and the time of its last event."""
 
     runtime: str
     events: int

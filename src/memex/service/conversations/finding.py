@@ -93,7 +93,7 @@ class MessageHitResult(ResultPart):
 
 
 class SearchedResult(ResultPart):
-    """What was searched: passages, in how many of them each word stands, and words that are spelled like others."""
+    """The extent of a search: passages, how many of them hold each word, and words that are spelled alike."""
 
     passages: int
     words: dict[str, int]

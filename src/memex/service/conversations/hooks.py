@@ -18,7 +18,7 @@ CLIENTS = tuple(hook_events.RUNTIMES)
 
 @dataclass(frozen=True, slots=True)
 class TakenHook:
-    """What became of a hook: `is_first_prompt` tells whether it is a prompt, and the first event of its session."""
+    """The outcome of a hook; `is_first_prompt`: it is a prompt, and the first event of its session."""
 
     stored: PutEventsResult
     is_first_prompt: bool

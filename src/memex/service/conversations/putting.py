@@ -103,7 +103,7 @@ class FileInput(Arguments):
 
 
 class SourceInput(Arguments):
-    """Where conversations come from.
+    """The source of conversations.
 
     `kind` is the format, such as chatgpt; `label` the name that people give the source, by default the kind; and
     `account` the account as the export names it. `place` is the file that they were read from, for the log. `files`
@@ -168,7 +168,7 @@ class ConversationInput(Arguments):
 
 
 class PutConversationResult(ResultPart):
-    """What became of a conversation; `removed` says that a person removed it before, so that it was left out."""
+    """The outcome of a conversation; `removed`: it was left out, because a person removed it before."""
 
     id: str
     provider_id: str
@@ -177,7 +177,7 @@ class PutConversationResult(ResultPart):
 
 
 class MessageSecret(ResultPart):
-    """Where a message looks like holding a secret, and what was done about it; never the secret itself."""
+    """A place in a message that looks like a secret, and what was done; never the secret itself."""
 
     conversation: str
     message: str
@@ -188,7 +188,7 @@ class MessageSecret(ResultPart):
 
 
 class PutConversationsResult(ToolResult):
-    """What became of the conversations of a request, in their order, and the secrets that were found in them."""
+    """The outcomes of the conversations of a request, in their order, and the secrets found in them."""
 
     conversations: list[PutConversationResult]
     messages_added: int

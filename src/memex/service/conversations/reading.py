@@ -71,7 +71,7 @@ class ListConversationsResult(ReadAnswer):
 
 
 class SourceResult(ResultPart):
-    """What was imported from a source, and what the newest import left out, by reason."""
+    """The imported conversations of a source, and what the newest import left out, by reason."""
 
     kind: str
     label: str
@@ -88,7 +88,7 @@ class SourceResult(ResultPart):
 
 
 class CoverageResult(ResultPart):
-    """How many passages of the conversations there are, and how many of them `model` has embedded."""
+    """The number of passages of the conversations, and how many of them `model` has embedded."""
 
     model: str
     passages: int
@@ -96,7 +96,7 @@ class CoverageResult(ResultPart):
 
 
 class SourcesResult(ReadAnswer):
-    """Where the user's conversations came from; `vectors` is null without an embedder."""
+    """The sources of the user's conversations; `vectors` is null without an embedder."""
 
     sources: list[SourceResult]
     vectors: CoverageResult | None

@@ -31,7 +31,7 @@ _log = structlog.get_logger("memex.conversations")
 
 
 class DeleteConversationsArguments(Arguments):
-    """Which conversations go: those that all of the conditions name. `dry_run` only counts."""
+    """Conditions of a deletion: the conversations that meet all of them go. `dry_run` only counts."""
 
     model_config = ConfigDict(
         json_schema_extra={

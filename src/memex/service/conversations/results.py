@@ -8,7 +8,7 @@ from memex.store.conversations.records import Conversation, Message
 
 
 class SourceNameResult(ResultPart):
-    """Where a conversation comes from: the format, the label that people gave it, and the account of the export."""
+    """The source of a conversation: its format, the label that people gave it, and the export's account."""
 
     kind: str
     label: str

@@ -1,4 +1,4 @@
-"""Which conversations, and which files of exports, need not be sent: they are stored as they were read."""
+"""Conversations and files of exports that need not be sent, because they are stored as they were read."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ class KnownConversation(Arguments):
 
 
 class WantedArguments(Arguments):
-    """Which of some conversations are wanted; `source.files` asks which files need not be read again."""
+    """Ask which conversations are wanted, and by `source.files` which files need not be read again."""
 
     model_config = ConfigDict(
         json_schema_extra={

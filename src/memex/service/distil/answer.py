@@ -98,7 +98,7 @@ class SkippedPart(ResultPart):
 
 
 class DistilResult(ToolResult):
-    """What was taken from conversations, or would be. `status` is dry_run, committed or nothing.
+    """The statements taken from conversations, or to be taken. `status` is dry_run, committed or nothing.
 
     `remaining` is the number of messages that people wrote and that the next call would read. `rivals` are stored
     statements that a newer one from a conversation probably contradicts; both stay. `degraded` is the code of the

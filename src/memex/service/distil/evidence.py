@@ -28,7 +28,7 @@ EvidenceStatus = Literal["verified", "deleted", "others", "not_verified"]
 
 
 class EvidenceArguments(Arguments):
-    """What evidence is asked for.
+    """The subject whose evidence is asked for.
 
     `of` is a file, such as `user/notes.md`, a line of it, `user/notes.md#12`, a message,
     `conversations/9k2m4q7wtx3d#41`, or a whole conversation.

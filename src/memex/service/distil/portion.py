@@ -37,7 +37,7 @@ class ReadPart:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one call distils.
+    """The messages that one call distils.
 
     Attributes:
         parts: which messages it has read.
@@ -53,7 +53,7 @@ class Portion:
 
     @property
     def logged(self) -> dict[str, Any]:
-        """Which messages were read, without their texts."""
+        """The messages that were read, without their texts."""
         return {
             "parts": [[part.conversation_id, part.after, part.until] for part in self.parts],
             "sha256": self.sha256,

@@ -41,7 +41,7 @@ class WithdrawArguments(Arguments):
 
 
 class WithdrawResult(ToolResult):
-    """Which files lost statements; `status` is committed or nothing."""
+    """The files that lost statements; `status` is committed or nothing."""
 
     status: str
     writes: list[WriteMade]
@@ -149,7 +149,7 @@ def _cited_text(statement: EvidenceStatement) -> str:
 
 
 def _rests_elsewhere(statement: EvidenceStatement, conversation_ids: list[str]) -> bool:
-    """Whether a statement was taken from another conversation too that is stored, or from somebody else's."""
+    """Return whether a statement also rests on another stored conversation, or on one of somebody else's."""
     others = any(one.status == "others" for one in statement.evidence)
     stored = _own_conversations(statement, STORED)
     return others or any(one not in conversation_ids for one in stored)

@@ -85,7 +85,7 @@ class DistilArguments(Arguments):
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is written."""
+        """Return whether nothing is written."""
         return not self.apply and self.dry_run_id is None
 
     @property

@@ -42,7 +42,7 @@ class RootArguments(Arguments):
 
     @property
     def mount(self) -> str:
-        """Whose the root is."""
+        """The mount of the root: that of the project, or of the user."""
         return mount_of(self.project)
 
 
@@ -112,7 +112,7 @@ class WantedDocument(ResultPart):
 
 
 class ManifestResult(ReadAnswer):
-    """How a page of a folder's files differs from what is stored.
+    """The difference between a page of a folder's files and what is stored.
 
     `wanted` are the files whose text is wanted, `gone` the stored paths that the page lacks, `unchanged` counts the
     others of the page, and `stored` the documents of the whole root. `sync` is the number of the sync.
@@ -128,7 +128,7 @@ class ManifestResult(ReadAnswer):
 
 
 class PutDocumentResult(ResultPart):
-    """What became of a file; `code` and `message` say why it was refused."""
+    """The outcome of a file; `code` and `message` say why it was refused."""
 
     path: str
     change: Literal["created", "changed", "renamed", "unchanged", "removed", "refused"]
@@ -137,7 +137,7 @@ class PutDocumentResult(ResultPart):
 
 
 class PutDocumentsResult(ToolResult):
-    """What became of the files of a request, in their order. `stored` counts the documents of the root now."""
+    """The outcomes of a request's files, in their order. `stored` counts the documents of the root now."""
 
     root: str
     project: str | None
@@ -147,7 +147,7 @@ class PutDocumentsResult(ToolResult):
 
 
 class FinishResult(ToolResult):
-    """What was removed. While `remaining` is above 0, the same request again removes more."""
+    """The removed documents. While `remaining` is above 0, the same request again removes more."""
 
     root: str
     project: str | None
@@ -159,7 +159,7 @@ class FinishResult(ToolResult):
 
 
 class RemoveRootResult(ToolResult):
-    """How many documents and passages were removed, or would be."""
+    """The number of documents and passages that were removed, or would be."""
 
     root: str
     project: str | None

@@ -27,7 +27,7 @@ class RequestSyncArguments(Arguments):
 
 
 class WatchResult(ReadAnswer):
-    """What a watching client is told.
+    """The answer to a watching client.
 
     `wanted_at` is when somebody last asked for a sync: the client syncs when the time is another one than it was
     told before. `next_in_s` says after how many seconds it should ask again; within 30 seconds it must.
@@ -40,7 +40,7 @@ class WatchResult(ReadAnswer):
 
 
 class RequestSyncResult(ToolResult):
-    """Which roots were asked for a sync: `asked` are watched, and `not_watched` only their owners can push."""
+    """The roots that were asked for a sync: `asked` are watched, only their owners can push `not_watched`."""
 
     project: str | None
     asked: list[str]

@@ -37,7 +37,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
 
 
 class CaseChoice(CallerChoice):
-    """What a case expects of a question, in the place of all that the call returned.
+    """The expectations of a case, in the place of all that the call returned.
 
     Attributes:
         name: the name of the case and of its files.

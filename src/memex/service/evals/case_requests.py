@@ -1,4 +1,4 @@
-"""What callers may ask of cases: what a case of a call would contain, the case as a zip, and keeping it."""
+"""Requests about cases: what a case of a call would contain, the case as a zip, and keeping it."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ class CasePassageResult(ResultPart):
 
 
 class CaseDraftResult(ResultPart):
-    """What a case of a call would contain.
+    """The content that a case of a call would have.
 
     `text` is its YAML, `files` the number of files of its state, `left_out` what of the answer cannot be expected,
     `replaced` how often what kind of value was replaced. `can_keep` says whether the caller may keep it in the

@@ -53,12 +53,12 @@ class CaseRun(RunDocument):
 
     @property
     def is_passed(self) -> bool:
-        """Whether the case passed."""
+        """Return whether the case passed."""
         return self.status in ("passed", "fixed")
 
     @property
     def is_scored(self) -> bool:
-        """Whether the case counts in the figures."""
+        """Return whether the case counts in the figures."""
         return self.status in SCORED
 
 

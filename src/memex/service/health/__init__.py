@@ -1,1 +1,1 @@
-"""Whether a service works: what the doctor says, and the figures of a tenant."""
+"""The health of a service: the checks of the doctor, and the figures of a tenant."""

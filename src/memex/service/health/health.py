@@ -80,7 +80,7 @@ class CallsOfDay(Frozen):
 
 
 class AnswersHealth(Frozen):
-    """Which model has a part in the answers of a tool, and how many of the newest answers lacked that part.
+    """The model behind the answers of a tool, and how many of the newest answers had to do without it.
 
     `model` is the planner or the embedder that the settings name; `builtin` stands for the rules, and null for
     search by words alone. While the model is left alone because it did not answer, `in_use` is `builtin` or null.
@@ -103,7 +103,7 @@ class QueueHealth(Frozen):
 
 
 class JobCount(Frozen):
-    """How many jobs of a kind there are for the tenant, in a status such as todo, doing or failed."""
+    """The number of the tenant's jobs of a kind, in a status such as todo, doing or failed."""
 
     kind: str
     status: str
@@ -122,7 +122,7 @@ class IndexHealth(Frozen):
 
 
 class VectorHealth(Frozen):
-    """How many memories of the tenant the embedder has embedded whole, and how many failed, with what last."""
+    """The numbers of memories that the embedder embedded whole, and that failed, with the newest error."""
 
     model: str
     memories: int
@@ -132,7 +132,7 @@ class VectorHealth(Frozen):
 
 
 class SizeResult(Frozen):
-    """What some tables take on disk, with their indexes."""
+    """The size of some tables on disk, with their indexes."""
 
     name: str
     size_bytes: int
@@ -147,7 +147,7 @@ class DiskHealth(Frozen):
 
 
 class HealthResult(Frozen):
-    """Whether the service works. `ok` is false if a check found a problem.
+    """The health of the service. `ok` is false if a check found a problem.
 
     The figures are those of the tenant; `disk` and the checks of the database are those of the whole database.
     `oldest_call_at` is the time of the oldest call in the log.

@@ -15,7 +15,7 @@ MAX_RECEIPTS = 1_000  # of one page
 
 
 class ErasedCounts(ResultPart):
-    """What is removed with a user.
+    """The numbers of things that are removed with a user.
 
     `files` are those of the user's own memory, `revisions` all their versions, `passages` and `vectors` what
     search made of them, `conversations` with their `messages` those that were imported, `documents` those that are

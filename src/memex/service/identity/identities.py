@@ -1,4 +1,4 @@
-"""Who holds a key and what a caller may touch, kept in memory for the calls that come most often.
+"""Holders of keys and accesses of callers, kept in memory for the calls that come most often.
 
 Nothing is answered by what is kept alone, except that a caller comes too often (`RateLimits.look`). A cached holder
 is used only by routes that run a tool, and a cached access only for running one. Each transaction of the tool has

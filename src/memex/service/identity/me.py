@@ -1,4 +1,4 @@
-"""Whose key a caller has, and what can be read with it."""
+"""The holder of a caller's key, and the memory that can be read with it."""
 
 from pydantic import BaseModel
 
@@ -20,7 +20,7 @@ class Mount(BaseModel):
 
 
 class MeResult(BaseModel):
-    """Whose key this is.
+    """The holder of the key.
 
     `user` is to whom it is bound; null: the header Memex-User names one with each call. `mounts` are what is read
     for that user, and `quota` what the user stores and may store; null where no user is named.

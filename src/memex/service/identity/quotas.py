@@ -1,4 +1,4 @@
-"""How much is stored, and how much may be: of a tenant, its users and its projects."""
+"""The use and the limits of storage: of a tenant, its users and its projects."""
 
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ MAX_LIMIT = 2**62
 
 
 class UsageResult(ResultPart):
-    """What is stored: the files that stand, the bytes of their texts, and both over the whole history."""
+    """The stored texts: the files that stand, their bytes, and both over the whole history."""
 
     files: int
     bytes: int
@@ -28,7 +28,7 @@ class UsageResult(ResultPart):
 
 
 class JournalUsage(ResultPart):
-    """How many bytes the texts of the journal have, and how many they may have.
+    """The bytes of the texts of the journal, and their limit.
 
     `max_bytes` is `MEMEX_JOURNAL_BYTES`, which holds for each user; null for a tenant, and where there is no limit.
     """
@@ -38,7 +38,7 @@ class JournalUsage(ResultPart):
 
 
 class MessageUsage(ResultPart):
-    """How many messages of imported conversations are kept, the bytes of their texts, and how many there may be.
+    """The number and the bytes of the kept messages of imported conversations, and the limit.
 
     `max_messages` is `MEMEX_MAX_MESSAGES`, which holds for each user; null for a tenant.
     """
@@ -49,7 +49,7 @@ class MessageUsage(ResultPart):
 
 
 class DocumentUsage(ResultPart):
-    """How many documents are mirrored, the bytes of their texts, and how many of both there may be.
+    """The number and the bytes of the mirrored documents, and the limits of both.
 
     The limits are `MEMEX_MAX_DOCUMENTS` and `MEMEX_MAX_DOCUMENT_BYTES`, which hold for each user and each project;
     null for a tenant.
@@ -62,7 +62,7 @@ class DocumentUsage(ResultPart):
 
 
 class QuotaLimits(CallerChoice):
-    """How much may be stored of each; null for no limit."""
+    """The limits of what may be stored; null for no limit."""
 
     model_config = ConfigDict(
         frozen=True,

@@ -53,7 +53,7 @@ MAX_TOO_LARGE = 4_096  # holders of which is known how large a body was too larg
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Whose buckets a request is counted in; None where that is not known."""
+    """The holders whose buckets a request is counted in; None where one is not known."""
 
     tenant_id: int
     key_id: int | None
@@ -67,7 +67,7 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How much of something a holder may ask for in a period; `name` is such as `requests-user`."""
+    """A limit of what a holder may ask for in a period; `name` is such as `requests-user`."""
 
     counted: Counted
     holder: Holder

@@ -1,1 +1,1 @@
-"""What a context holds beside memory where the host asks for it: the kinds, and how they are found and replayed."""
+"""Sections of a context beside memory, where the host asks for them: the kinds, the search, the replay."""

@@ -1,4 +1,4 @@
-"""What memory_find shows beside the files of memory: the passages of each kind that a host includes."""
+"""Hits of memory_find beside the files of memory: the passages of each kind that a host includes."""
 
 import hashlib
 from typing import Annotated, Any, Protocol
@@ -38,11 +38,11 @@ class IncludedHitsResult(ResultPart):
 
 
 class SearchArguments(Protocol):
-    """What is asked of a search."""
+    """The arguments of a search."""
 
     @property
     def query(self) -> str:
-        """What is looked for."""
+        """The query."""
 
     @property
     def limit(self) -> int:
@@ -58,7 +58,7 @@ class SearchArguments(Protocol):
 
     @property
     def include(self) -> list[IncludedName] | None:
-        """What the host includes; None for what the settings say."""
+        """The kinds that the host includes; None for those of the settings."""
 
 
 async def find_beside(work: ToolContext, arguments: SearchArguments) -> BesideMemory:

@@ -1,4 +1,4 @@
-"""Which kinds of sections there are; `sections.py` says how one is added."""
+"""The kinds of sections; `sections.py` says how one is added."""
 
 from memex.service.included.conversations import CONVERSATIONS
 from memex.service.included.documents import DOCUMENTS

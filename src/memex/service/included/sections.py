@@ -98,7 +98,7 @@ Kinds = Mapping[str, SectionKind]
 
 
 class Sections(Protocol):
-    """What finds the passages of a call beside memory."""
+    """Finds the passages of a call beside memory."""
 
     def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:
         """Return the kinds that a call includes, each once: those that it names, else those of the settings."""
@@ -285,7 +285,7 @@ def _reference(logged: Sequence[Any]) -> Reference:
 
 
 class _Started:
-    """When an operation inside a call began."""
+    """The beginning of an operation inside a call."""
 
     def __init__(self) -> None:
         self._at, self._s = datetime.now(UTC), time.perf_counter()

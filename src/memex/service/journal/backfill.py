@@ -31,7 +31,7 @@ BATCH_CALLS = 100
 
 @dataclass(slots=True)
 class Backfilled:
-    """What became of the texts of earlier calls.
+    """The outcomes of the texts of earlier calls.
 
     Attributes:
         calls: how many texts the log has.
@@ -81,7 +81,7 @@ class _Teller:
     done: Backfilled = field(default_factory=Backfilled)
 
     def is_forgotten(self, call: EarlierCall) -> bool:
-        """Whether a line that the call brought into a page was taken out and not replaced by a newer one."""
+        """Return whether a line that the call brought into a page went without a newer one in its place."""
         found = [self.writes[reference] for reference in call.writes if reference in self.writes]
         if len(found) < len(call.writes):
             return True  # a version was erased

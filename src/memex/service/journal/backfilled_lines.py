@@ -1,4 +1,4 @@
-"""Which lines of pages were made from the text of an earlier call, and from which of its words."""
+"""The lines of pages that were made from the text of an earlier call, each with its words in the text."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -19,7 +19,7 @@ IN_PAGE = ("in_force", "put_back")  # states of a line that its page holds
 
 
 class JournalArguments(Arguments):
-    """Which part of the journal is asked for; nothing for its months alone."""
+    """The part of the journal that is asked for; nothing for its months alone."""
 
     month: Annotated[str | None, Field(pattern=r"^\d{4}-\d\d$")] = None
     day: Annotated[str | None, Field(pattern=r"^\d{4}-\d\d-\d\d$")] = None
@@ -36,7 +36,7 @@ class DayResult(ResultPart):
 
 
 class ToldAgainResult(ResultPart):
-    """When the text of an entry was told again, and by which call."""
+    """The time at which the text of an entry was told again, and the call that told it."""
 
     said_at: str
     tool_call_id: str

@@ -1,4 +1,4 @@
-"""What memory_remember keeps of a text word for word: an entry of the caller's journal."""
+"""The entry of the caller's journal that keeps a text of memory_remember word for word."""
 
 from collections.abc import Iterable
 

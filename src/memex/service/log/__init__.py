@@ -1,1 +1,1 @@
-"""What a caller may read from the log: calls, their traces, blame, exposure and the queue."""
+"""The parts of the log that a caller may read: calls, their traces, blame, exposure and the queue."""

@@ -1,4 +1,4 @@
-"""Which call wrote each line of a file: told from the versions behind it, across moves."""
+"""The calls that wrote the lines of a file: told from the versions behind it, across moves."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ PAGE = 20  # versions read in one transaction
 
 
 class BlameArguments(Arguments):
-    """What is asked: who wrote the lines of a file."""
+    """The file whose lines are asked for, by default its newest version."""
 
     path: Path
     version: Annotated[int | None, Field(ge=1, le=MAX_VERSION)] = None

@@ -28,7 +28,7 @@ WITHOUT_NUL = r"^[^\x00]*$"  # which no name holds, and Postgres takes in no tex
 
 
 class CallQuery(CallerChoice):
-    """Which calls are listed; what is None filters nothing.
+    """Filters of the list of calls; None filters nothing.
 
     Attributes:
         tool: of this tool, such as `memory_context` or `context`.
@@ -52,7 +52,7 @@ class CallQuery(CallerChoice):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What is asked for, by name."""
+        """The given filters, by name."""
         return self.model_dump(exclude_defaults=True)
 
     @property

@@ -1,4 +1,4 @@
-"""Which calls saw a revision, and which revisions a call saw: how far a bad memory came."""
+"""The calls that saw a revision, and the revisions that a call saw: how far a bad memory came."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
@@ -66,7 +66,7 @@ class RevisionSeen(ResultPart):
 
 
 class RevisionsSeen(ResultPart):
-    """What all attempts at a call saw, by path and version, and what they wrote."""
+    """The revisions that all attempts at a call saw, by path and version, and those that they wrote."""
 
     tool_call_id: str
     revisions: list[RevisionSeen]

@@ -1,4 +1,4 @@
-"""What a caller may know of the log: its own calls."""
+"""The caller's own calls in the log, as it may read them."""
 
 from typing import Any
 

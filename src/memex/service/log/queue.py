@@ -91,7 +91,7 @@ async def list_queued_calls(
 
 
 class Pause(NamedTuple):
-    """How long a call waits before it is tried again, and whether the later calls of its scope wait with it."""
+    """The wait before a call is tried again, and whether the later calls of its scope wait with it."""
 
     seconds: float
     holds_others: bool = True

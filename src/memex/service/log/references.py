@@ -1,4 +1,4 @@
-"""How the log keeps texts: as references to the revisions that hold them."""
+"""References to the revisions that hold texts: the log keeps them in the place of the texts."""
 
 from typing import Any
 

@@ -70,7 +70,7 @@ class CutSpan(LoggedPart):
 
 
 class Cut(ResultPart):
-    """What was considered and left out: how many passages; of the best 20 which, and how many for each reason."""
+    """The passages considered and left out: how many, the best 20, and how many of these per reason."""
 
     count: int
     by_reason: dict[str, int]
@@ -113,7 +113,7 @@ class Skipped(LoggedPart):
 
 
 class Totals(ResultPart):
-    """What a call took. Shares are of its duration, from 0 to 1.
+    """The totals of a call. Shares are of its duration, from 0 to 1.
 
     `usd` counts what has a known price, and is null where nothing has; `unpriced_requests` are left out of it.
     `is_estimated`: tokens of some request were guessed.

@@ -103,7 +103,7 @@ class FindStep(_Step):
 
 
 class ReadStep(_Step):
-    """What was read: `path@version:start-end` each."""
+    """The spans that were read: `path@version:start-end` each."""
 
     kind: Literal["read"] = "read"
     spans: list[str]

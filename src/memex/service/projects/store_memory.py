@@ -58,14 +58,14 @@ class StoreMemoryArguments(Arguments):
 
 
 class StoredRivalResult(ResultPart):
-    """What is stored that the new note probably contradicts; `delete_memory` with the `id` takes it out."""
+    """A stored memory that the new note probably contradicts; `delete_memory` with the `id` takes it out."""
 
     id: str
     text: str
 
 
 class StoreMemoryResult(ToolResult):
-    """Where the note is: `known` if memory held it before in nearly the same words, and has only that one."""
+    """The stored note; `known`: memory held it before in nearly the same words, and has only that one."""
 
     id: str
     status: Literal["stored", "known"]

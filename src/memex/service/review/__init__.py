@@ -1,1 +1,1 @@
-"""What waits for a person: what it is, where it comes from, and what becomes of it."""
+"""Items that wait for a person: their kinds, where they come from, and what becomes of them."""

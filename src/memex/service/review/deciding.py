@@ -178,7 +178,7 @@ async def _settle_others(
 
 
 def _is_kept_by_log(item: ReviewItem, decision: ItemDecision) -> bool:
-    """Whether a sentence of the journal stays, which has no stamp that could say so."""
+    """Return whether a sentence of the journal stays, which has no stamp that could say so."""
     return decision.decision == "keep" and item.path is not None and is_entry_at(item.path)
 
 

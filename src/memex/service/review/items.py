@@ -1,4 +1,4 @@
-"""What waits for a person, as callers see it."""
+"""Items that wait for a person, as callers see them."""
 
 from typing import Annotated, Literal
 
@@ -44,7 +44,7 @@ class ReviewItem(ResultPart):
 
 
 class ReviewResult(ToolResult):
-    """What waits for a person, the newest first; `next_cursor` is null after the last.
+    """The items that wait for a person, the newest first; `next_cursor` is null after the last.
 
     `counts` counts all items by kind. `is_complete` is false if the log has more than 10,000 calls of the user,
     more than 1,000 that left something, or if these speak of more than 1,000 files or 20 million characters: what
@@ -58,7 +58,7 @@ class ReviewResult(ToolResult):
 
 
 class ItemDecision(BaseModel):
-    """What a person decides about one item, by its id."""
+    """A person's decision about one item, by its id."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -67,7 +67,7 @@ class ItemDecision(BaseModel):
 
 
 class DecidedItem(ResultPart):
-    """What became of a decision.
+    """The outcome of a decision.
 
     `status` is `done`, or `gone` if the item does not wait any more: it was settled, or its file changed. `undo`
     says how to undo it: `revert` the call `tool_call_id`, or decide `reopen`; null if nothing undoes it.
@@ -81,6 +81,6 @@ class DecidedItem(ResultPart):
 
 
 class DecidedResult(ToolResult):
-    """What became of decisions, in their order; `tool_call_id` is the call that logged them."""
+    """The outcomes of decisions, in their order; `tool_call_id` is the call that logged them."""
 
     items: list[DecidedItem]

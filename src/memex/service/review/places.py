@@ -1,4 +1,4 @@
-"""Where statements and secrets stand in a file. Pure, and run in the text pool for long files."""
+"""The places of statements and secrets in a file. Pure, and run in the text pool for long files."""
 
 import re
 from base64 import b32encode
@@ -40,7 +40,7 @@ class StandingSecret:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for in a file.
+    """The statements and secrets to look for in a file.
 
     Attributes:
         handles: those of statements that may have to go.
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class FoundInFile:
-    """What was found in a file: statements by their handles, the texts that stand, and secrets."""
+    """The findings in a file: statements by their handles, the texts that stand, and secrets."""
 
     statements: dict[str, StandingStatement]
     texts: frozenset[str]

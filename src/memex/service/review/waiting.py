@@ -1,4 +1,4 @@
-"""What waits for a person: told from the log, the files as they stand, and the queue. No row of its own.
+"""Items that wait for a person: told from the log, the files as they stand, and the queue. No row of its own.
 
 An item is there as long as its reason is: the statement stands, the secret stands, the call is given up. What a
 person decided to leave stands in the statement's stamp (`still true`), or else in the log as `review_decide`, which

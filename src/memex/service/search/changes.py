@@ -11,7 +11,7 @@ from memex.store.memory import Memory
 
 
 class ChangesArguments(Arguments):
-    """How many changes, and before which time."""
+    """The most changes to list, and the time before which they were made."""
 
     limit: Annotated[int, Field(ge=1, le=500)] = 50
     until: Annotated[AwareDatetime | None, Field(strict=False)] = None

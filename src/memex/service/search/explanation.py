@@ -76,7 +76,7 @@ class LastHitResult(ResultPart):
 
 
 class ExplainFindResult(ReadAnswer):
-    """Why a search shows a file, or does not; `reason` says it in a sentence.
+    """An explanation of why a search shows a file, or does not; `reason` says it in a sentence.
 
     `rank` counts from 1 among all files that are found; it is null for a file that is not. `match` is what a hit
     says, with the same scores; it is null if no passage of the file matches. Of a file in `removed_by`, it is what

@@ -12,7 +12,7 @@ from memex.store.memory import Memory
 
 
 class TopicsArguments(Arguments):
-    """Which tags are listed, and how many."""
+    """The project whose tags are listed, and the most tags."""
 
     project: str | None = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100

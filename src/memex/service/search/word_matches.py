@@ -1,4 +1,4 @@
-"""Which words of a passage answer which words of a query, by late interaction: for explanations. Pure."""
+"""Words of a passage that answer words of a query, by late interaction: for explanations. Pure."""
 
 import re
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""What a service does about secrets in the texts that come in."""
+"""The handling of secrets in the texts that come in."""

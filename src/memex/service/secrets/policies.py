@@ -1,4 +1,4 @@
-"""What a tenant does about secrets: shown to and set by its administrators."""
+"""A tenant's policies about secrets: shown to and set by its administrators."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ BOUND = "This key may not set what is done about secrets."
 
 
 class SecretPoliciesChange(CallerChoice):
-    """What is done about secrets from now on; null for what the settings of the service say."""
+    """The policies about secrets from now on; null for those of the service's settings."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -30,7 +30,7 @@ class SecretPoliciesChange(CallerChoice):
 
 
 class SecretPoliciesResult(ResultPart):
-    """What is done about secrets in texts to remember and reasons (`remember`), and in files.
+    """The policies about secrets in texts to remember and reasons (`remember`), and in files.
 
     `set` is what the tenant says itself, null for what it leaves to the settings of the service. `remember` and
     `files` are what holds.

@@ -21,7 +21,7 @@ Position = tuple[int, str, int]
 
 
 class StoredSecret(ResultPart):
-    """Where a stored text looks like a secret; line and column count from 1.
+    """A place in a stored text that looks like a secret; line and column count from 1.
 
     `user` is the user whose file it is, null for files in shared/ and in projects. `is_standing` is false for a
     version that another one has replaced.

@@ -129,14 +129,14 @@ class OmittedSpan(ResultPart):
 
 
 class OmittedResult(ResultPart):
-    """What was considered and left out: how many passages, and the best 20 of them; also 20 of what is included."""
+    """The passages that were considered and left out: their number, the best 20, and 20 included ones."""
 
     count: int
     best: list[OmittedSpan]
 
 
 class BudgetResult(ResultPart):
-    """How many characters the context may have, and has."""
+    """The characters that the context may have, and has."""
 
     limit: int
     used: int
@@ -154,7 +154,7 @@ class IncludedResult(ResultPart):
 
 
 class ConfidenceResult(ResultPart):
-    """How sure it is that memory says something about the question: a score from 0 to 1, and its band.
+    """The confidence that memory says something about the question: a score from 0 to 1, and its band.
 
     `lifted_by` says why the band is `fair` where the score is lower: `intent`, `days`, `path`,
     `stop_words`, `long_question`, `remark`, `language` or `model`.
@@ -166,7 +166,7 @@ class ConfidenceResult(ResultPart):
 
 
 class ContextResult(ToolResult):
-    """What memory holds: verbatim spans in a wrapper, "" when there is nothing.
+    """The context from memory: verbatim spans in a wrapper, "" when there is nothing.
 
     `hash` names these very bytes; sent again as `known_hash`, it is answered by `not_modified` without the text.
     `included` is there if something was to be included beside memory. If the band of `confidence` is lower than the

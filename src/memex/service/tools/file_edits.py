@@ -144,7 +144,7 @@ class MoveArguments(Arguments):
 
 
 class PlacedResult(ToolResult):
-    """Where the file stands, or stood, and the version that says so."""
+    """The path where the file stands, or stood, and the version that says so."""
 
     path: str
     version: int

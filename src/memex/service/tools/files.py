@@ -75,7 +75,7 @@ class FindArguments(Arguments):
 
 
 class MatchResult(ResultPart):
-    """Why a hit is one.
+    """The reasons why a file is a hit.
 
     `terms` are lexemes with what each added to `score`, `borrowed` what those add that stand in neighbouring files
     of a numbered series. In hybrid mode the order follows `fused`, the value of all evidence: of `share`, what

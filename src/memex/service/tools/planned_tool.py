@@ -31,7 +31,7 @@ class PlannedTool(Tool[A]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it changes nothing."""
+        """Return whether it changes nothing."""
         return self.is_reading
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:

@@ -32,7 +32,7 @@ FRONT_MATTER_CHARS = 4_096  # of a pinned file that are read beside what the bud
 
 
 class PromptBlockArguments(Arguments):
-    """What a block is asked for."""
+    """Arguments for the block of a system prompt."""
 
     budget: Annotated[int, Field(le=MAX_BUDGET)] = DEFAULT_BUDGET
     project: str | None = None

@@ -334,7 +334,7 @@ def _project(work: ToolContext, arguments: RememberArguments) -> str | None:
 
 
 def _is_held(work: ToolContext, arguments: RememberArguments) -> bool:
-    """Whether a text is planned over one snapshot.
+    """Return whether a text is planned over one snapshot.
 
     No connection is held while a model thinks or a longer text is read: then each operation looks for itself.
     """

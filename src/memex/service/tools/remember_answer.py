@@ -26,7 +26,7 @@ WRITTEN = {"added": "added", "superseded": "replaced", "removed": "removed"}
 
 
 class WriteMade(ResultPart):
-    """What was written to one file, or would be: the version, the reason in words, and the difference."""
+    """A write to one file, done or planned: the version, the reason in words, and the difference."""
 
     path: str
     operation: str

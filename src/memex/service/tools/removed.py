@@ -105,7 +105,7 @@ class PutBackArguments(Arguments):
 
 
 class PutBackResult(ToolResult):
-    """What became of the line: `put_back`, or `stands` if the file says it already, and nothing was written.
+    """The outcome for the line: `put_back`, or `stands` if the file says it already: nothing was written.
 
     `restored_words` says whether words of journal entries, which were hidden when the line was forgotten, can be
     read again.

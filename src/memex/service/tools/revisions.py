@@ -151,7 +151,7 @@ class RevertedResult(ResultPart):
 
 
 class RevertResult(ToolResult):
-    """What undoing a call wrote."""
+    """The writes that undid a call."""
 
     reverted: str
     writes: list[RevertedResult]

@@ -78,7 +78,7 @@ class ResultPart(BaseModel):
 
 
 class SecretResult(ResultPart):
-    """Where a text of the call looks like a secret, and what was done about it; line and column count from 1."""
+    """A place in a call's text that looks like a secret, and its handling; line and column count from 1."""
 
     argument: str
     line: int
@@ -104,7 +104,7 @@ class HiddenCharactersResult(ResultPart):
 
 
 class ToolResult(ResultPart):
-    """What a tool returns; the service puts in the `tool_call_id` that the call was logged under.
+    """The result of a tool; the service puts in the `tool_call_id` that the call was logged under.
 
     The service also adds where the texts of the call hold `secrets`, and `hidden_characters` of texts to store.
     Both are left out if there are none.
@@ -131,7 +131,7 @@ class ToolResult(ResultPart):
 
 
 class ReadAnswer(ToolResult):
-    """What a tool returns that only reads; `degraded` is a code if no embedder answered, or no row was logged."""
+    """The result of a reading tool; `degraded` is a code if no embedder answered, or no row was logged."""
 
     degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
 
@@ -162,7 +162,7 @@ class Tool(Generic[A]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it changes nothing."""
+        """Return whether it changes nothing."""
         return False
 
     def description(self, prompts_dir: Path | None = None) -> str:  # noqa: ARG002  # for tools with a prompt
@@ -198,7 +198,7 @@ class Tool(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class BesideMemory:
-    """What an answer holds beside memory: members of the result, and of what the log keeps of it."""
+    """The parts of an answer beside memory: members of the result, and of what the log keeps of it."""
 
     result: dict[str, Any] = field(default_factory=dict)
     logged: dict[str, Any] = field(default_factory=dict)
@@ -221,7 +221,7 @@ class ReadTool(Tool[A]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it changes nothing."""
+        """Return whether it changes nothing."""
         return True
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from memex.subagent.planner import Planner
 
 
 class AnswerLog(Protocol):
-    """Where the answer of a call is logged; see `CallLogger.add`."""
+    """The log that takes the answer of a call; see `CallLogger.add`."""
 
     async def add(
         self,
@@ -49,7 +49,7 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """What a dry run showed, and what plans the same again.
+    """The plan that a dry run showed, and a planner that plans the same again.
 
     Attributes:
         arguments: those of the dry run.
@@ -67,7 +67,7 @@ class ShownPlan:
 
 
 class DryRuns(Protocol):
-    """What dry runs of the caller's showed."""
+    """The caller's dry runs."""
 
     async def load(self, tool_call_id: str) -> ShownPlan:
         """Return what a dry run of memory_remember showed.

@@ -59,7 +59,7 @@ class WriteManyArguments(Arguments):
 
 
 class EditResult(ResultPart):
-    """What became of the file of an edit, after the whole batch.
+    """The state of an edit's file after the whole batch.
 
     `path` is where the file stands, or stood. `version` is null if nothing of the file is stored, because one edit
     made it and a later one took it away. The other values compare with what stood before the batch.

@@ -32,7 +32,7 @@ KINDS: tuple[FileKind, ...] = get_args(FileKind)
 
 
 class BrowseArguments(Arguments):
-    """Which folders and files are asked for."""
+    """The folders and files that are asked for."""
 
     prefix: Annotated[str, Field(max_length=2_000)] = ""
     kind: FileKind | None = None

@@ -1,4 +1,4 @@
-"""Which files of memory an import leaves alone, because they are newer than the texts of the vault. Pure."""
+"""Files of memory that an import leaves alone, because they are newer than the texts of the vault. Pure."""
 
 from datetime import datetime, timedelta
 

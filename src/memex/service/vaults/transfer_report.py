@@ -1,4 +1,4 @@
-"""What an import and an export report of files."""
+"""The reports of imports and exports about files."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class RefusedFile(ResultPart):
 
 
 class SecretInFile(ResultPart):
-    """Where a text that looks like a secret stands in a file, and what was done: flagged or redacted."""
+    """A place in a file that looks like a secret, and what was done: flagged or redacted."""
 
     path: str
     line: int
@@ -38,7 +38,7 @@ class SecretInFile(ResultPart):
 
 
 class HiddenCharacterInFile(ResultPart):
-    """Where a character that nobody sees stands in a file, and its code point, such as U+202E."""
+    """The place of a character in a file that nobody sees, and its code point, such as U+202E."""
 
     path: str
     line: int
@@ -47,14 +47,14 @@ class HiddenCharacterInFile(ResultPart):
 
 
 class HiddenCharactersInFiles(ResultPart):
-    """How many characters of the files nobody sees, and where the first of them stand."""
+    """The number of characters of the files that nobody sees, and the places of the first of them."""
 
     count: int
     first: list[HiddenCharacterInFile]
 
 
 class Counts(ResultPart):
-    """How many files became what: the lengths of the lists of the report."""
+    """The numbers of files by outcome: the lengths of the lists of the report."""
 
     created: int
     updated: int
@@ -68,7 +68,7 @@ class Counts(ResultPart):
 
 
 class ImportResult(ResultPart):
-    """What an import did, or with `dry_run` would do.
+    """The report of an import, or with `dry_run` of one that would be.
 
     Attributes:
         tool_call_id: under which its report is logged; reverting this call undoes the whole import.

@@ -33,7 +33,7 @@ MAX_LISTED_FILES = 1_000
 
 
 class ExportResult(ResultPart):
-    """What an export wrote, and the number of changes that it saw of each mount."""
+    """The report of an export, with the number of changes that it saw of each mount."""
 
     tool_call_id: str
     files: int
@@ -44,7 +44,7 @@ class ExportResult(ResultPart):
 
 
 class Writer(Protocol):
-    """Where an export goes."""
+    """The destination of an export."""
 
     def add(self, name: str, content: bytes, written_at: datetime | None) -> None:
         """Put a file there; raises InvalidPath for a name that it cannot have."""

@@ -118,7 +118,7 @@ async def import_vault(
 
 
 class _Batch(ResultPart):
-    """What became of the files of a batch. A repeat reads it from the log, where another version may add to it."""
+    """The outcomes of a batch's files. A repeat reads them from the log; other versions may add to them."""
 
     created: list[str]
     updated: list[str]
@@ -128,7 +128,7 @@ class _Batch(ResultPart):
 
 @dataclass(slots=True)
 class _ImportedFiles:
-    """What became of the files so far."""
+    """The outcomes of the files so far."""
 
     created: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)

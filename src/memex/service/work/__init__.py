@@ -1,1 +1,1 @@
-"""Where work stands: asked, checked, and decided by hand."""
+"""The state of work: asked for, checked, and decided by hand."""

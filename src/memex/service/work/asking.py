@@ -28,20 +28,20 @@ _Session = Annotated[StorableText | None, Field(min_length=1, max_length=100)]
 
 
 class WorkCheckArguments(Arguments):
-    """Whose work is checked: that of `project`, or of one `session`."""
+    """The work to check: that of `project`, or of one `session`."""
 
     project: _Project = None
     session: _Session = None
 
 
 class WorkArguments(WorkCheckArguments):
-    """Whose work is asked for: that of `project` (a slug, or the label of sessions), or of a `session` (an id)."""
+    """The work to show: that of `project` (a slug, or the label of sessions), or of a `session` (an id)."""
 
     as_of: Annotated[AwareDatetime | None, Field(strict=False)] = None
 
 
 class WorkChangesArguments(WorkCheckArguments):
-    """What changed in the work of a `project` or a `session`, `since` a time, or since the `state` of an answer."""
+    """The work whose changes are asked for, `since` a time, or since the `state` of an answer."""
 
     since: Annotated[AwareDatetime | None, Field(strict=False)] = None
     state: Annotated[str | None, Field(max_length=40)] = None

@@ -37,7 +37,7 @@ _LABELS = {
 
 
 class WorkMarkArguments(Arguments):
-    """What is decided about the item `id`.
+    """A decision about the item `id`.
 
     It is `done`, or dropped (`drop`), or put away (`archive`); `restore` takes each of these back. `keep` remembers
     it in memory. `pin` puts it first in packs, `leave_out` takes it out of them; `unpin` and `bring_in` take that

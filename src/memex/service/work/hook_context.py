@@ -1,4 +1,4 @@
-"""What a session is given whose client sends hooks over HTTP: the pack of its folder, as `memex-hook` gives it."""
+"""The pack for a session whose client sends hooks over HTTP: that of its folder, as `memex-hook` gives it."""
 
 from memex.errors import MemexError
 from memex.hook.packs import introduced

@@ -28,7 +28,7 @@ _PREFIXES = ("remote:", "folder:", "name:", "cwd:", "import:")
 
 
 class LabelLinkArguments(Arguments):
-    """Which label belongs to which project; without a project the link is taken away.
+    """The label of sessions, and its project; without a project the link is taken away.
 
     `label` is as `GET /v1/work/labels` lists it, or its name if no other label is shown by this name.
     """
@@ -59,7 +59,7 @@ class LabelsResult(ReadAnswer):
 
 
 class LabelLinkResult(ToolResult):
-    """Which project the sessions of a label belong to now; `changed` is false if they did before."""
+    """The project that a label's sessions belong to now; `changed` is false if they did before."""
 
     label: str
     project: str | None

@@ -1,4 +1,4 @@
-"""Where work stands, loaded: what sessions say, what memory says, what a person decided, what clients report."""
+"""Load the state of work: what sessions say, what memory says, what a person decided, what clients report."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ BATCH_MESSAGES = 1_000  # that are read for work at once
 
 @dataclass(frozen=True, slots=True)
 class LoadedWork:
-    """Where work stands, with all that it was made of.
+    """The state of work, with all that it was made of.
 
     Attributes:
         project: the project or label that was asked for; None for one session, or for all.

@@ -63,7 +63,7 @@ _log = structlog.get_logger("memex.work")
 
 @dataclass(frozen=True, slots=True)
 class WindowRead:
-    """What became of consecutive messages of a session.
+    """The outcome of a model's reading of consecutive messages of a session.
 
     Attributes:
         messages: about which the model has answered, now or before.

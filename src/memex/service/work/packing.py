@@ -48,7 +48,7 @@ SEVERAL = (
 
 
 class PackArguments(HintArguments):
-    """Where the user's work stands, for the beginning of a session.
+    """The user's work to show at the beginning of a session.
 
     Name `project` (a slug), a `label` or a `session`; or give hints, such as `cwd`. A `label` beside `cwd` or
     `repository` is that of the folder, as its client found it: the pack is of the project that the label belongs
@@ -101,7 +101,7 @@ class PackResult(ReadAnswer):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Whose work the pack tells: `name` is a slug or a label, `lane` one lane of it if the hints name one."""
+    """The place whose work the pack tells: `name` is a slug or a label, `lane` the lane that hints name."""
 
     name: str
     lanes: tuple[Lane, ...]

@@ -1,4 +1,4 @@
-"""Where an item of work comes from: each text that says it, and each decision about it."""
+"""The provenance of an item of work: each text that says it, and each decision about it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +28,7 @@ class WorkProvenanceArguments(Arguments):
 
 
 class WorkMentionResult(ResultPart):
-    """Where an item is said: `reference` names the message or the file, `start` and `end` the span of a message.
+    """A text that says an item: `reference` names its message or file, `start` and `end` the message's span.
 
     `method` says how it was found: in a file of memory, by a label, by the rules, or by the chat model `model`.
     """
@@ -47,7 +47,7 @@ class WorkMentionResult(ResultPart):
 
 
 class WorkDecisionResult(ResultPart):
-    """What was decided by hand about an item, and the call that did it."""
+    """A decision by hand about an item, and the call that made it."""
 
     action: str
     at: str
@@ -56,7 +56,7 @@ class WorkDecisionResult(ResultPart):
 
 
 class WorkProvenanceResult(ReadAnswer):
-    """Where an item of work comes from: what says it, and what was decided about it, in the order of time."""
+    """The provenance of an item of work: the texts that say it, and the decisions, in the order of time."""
 
     project: str | None
     item: WorkItemResult

@@ -1,4 +1,4 @@
-"""Which projects a project reads from: their decisions and constraints are told beside its own work."""
+"""The projects that a project reads from: their decisions and constraints are told beside its own work."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -43,7 +43,7 @@ class ReadingsResult(ReadAnswer):
 
 
 class ReadFromResult(ToolResult):
-    """Whether a project reads from another one now; `changed` is false if it was so before."""
+    """Two projects, and whether one reads from the other now; `changed` is false if it was so before."""
 
     project: str
     other: str

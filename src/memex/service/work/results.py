@@ -1,4 +1,4 @@
-"""Where work stands, as answers have it."""
+"""The state of work, as answers have it."""
 
 from collections.abc import Iterable
 
@@ -44,7 +44,7 @@ class WorkItemResult(ResultPart):
 
 
 class ObservationResult(ResultPart):
-    """What a message says: `start` and `end` are the span of its words in the text of the message."""
+    """An observation in a message; `start` and `end` are the span of its words in the message's text."""
 
     kind: str
     text: str
@@ -79,7 +79,7 @@ class WorkSessionResult(ResultPart):
 
 
 class ReadWorkResult(ResultPart):
-    """What holds in a project that the one that was asked for reads from."""
+    """The constraints and decisions that hold in a project which the requested one reads from."""
 
     project: str
     constraints: list[WorkItemResult]
@@ -87,7 +87,7 @@ class ReadWorkResult(ResultPart):
 
 
 class WorkResult(ReadAnswer):
-    """Where work stands. `state` names this state, so that a later call can ask what changed since.
+    """The state of work. `state` names this state, so that a later call can ask what changed since.
 
     `captured_until` is when something was last said of it; `is_project` is false for a label that is no project.
     """
@@ -113,7 +113,7 @@ class WorkResult(ReadAnswer):
 
 
 class EvidenceResult(ResultPart):
-    """What proves that work is done, and where that is recorded."""
+    """A proof that work is done, and the place where it is recorded."""
 
     kind: str
     text: str
@@ -122,7 +122,7 @@ class EvidenceResult(ResultPart):
 
 
 class WorkCheckResult(ReadAnswer):
-    """Whether work is done; else `reasons` say why not. `claim` is the newest text that says that all is done."""
+    """The check whether work is done; `reasons` say why not, `claim` is the newest text that says it."""
 
     project: str | None
     done: bool
@@ -136,7 +136,7 @@ class WorkCheckResult(ReadAnswer):
 
 
 class WorkChangesResult(ReadAnswer):
-    """What changed in work since a moment or a state; `state` names the state now."""
+    """The changes in work since a moment or a state; `state` names the state now."""
 
     project: str | None
     since: str
@@ -154,7 +154,7 @@ class WorkChangesResult(ReadAnswer):
 
 
 class WorkMarkResult(ToolResult):
-    """What was decided by hand about an item. `path` is the memory file that `keep` wrote, with its version."""
+    """A decision by hand about an item. `path` is the memory file that `keep` wrote, with its version."""
 
     id: str
     action: str
@@ -164,7 +164,7 @@ class WorkMarkResult(ToolResult):
 
 
 class WorkRebuildResult(ToolResult):
-    """How many sessions were read anew, and how many observations they gave.
+    """The number of sessions that were read anew, and of the observations that they gave.
 
     Where a model was asked: about how many messages it has answered, how many are left, and why it gave no answer.
     """

@@ -40,7 +40,7 @@ class SessionsArguments(Arguments):
 
 
 class HintArguments(Arguments):
-    """What is known of the work that is looked for; `files` are paths that it changes.
+    """Hints to the work that is looked for; `files` are paths that it changes.
 
     `repository` is a remote such as `github.com/acme/apollo`, a label, or the root of a repository.
     """
@@ -104,7 +104,7 @@ class WorkSessionsResult(ReadAnswer):
 
 
 class ResolveResult(ReadAnswer):
-    """Which lane is meant. `lane` is there only with `resolved`; `next` says which call to make."""
+    """The lane that hints mean. `lane` is there only with `resolved`; `next` says which call to make."""
 
     status: Literal["resolved", "ambiguous", "needs_hint", "no_match"]
     lane: LaneResult | None

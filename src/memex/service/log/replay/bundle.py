@@ -53,7 +53,7 @@ class Bundle:
 
     @property
     def revisions(self) -> int:
-        """How many revisions its scopes have."""
+        """The number of revisions of its scopes."""
         return sum(len(scope.revisions) for scope in self.scopes)
 
 
@@ -96,7 +96,7 @@ async def export_call(
 
 @asynccontextmanager
 async def restored_database(database: Database, bundle: Bundle) -> AsyncIterator[tuple[Caller, LoggedCall]]:
-    """Who made the call of a bundle, over its scopes in a throw-away tenant, and the call.
+    """Restore the scopes of a bundle into a throw-away tenant; yield the caller of its call, and the call.
 
     The caller reads what the call could read, as far as the call saw it. At the end all of that is gone.
 

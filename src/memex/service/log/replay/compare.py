@@ -1,4 +1,4 @@
-"""Where two JSON values differ first, and what an engine has become. Pure."""
+"""The first difference of two JSON values, and the parts of an engine that changed. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ ABSENT = "(absent)"
 
 
 class Difference(BaseModel):
-    """Where something is not as the log has it: the first such place.
+    """The first place where something is not as the log has it.
 
     Attributes:
         what: request, revision, prompt, recorded (what came back inside the call), erased (a message that the call

@@ -26,7 +26,7 @@ PLANNED = (CONTEXT.name, REMEMBER.name)
 
 
 class ReplayChange(CallerChoice):
-    """What is changed, at least one thing.
+    """Changes to a call that is run again, at least one.
 
     Attributes:
         planner: `builtin_options`: the rules plan in a model's place.
@@ -55,7 +55,7 @@ class ReplayChange(CallerChoice):
 
     @property
     def named(self) -> dict[str, Any]:
-        """What is changed, by name; of a prompt that it is."""
+        """The changes by name; of a prompt only its length."""
         named = self.model_dump(exclude_none=True)
         return named | ({"prompt": f"{len(self.prompt):,} characters"} if self.prompt else {})
 
@@ -79,7 +79,7 @@ class ReplayChanges(TypedDict, total=False):
 
 
 class Outcome(ResultPart):
-    """What a call came to.
+    """The outcome of a call.
 
     Attributes:
         planner: who planned.
@@ -248,7 +248,7 @@ def read_prompt(path: Path) -> str:
 
 
 def _needs_model(change: ReplayChange) -> bool:
-    """Whether no recorded answer is played."""
+    """Return whether no recorded answer is played."""
     return bool(change.planner or change.model or change.prompt)
 
 

@@ -1,4 +1,4 @@
-"""What a dry run showed, from the log: so that exactly this is written, and a model need not be asked twice."""
+"""Results of dry runs, from the log: so that exactly this is written, and a model need not be asked twice."""
 
 from dataclasses import dataclass
 

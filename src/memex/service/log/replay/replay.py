@@ -33,7 +33,7 @@ CLIENT = "client"  # of a model: what makes the bytes of its requests
 
 
 class ReplayResult(ResultPart):
-    """What came of a replay.
+    """The result of a replay.
 
     Attributes:
         tool_call_id: the id of the call.
@@ -181,7 +181,7 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
 
 
 def _is_omitted(one: Operation) -> bool:
-    """Whether an operation is a request to a model that is not made again, since the log has no answer to it."""
+    """Return whether a model's request is not made again, since the log has no answer to it."""
     return one.kind == MODEL_REQUEST and OMITTED in one.request
 
 

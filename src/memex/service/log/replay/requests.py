@@ -1,4 +1,4 @@
-"""What a caller may ask of replay: its own calls, as they were, or with something changed."""
+"""Replays that a caller may ask for: of its own calls, as they were, or with something changed."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -69,7 +69,7 @@ class LoggedCall:
 
 @dataclass(frozen=True, slots=True)
 class RerunOptions:
-    """What a call is run again with.
+    """Options of running a call again.
 
     Attributes:
         planner: who plans.
@@ -96,7 +96,7 @@ class RerunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What came of a call that was run again.
+    """The result of a call that was run again.
 
     Attributes:
         call: as it ran: with the operations inside it, and the prompts that these name.
@@ -278,7 +278,7 @@ async def load_call(connection: Connection, access: Access, tool_call_id: str) -
 
 
 def is_answered(operation: Operation) -> bool:
-    """Whether a call gave an answer of its own, which can be compared."""
+    """Return whether a call gave an answer of its own, which can be compared."""
     return operation.status in ANSWERED and operation.response is not None
 
 

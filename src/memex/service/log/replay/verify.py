@@ -1,4 +1,4 @@
-"""Whether what the log and the revisions hold is what was stored: by their digests."""
+"""Verify by digests that the log and the revisions hold what was stored."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
