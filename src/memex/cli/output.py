@@ -1,4 +1,4 @@
-"""What commands print: styled text on a terminal, plain text in a pipe, or one JSON document.
+"""Output of commands: styled text on a terminal, plain text in a pipe, or one JSON document.
 
 Text from memory never reaches the terminal unchanged: control characters are replaced by visible symbols, and
 markup is not interpreted.
@@ -290,7 +290,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """What a command returns: its result as JSON, and a function that shows it to a person.
+    """The result of a command: a JSON document, and a function that shows it to a person.
 
     `on_stderr` is for commands that wrote bytes to stdout already. The command ends with `exit_code`. A result that
     `is_empty` may be that of a mistyped user; `note` says so, for a person alone.

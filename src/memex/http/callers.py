@@ -1,4 +1,4 @@
-"""Who calls: the key from the header, the rest from the request's context. One dependency a kind of route."""
+"""The caller of a request: its key, from a header, and its context. One dependency a kind of route."""
 
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""What every request passes first: a request id, a bound on its body, one log line, and no traceback let out."""
+"""The outermost middleware: a request id, a bound on the body, one log line, and no traceback let out."""
 
 import asyncio
 import secrets

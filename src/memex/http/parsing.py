@@ -1,4 +1,4 @@
-"""What a request may say only once, and only where somebody reads it: the keys of its JSON, and its parameters."""
+"""Strict parsing of requests: no key of JSON and no parameter twice, and no parameter that nobody reads."""
 
 import json
 from collections import Counter

@@ -36,7 +36,7 @@ STATUS: dict[type[MemexError], int] = {
 
 
 class Problem(BaseModel):
-    """What every refused request gets: match on `code`; `detail` and `hint` are for people."""
+    """The body of every refusal: match on `code`; `detail` and `hint` are for people."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -26,7 +26,7 @@ CLIENT_GONE = (
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """What a client may take of the service before it has sent a request.
+    """Limits for a client that has not sent its whole request yet.
 
     Attributes:
         connections: of one process; a request on one more is answered 503.
@@ -164,7 +164,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether the connection waits for the next request of a client that had an answer."""
+        """Return whether the connection waits for the next request of a client that had an answer."""
         cycle: RequestResponseCycle | None = self.cycle
         is_answered = cycle is not None and cycle.response_complete
         return is_answered and not (self._is_in_head or self._is_in_body or self.pipeline)
@@ -206,7 +206,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def _awaits_body_later(self) -> bool:
-        """Whether the client has been told to wait before it sends the body."""
+        """Return whether the client waits for `100 Continue` before it sends the body."""
         return self.cycle.waiting_for_100_continue and not self.cycle.response_started
 
     def _end_late(self) -> None:
@@ -220,7 +220,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def _is_answering(self) -> bool:
-        """Whether an earlier request than the one that is read has no complete answer yet."""
+        """Return whether an earlier request than the one that is read has no complete answer yet."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not (cycle.response_complete or self._is_in_body)
 

@@ -1,4 +1,4 @@
-"""What is refused when only the head of a request was read: whoever comes too often, or would wait too long.
+"""Refusals by the head of a request alone: of callers that come too often, or that would wait too long.
 
 A body of megabytes takes milliseconds to read and to parse, and a refusal should cost less. The connection stays
 good for the next request: uvicorn throws the rest of the body away as it comes, within the time limits of bodies.
@@ -15,13 +15,13 @@ READING = ("GET", "HEAD", "OPTIONS")
 
 
 def writes(tool: str) -> bool:
-    """Whether a tool writes; false for a name of none."""
+    """Return whether a tool writes; false for a name of none."""
     found = BY_NAME.get(ALIASES[tool].tool if tool in ALIASES else tool)
     return found is not None and not found.is_read_only
 
 
 def call_writes(request: Request) -> bool:
-    """Whether a request runs a tool that writes, by the tool that its path names, or by its method."""
+    """Return whether a request runs a tool that writes, by the tool that its path names, or by its method."""
     if request.method in READING:
         return False
     tool = request.path_params.get("tool")

@@ -1,4 +1,4 @@
-"""What an MCP connection was made for: the Memex that answers, and the user whose memory it is."""
+"""The Memex that answers on an MCP connection, and the user whose memory it is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

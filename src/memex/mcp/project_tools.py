@@ -80,7 +80,7 @@ class DeleteMemoryArguments(Arguments):
 
 
 class DeleteMemoryResult(ToolResult):
-    """What was deleted; `memex revert` with the `tool_call_id` brings it back."""
+    """The deleted memory; `memex revert` with the `tool_call_id` brings it back."""
 
     id: str
     deleted: bool
@@ -113,7 +113,7 @@ class InitArguments(Arguments):
 
 
 class PushedFolderResult(ResultPart):
-    """What a push of a folder did; `left_out` counts files that were not pushed, by the reason."""
+    """The results of a push of a folder; `left_out` counts files that were not pushed, by the reason."""
 
     root: str
     documents: int

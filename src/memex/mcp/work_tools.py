@@ -76,7 +76,7 @@ class RuntimeArguments(Arguments):
 
 
 class RuntimeResult(ToolResult):
-    """Whose memory it is; an answer at all means that it works."""
+    """The user and the mounts of the memory; an answer at all means that it works."""
 
     status: str
     user: str | None

@@ -1,4 +1,4 @@
-"""What narrows a list: the query of its address, and the place where a page of the list begins."""
+"""Filters of a list: the query of its address, and the place where a page of the list begins."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated

@@ -95,7 +95,7 @@ class PageRequest:
 
     @property
     def is_partial(self) -> bool:
-        """Whether htmx asks for a part of the page."""
+        """Return whether htmx asks for a part of the page."""
         return is_partial(self.request)
 
     async def caller(self, action: str) -> Caller:

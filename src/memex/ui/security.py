@@ -1,4 +1,4 @@
-"""What keeps other sites out of the pages: headers, the check of Origin, and the tokens of forms."""
+"""Protection of the pages against other sites: headers, the check of Origin, and the tokens of forms."""
 
 import hashlib
 import hmac

@@ -30,7 +30,7 @@ LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest numb
 
 @dataclass(frozen=True, slots=True)
 class MessageSearchOptions:
-    """What all commands that search conversations take."""
+    """Arguments of all commands that search conversations."""
 
     query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
     source: SourceOption = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PushOptions:
-    """What is pushed of a folder, and under which name."""
+    """The name of a pushed folder, and the choice of the files that are pushed."""
 
     name: Annotated[str | None, typer.Option(help="The name of the root; by default that of the folder.")] = (
         None

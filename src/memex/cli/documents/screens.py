@@ -1,4 +1,4 @@
-"""How pushed folders are shown to a person."""
+"""Screens that show pushed folders to a person."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the evaluation commands share: required libraries, exit codes, files and tables."""
+"""Shared parts of the evaluation commands: required libraries, exit codes, files and tables."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,1 +1,1 @@
-"""Whether Memex works: `memex doctor` for this machine, `memex service health` for a running service."""
+"""Checks of Memex: `memex doctor` for this machine, `memex service health` for a running service."""

@@ -1,4 +1,4 @@
-"""What `memex doctor` finds: how it is shown, and what it says of the disk."""
+"""Findings of `memex doctor`: their output, and the check of the disk."""
 
 from collections.abc import Sequence
 from pathlib import Path

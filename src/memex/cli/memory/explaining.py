@@ -1,4 +1,4 @@
-"""What `memex find` shows of why a file is a hit, or is not."""
+"""Explanations of `memex find`: why a file is a hit, or is not."""
 
 from typing import Any
 

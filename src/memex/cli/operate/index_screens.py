@@ -1,4 +1,4 @@
-"""What the commands of `memex index` show on a terminal, from the documents that `--json` prints."""
+"""Screens of the commands of `memex index`, made from the documents that `--json` prints."""
 
 from typing import Any
 

@@ -61,7 +61,7 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class StartupReport:
-    """What to print when the service accepts requests. The keys are None unless this start created them."""
+    """The facts to print once the service accepts requests. Keys are None unless this start made them."""
 
     url: str
     data_dir: Path | None

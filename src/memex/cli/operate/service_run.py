@@ -1,4 +1,4 @@
-"""How `memex serve` runs: in one process, or in several workers that are forked from it."""
+"""Run the service for `memex serve`: in one process, or in several workers that are forked from it."""
 
 import asyncio
 import gc
@@ -156,7 +156,7 @@ def _hold_postgres(settings: Settings, line: "WorkerLine") -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What the workers have in common; `model` is None unless they use a local embedder."""
+    """State that all workers share; `model` is None unless they use a local embedder."""
 
     counts: "SharedCounts"
     call_locks: "CallLocks"

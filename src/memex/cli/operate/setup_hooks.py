@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HooksPlan:
-    """What is to stand in a client's files of hooks, and what a person should know then."""
+    """The planned content of a client's files of hooks, and the notes for a person."""
 
     agent: "HookClient | PluginClient"
     path: Path

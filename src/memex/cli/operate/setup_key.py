@@ -1,4 +1,4 @@
-"""Whose key a client is set up with: a key of nobody, or of another one, is noticed before the client fails."""
+"""Check the key that a client is set up with: a key of nobody or of another user is noticed early."""
 
 import os
 from typing import TYPE_CHECKING, Any

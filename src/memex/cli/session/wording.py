@@ -1,4 +1,4 @@
-"""What a person at the command line does about an error, by its code and its data.
+"""Advice about an error for a person at the command line, by the error's code and data.
 
 The hints of the service are for programs and models, which call tools and routes with JSON arguments. They stay
 where no words stand here.

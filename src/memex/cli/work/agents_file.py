@@ -25,7 +25,7 @@ WHICH = "Name the project with --project. `memex work labels` lists what your se
 
 @dataclass(frozen=True, slots=True)
 class WorkBlock:
-    """What a file is to say of work: `text` is "" if there is nothing to say, and `command` writes it."""
+    """The block about work for a file: `text` is "" if there is nothing to say; `command` writes it."""
 
     path: Path
     text: str

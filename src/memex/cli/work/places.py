@@ -49,7 +49,7 @@ LabelOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class WorkHints:
-    """Where and on what the work takes place."""
+    """Hints about the work: its folder, title, repository and files."""
 
     cwd: Annotated[
         Path | None, typer.Option(help="The folder in which the work takes place; by default this one.")
@@ -250,7 +250,7 @@ def _full(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FolderPlace:
-    """What a folder is.
+    """The project or label of a folder.
 
     Attributes:
         asked: the arguments of a pack that ask for it.

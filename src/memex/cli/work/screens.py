@@ -1,4 +1,4 @@
-"""What the commands about work print for people."""
+"""Output of the commands about work for people."""
 
 from collections.abc import Collection
 from typing import Any

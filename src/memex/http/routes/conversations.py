@@ -198,7 +198,7 @@ def delete_source(label: Label, dry_run: DryRun = False, with_memory: WithMemory
 
 
 class DistilBody(BaseModel):
-    """What to do with the messages that were not distilled yet; without `apply`, the answer only shows it."""
+    """Distil the messages that were not distilled yet; without `apply`, only show what would be written."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"project": None, "apply": False}]}

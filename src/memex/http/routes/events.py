@@ -18,7 +18,7 @@ router, admin_router = PAIR.agent, PAIR.admin
 
 
 class AddedContext(BaseModel):
-    """What the model reads beside a prompt, by the names of the client's own schema."""
+    """Text that the model reads beside a prompt, by the names of the client's own schema."""
 
     hookEventName: str  # noqa: N815
     additionalContext: str  # noqa: N815

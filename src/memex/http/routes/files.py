@@ -108,7 +108,7 @@ async def write_file(
 
 
 class PatchBody(BaseModel):
-    """What memory_patch takes beside the path and the version."""
+    """The arguments of memory_patch beside the path and the version."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -145,7 +145,7 @@ async def delete_file(
 
 
 class MoveBody(BaseModel):
-    """Where a file goes."""
+    """The new path of a file, and the reason for the move."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"to": "user/people/alice.md"}]}
@@ -164,7 +164,7 @@ async def move_file(
 
 
 class BatchBody(BaseModel):
-    """What memory_write_many takes; each edit is checked as a call of its own would be."""
+    """The arguments of memory_write_many; each edit is checked as a call of its own would be."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -191,7 +191,7 @@ async def write_many(call: ToolRouteCall, body: BatchBody) -> Response:
 
 
 class RestoreBody(BaseModel):
-    """Which version to put back."""
+    """The version to put back, and the reason."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -1,4 +1,4 @@
-"""Who a key is: what a client asks before it chooses what to ask."""
+"""The holder of a key: a client asks for this before it chooses what to ask."""
 
 from typing import Annotated
 

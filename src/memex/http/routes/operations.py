@@ -54,7 +54,7 @@ class Attempts(BaseModel):
 
 
 class RevertBody(BaseModel):
-    """Why a call is undone."""
+    """The reason for undoing a call."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]}
@@ -64,7 +64,7 @@ class RevertBody(BaseModel):
 
 
 class ReplayBody(BaseModel):
-    """What is changed when a call is run again; nothing: it is compared as it was.
+    """Changes for running a call again; without any, the call is compared as it was.
 
     Attributes:
         planner: `builtin`: the rules plan in a model's place.

@@ -1,4 +1,4 @@
-"""What a host puts into its agent's system prompt."""
+"""The block of text that a host puts into its agent's system prompt."""
 
 from typing import Annotated, Any
 

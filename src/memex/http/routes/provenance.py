@@ -1,4 +1,4 @@
-"""Where text came from and where it went: who wrote the lines of a file, and which calls saw a version of it."""
+"""The origin and the use of text: who wrote the lines of a file, and which calls saw a version of it."""
 
 from typing import Annotated
 

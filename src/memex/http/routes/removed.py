@@ -20,7 +20,7 @@ PathPrefix = Annotated[str, Query(description="Only paths that begin so.", examp
 
 
 class PutBackBody(BaseModel):
-    """Which line is put back."""
+    """The line to put back."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"id": "0f1e2d3c4b5a"}]}

@@ -16,7 +16,7 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 
 
 class DecideBody(BaseModel):
-    """What a person decides."""
+    """Decisions of a person about items."""
 
     model_config = ConfigDict(
         extra="forbid",

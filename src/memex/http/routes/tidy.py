@@ -12,7 +12,7 @@ router, admin_router = PAIR.agent, PAIR.admin
 
 
 class TidyBody(BaseModel):
-    """Which files are tidied."""
+    """Options of tidying: the files, by their project, and whether anything is written."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"dry_run": True}]}

@@ -1,4 +1,4 @@
-"""What a dry run showed is written exactly so: the arguments of the dry run, and the page of what was written."""
+"""Write exactly what a dry run showed: the arguments of the dry run, and the page of what was written."""
 
 from collections.abc import Collection
 from typing import Any

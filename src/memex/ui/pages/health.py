@@ -1,4 +1,4 @@
-"""Whether the service works: what is wrong and what to do, and the figures of the tenant."""
+"""The page of the service's health: what is wrong and what to do, and the figures of the tenant."""
 
 import json
 from collections import defaultdict

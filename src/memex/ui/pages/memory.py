@@ -20,7 +20,7 @@ NOTHING: dict[str, Any] = {"mounts": [], "parents": [], "folders": [], "files": 
 
 
 class FileListFilters(ListFilters):
-    """What narrows the list of files; `folder` is the place that is shown, and no filter."""
+    """Filters of the list of files; `folder` is the place that is shown, and no filter."""
 
     folder: LongText = ""
     kind: LongText = ""

@@ -1,4 +1,4 @@
-"""What waits for a person: the list, decisions about many items at once, and their undoing."""
+"""The page of items that wait for a person: the list, decisions about many at once, and their undoing."""
 
 from collections.abc import Iterable
 from itertools import chain

@@ -1,4 +1,4 @@
-"""What each list of a search gave its hits, as bars: words, neighbours, meaning. Pure."""
+"""The scores that each list of a search gave its hits, as bars: words, neighbours, meaning. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

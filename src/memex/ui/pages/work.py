@@ -1,4 +1,4 @@
-"""Where work stands: the places of the user's sessions, and of one of them what is open, with its evidence."""
+"""The page of work: the places of the user's sessions, and what is open in one of them, with its evidence."""
 
 from dataclasses import replace
 from typing import Annotated, Any

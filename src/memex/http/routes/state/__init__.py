@@ -1,1 +1,1 @@
-"""What the service says of itself to whoever asks: its health, its numbers, and a greeting."""
+"""The routes about the service itself: its health, its numbers, and a greeting."""

@@ -1,4 +1,4 @@
-"""What stands at the address of the service: the web UI for a browser, and a description in JSON for a program."""
+"""The answer at the address of the service: the web UI for a browser, a description in JSON for a program."""
 
 import re
 from typing import Annotated
@@ -13,7 +13,7 @@ router = APIRouter(tags=["health"])
 
 
 class Greeting(BaseModel):
-    """What answers here, and where to go on: addresses are relative to this one."""
+    """The name and version of the service, and the addresses to go on from here, relative to this one."""
 
     name: str = "Memex"
     version: str

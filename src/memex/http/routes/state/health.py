@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can answer."""
+"""Probes of the service: whether it lives, and whether it can answer."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel

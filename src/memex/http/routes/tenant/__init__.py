@@ -1,1 +1,1 @@
-"""What administrators keep of their tenant: users, projects, quotas and keys."""
+"""The routes of administrators for their tenant: users, projects, quotas and keys."""

@@ -1,4 +1,4 @@
-"""What admins keep: projects, their members, quotas, and the list of users."""
+"""The routes of administrators for projects, their members, quotas, and the list of users."""
 
 from typing import Annotated
 

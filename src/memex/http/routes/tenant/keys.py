@@ -15,7 +15,7 @@ router = admin_router("/keys")
 
 
 class NewKey(BaseModel):
-    """What a key is for."""
+    """The role, the user and the label of a new key."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -1,4 +1,4 @@
-"""What admins do about secrets: the policies, and the search for secrets that are stored already."""
+"""The routes of administrators about secrets: the policies, and the search for stored secrets."""
 
 from typing import Annotated
 

@@ -1,1 +1,1 @@
-"""Where work stands, over HTTP."""
+"""The state of work, over HTTP."""

@@ -1,4 +1,4 @@
-"""Where work took place, and the pack of it: for the user whose sessions say so, and for nobody else."""
+"""The places and the pack of work, for the user whose sessions tell of it, and for nobody else."""
 
 from typing import Annotated
 

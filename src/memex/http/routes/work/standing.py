@@ -1,4 +1,4 @@
-"""Where work stands: for the user whose sessions say so, and for nobody else."""
+"""The state of work, for the user whose sessions tell of it, and for nobody else."""
 
 from datetime import date
 from typing import Annotated
@@ -38,7 +38,7 @@ ItemId = Annotated[str, Path(description="The id of an item of work.")]
 
 
 class MarkBody(BaseModel):
-    """What is decided about an item.
+    """A decision about an item.
 
     It is `done`, dropped (`drop`) or put away (`archive`), until `restore`. `keep` remembers it in the project's
     memory. `pin` and `unpin`, `leave_out` and `bring_in` say how packs name it. `end` ends it after `ends_on`.

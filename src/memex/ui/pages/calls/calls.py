@@ -32,7 +32,7 @@ UserQuery = Annotated[str, Query(max_length=200)]
 
 
 class CallListFilters(ListFilters):
-    """What narrows the list of calls; see `CallQuery`."""
+    """Filters of the list of calls; see `CallQuery`."""
 
     tool: ShortText = ""
     status: ShortText = ""

@@ -1,4 +1,4 @@
-"""What was said, found by words; without words, the newest conversations."""
+"""The page of messages, found by words; without words, the newest conversations."""
 
 from typing import Annotated, Any, Literal, get_args
 
@@ -22,7 +22,7 @@ Flag = Literal["", "true"]
 
 
 class MessageSearch(ListFilters):
-    """What is looked for, and what narrows it."""
+    """The query for messages, and its filters."""
 
     query: Annotated[str, Field(max_length=20_000)] = ""
     source: ShortText = ""

@@ -27,7 +27,7 @@ Number = Annotated[int | None, Query(ge=1, lt=1_000_000_000)]
 
 
 class TimelineFilters(ListFilters):
-    """What narrows the list of conversations."""
+    """Filters of the list of conversations."""
 
     source: ShortText = ""
     project: ShortText = ""

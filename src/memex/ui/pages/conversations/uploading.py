@@ -68,7 +68,7 @@ async def _plain_fields(request: Request) -> dict[str, str]:
 
 
 class _Parts:
-    """What the parser found in a form: its fields, and the events of its file that were not taken yet.
+    """The parts of a form that the parser found: fields, and events of its file that were not taken yet.
 
     Attributes:
         fields: those that are complete.

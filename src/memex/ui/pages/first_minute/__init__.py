@@ -1,1 +1,1 @@
-"""What an empty memory offers: the demo, the way in for programs, and the import of a vault."""
+"""The offers of an empty memory: the demo, the way in for programs, and the import of a vault."""

@@ -1,4 +1,4 @@
-"""How a program reaches the memory: two calls to copy, or the configuration of a client, with a key filled in."""
+"""The page that connects a program: two calls to copy, or a client's configuration, with a key filled in."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ NO_KEY = "KEY"  # stands where the key belongs
 
 @dataclass(frozen=True, slots=True)
 class ClientSetup:
-    """How one client is set up: the command that does it, or what to write into which file by hand.
+    """The setup of one client: the command for it, or what to write into which file by hand.
 
     Attributes:
         command: the command, which asks before it writes.
