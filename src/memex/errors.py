@@ -129,7 +129,7 @@ class ReadOnlyMount(Forbidden):
 
 
 class NotFound(Refused):
-    """What the request names does not exist, or this caller may not see it."""
+    """The thing that the request names does not exist, or this caller may not see it."""
 
 
 class FileNotFound(NotFound):
@@ -230,7 +230,7 @@ class EntryImmutable(Conflict):
 
 
 class PlanChanged(Conflict):
-    """What a dry run showed is not what would be written now; `details` holds `dry_run_id`."""
+    """A dry run showed something else than would be written now; `details` holds `dry_run_id`."""
 
     code = "PLAN_CHANGED"
     default_hint = "Make the dry run again, look at what it shows now, and write that."

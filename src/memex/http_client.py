@@ -81,7 +81,7 @@ class HttpClient:
 
     @property
     def base(self) -> str:
-        """Where the paths of the routes begin that are asked."""
+        """The beginning of the paths of all routes for the role of this client."""
         return BASES[self.role]
 
     async def json(

@@ -21,7 +21,7 @@ MAX_HELD_S = 10.0  # a start that takes longer says why
 
 
 class LogStream(Protocol):
-    """Where lines of the log go: stderr, or what holds them back for a while."""
+    """A stream that takes the lines of the log: stderr, or an object that holds them back for a while."""
 
     def write(self, text: str, /) -> object:
         """Take some text."""

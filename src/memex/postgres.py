@@ -42,7 +42,7 @@ class Postgres:
 
     @property
     def begins_journal(self) -> bool:
-        """Whether this start updated an older database to the schema that keeps the words of what is told."""
+        """Return whether this start brought an older database to the schema that has the journal."""
         names = {(one.track, one.version): one.name for one in self.applied}
         return (MEMORY.name, 1) not in names and "journal" in names.values()
 

@@ -80,7 +80,7 @@ class ActiveSpan:
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """Where spans go, and what they hold.
+    """The destination of spans, and the choice whether they hold content.
 
     Attributes:
         provider: the tracer provider of Memex; None for the provider of the surrounding program, if it has one.

@@ -31,7 +31,7 @@ MORE_MESSAGES = "There is more: name a message as ID#number to read around it."
 
 @dataclass(frozen=True, slots=True)
 class ToolCallOutcome:
-    """What became of a tool call: `text` is for the model; one of `result` and `error` is there for the host."""
+    """The outcome of a tool call: `text` for the model, and for the host either `result` or `error`."""
 
     text: str
     result: dict[str, Any] | None = None

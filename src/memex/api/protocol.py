@@ -1,4 +1,4 @@
-"""What can be asked of a Memex: one protocol for the implementation in this process and the one over HTTP."""
+"""The protocol of a Memex, for the implementation in this process and for the one over HTTP."""
 
 from collections.abc import Mapping
 from pathlib import Path

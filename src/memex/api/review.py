@@ -1,4 +1,4 @@
-"""What waits for a person, from Python: `memory.waiting.list()` and `memory.waiting.decide({id: "keep"})`."""
+"""Items that wait for a person: `memory.waiting.list()` and `memory.waiting.decide({id: "keep"})`."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from memex.service.review.items import DecidedResult, Decision, ItemKind, Review
 
 
 class Review(UserCalls):
-    """What waits for a person in the memory of one user."""
+    """The items that wait for a person in the memory of one user, and decisions about them."""
 
     async def list(
         self, *, kind: ItemKind | None = None, limit: int = 50, cursor: str | None = None

@@ -1,4 +1,4 @@
-"""What a search does, from Python: `memory.search.explain("Which tea?", "user/notes.md")`."""
+"""Explanations of a search, from Python: `memory.search.explain("Which tea?", "user/notes.md")`."""
 
 from collections.abc import Sequence
 

@@ -34,7 +34,7 @@ Event = dict[str, Any]
 
 @dataclass(slots=True)
 class DeliveryReport:
-    """What a delivery did.
+    """The results of a delivery.
 
     Attributes:
         refused: events that the service does not take, such as those with a malformed field.

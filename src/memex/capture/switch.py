@@ -25,7 +25,7 @@ from memex.hook.state import (
 
 @dataclass(frozen=True, slots=True)
 class CaptureSettings:
-    """How events are delivered; in a file of the user alone, since it may hold a key.
+    """Settings for the delivery of events, in a file that only the user can read, since it may hold a key.
 
     Attributes:
         url: of a service; None to use the Memex of this machine.

@@ -1,4 +1,4 @@
-"""Which files a delivery may read: transcripts below the client's own folders, of the same system user."""
+"""The files that a delivery may read: transcripts below the client's own folders, of the same system user."""
 
 import json
 import os

@@ -1,1 +1,1 @@
-"""What runs inside a coding agent: `memex-hook`, which notes an event and ends. The standard library alone."""
+"""The program `memex-hook`, which notes an event of a coding agent and ends. The standard library alone."""

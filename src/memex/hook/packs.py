@@ -1,4 +1,4 @@
-"""What a session is given at its start: the pack of the service, or the last one on disk, marked with its age."""
+"""The pack for the start of a session: that of the service, or the last one on disk, marked with its age."""
 
 from __future__ import annotations
 

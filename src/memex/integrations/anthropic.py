@@ -25,7 +25,7 @@ with RequiredExtra("anthropic"):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseResults:
-    """What became of the tool uses of one message.
+    """The results of the tool uses of one message.
 
     Attributes:
         blocks: the results, in the order of the uses: the content of the next message of the user.

@@ -1,4 +1,4 @@
-"""What an adapter says when the library that it is for is not installed."""
+"""The error of an adapter whose library is not installed."""
 
 from types import TracebackType
 from typing import Self

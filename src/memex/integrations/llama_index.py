@@ -40,7 +40,7 @@ class LlamaIndexMemoryTool(AsyncBaseTool):
 
     @property
     def metadata(self) -> ToolMetadata:
-        """What the model is told of it."""
+        """The description of the tool for the model."""
         return self._metadata
 
     async def acall(self, **arguments: Any) -> ToolOutput:  # type: ignore[override]  # the model's, by name

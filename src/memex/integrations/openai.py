@@ -34,7 +34,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResults:
-    """What became of the calls of one response.
+    """The results of the tool calls of one response.
 
     Attributes:
         messages: the results, in the order of the calls: append them behind the model's own message or output.

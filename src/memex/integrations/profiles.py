@@ -1,4 +1,4 @@
-"""What every adapter needs: the tools of a profile, and running a model's call of one."""
+"""Shared parts of every adapter: the tools of a profile, and running a model's call of one."""
 
 from collections.abc import Mapping
 from functools import cache, partial

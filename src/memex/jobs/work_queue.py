@@ -24,14 +24,14 @@ _log = structlog.get_logger("memex.jobs")
 
 @dataclass(slots=True)
 class ModelPause:
-    """How long a model is left alone that could not be asked, by `time.monotonic`."""
+    """The time, by `time.monotonic`, until which a model that could not be asked is left alone."""
 
     until_s: float = 0.0
     length_s: float = 0.0
 
     @property
     def is_over(self) -> bool:
-        """Whether it may be asked."""
+        """Return whether the model may be asked again."""
         return time.monotonic() >= self.until_s
 
     def note(self, failure: str | None) -> None:

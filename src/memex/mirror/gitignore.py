@@ -60,7 +60,7 @@ class GitPattern:
 
     @cached_property
     def _ending(self) -> str | None:
-        """What a name is compared with as it stands: all of it, or its end after a `*`; None for other patterns."""
+        """The text that a name equals, or ends with after a `*`; None for patterns with other wildcards."""
         ending = self.text.removeprefix("*")
         return None if _SPECIAL & set(ending) else ending
 
@@ -95,7 +95,7 @@ class GitPatterns:
 
     @property
     def cost(self) -> int:
-        """How many characters are compared with each path."""
+        """The number of characters that are compared with each path."""
         return sum(len(one.text) + _CLASS_COST * one.text.count("[") + 1 for one in self._patterns)
 
     def verdict(self, path: str) -> bool | None:

@@ -1,4 +1,4 @@
-"""What is known of the files of a folder: digests by size, times and inode, in a small database of the user.
+"""The known files of a folder: digests by size, times and inode, in a small database of the user.
 
 An unchanged file is not read again. The database can be removed at any time: it is made anew from the folder.
 """

@@ -16,7 +16,7 @@ from memex.mirror.scan import FolderScan
 async def open_push(
     api: CallsOperations, context: CallContext, root: PushedRoot, *, prune: bool = False
 ) -> AsyncIterator[FolderPush]:
-    """What pushes a root; no other process of this machine pushes it meanwhile.
+    """Open the push of a root; no other process of this machine pushes it meanwhile.
 
     Raises:
         ValidationFailed: the state of this user cannot be written.

@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(slots=True)
 class PushReport:
-    """What a push did. `refused` are files that the service did not take, at most 200 of them, with the reason."""
+    """The results of a push. `refused` lists at most 200 files that the service refused, with the reason."""
 
     root: str
     project: str | None

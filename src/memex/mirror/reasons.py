@@ -1,4 +1,4 @@
-"""Why files of a folder are left out, in words for people."""
+"""Reasons why files of a folder are left out, in words for people."""
 
 REASONS = {
     "binary": "no text",

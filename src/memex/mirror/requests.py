@@ -44,7 +44,7 @@ class SyncRequests:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether somebody waits for a sync, and the last one is not too near."""
+        """Return whether somebody waits for a sync, and the last one is not too near."""
         return self._wanted_at != self._answered and time.monotonic() >= self._rested_s
 
     def answer(self) -> None:

@@ -56,7 +56,7 @@ class PushedRoot:
 
     @property
     def shown(self) -> str:
-        """How the root is called in messages: `shop/repo`, or `repo` for one of the user's own."""
+        """The name of the root in messages: `shop/repo`, or `repo` for one of the user's own."""
         return f"{self.project}/{self.name}" if self.project else self.name
 
 

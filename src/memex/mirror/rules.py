@@ -1,4 +1,4 @@
-"""Which files of a folder are documents: patterns, `.gitignore`, `.memex.toml`, and what always stays out."""
+"""Rules for which files are documents: patterns, `.gitignore`, `.memex.toml`, and what always stays out."""
 
 import re
 import tomllib
@@ -48,7 +48,7 @@ _UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class PushPatterns:
-    """What a person says about the files of a root, beside the default patterns.
+    """A person's choice among the files of a root, beside the default patterns.
 
     Attributes:
         include: patterns of files that are documents too, such as `*.py`.

@@ -25,7 +25,7 @@ Seen = Callable[[int], None]
 
 @dataclass(slots=True)
 class FolderChanges:
-    """What changed between two looks, by path: digests of texts before (None for a new file) and now."""
+    """The changes between two looks, by path: digests of texts before (None for a new file) and now."""
 
     written: dict[str, tuple[bytes | None, bytes]] = field(default_factory=dict)
     gone: dict[str, bytes] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""Which project a folder belongs to, found at the client from what stands in the folder. Nothing is ever run."""
+"""Detection of a folder's project, at the client, from what stands in the folder. Nothing is ever run."""

@@ -1,4 +1,4 @@
-"""Which project a session belongs to. The answer says where it comes from, and nothing is guessed silently.
+"""Detection of a session's project. The answer says where it comes from, and nothing is guessed silently.
 
 In this order: what the user names (`--project`, `MEMEX_PROJECT`); the repository that the turn changed or names,
 else that of the working directory; of this repository `.memex.toml` at its root, the remote if it is linked to a

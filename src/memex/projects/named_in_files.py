@@ -1,4 +1,4 @@
-"""What the files of a repository say about its project: `.memex.toml`, and a line of AGENTS.md. Pure."""
+"""Project names in the files of a repository: `.memex.toml`, and a line of AGENTS.md. Pure."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ _SCOPE = re.compile(r"[ \t>*-]{0,8}\**scope\**:\**[ \t]{0,4}`([^`\n]{1,200})`[ \
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """What `.memex.toml` says: the project of the repository, and those of folders in it."""
+    """The content of `.memex.toml`: the project of the repository, and those of folders in it."""
 
     project: str = ""
     folders: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What folders may call themselves: a person confirms each folder, name and project once.
+"""Names that folders may call themselves by: a person confirms each folder, name and project once.
 
 A folder brings names along, whoever made it: the remote in its `.git`, a project in `.memex.toml`, a line of
 AGENTS.md. None counts before it is confirmed for the real path of this folder. Variables are no such names, since a

@@ -1,4 +1,4 @@
-"""What a turn says about its project: paths of repositories, and names of projects."""
+"""Signs of a turn's project: paths of repositories, and names of projects."""
 
 import re
 from collections.abc import Iterable

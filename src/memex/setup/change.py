@@ -19,7 +19,7 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """What a file holds, and what it is to hold; None where there is no file."""
+    """The content of a file before and after a change; None where there is no file."""
 
     path: Path
     before: bytes | None
@@ -53,7 +53,7 @@ class ConfigChange:
 
     @property
     def is_needed(self) -> bool:
-        """Whether the two differ."""
+        """Return whether the two differ."""
         return self.before != self.after
 
     def diff(self, *, secret: str | None = None) -> str:
@@ -135,7 +135,7 @@ def undo(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OriginalFile:
-    """What a file was before Memex changed it; `data` is None where there was none."""
+    """A file as it was before Memex changed it; `data` is None where there was none."""
 
     data: bytes | None
 

@@ -22,7 +22,7 @@ VSCODE_INPUT = {"type": "promptString", "id": "memex-key", "description": "Memex
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How a client reaches Memex: over HTTP where `url` is given, else by starting `command`.
+    """The connection of a client to Memex: over HTTP where `url` is given, else by starting `command`.
 
     A `key` of None stands for the environment variable MEMEX_API_KEY, or what the client asks its user for.
     """
@@ -37,7 +37,7 @@ class Connection:
 
     @property
     def endpoint(self) -> str:
-        """Where the service speaks MCP in this profile."""
+        """The address at which the service speaks MCP in this profile."""
         base = (self.url or "").rstrip("/").removesuffix("/mcp")
         return f"{base}/mcp" if self.profile == "agent" else f"{base}/mcp/{self.profile}"
 
@@ -80,7 +80,7 @@ class Client:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people call it by."""
         return NAMES[self.name]
 
     @property

@@ -13,7 +13,7 @@ _EMPTY = ("", "''", '""', "null", "~")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a setting stands: the numbers of the lines of its section and of itself, None where there is none."""
+    """The place of a setting: the line numbers of its section and of itself, None where there is none."""
 
     section: int | None
     setting: int | None

@@ -33,7 +33,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportManifest:
-    """What an export says of itself.
+    """The manifest of an export.
 
     Attributes:
         exported_at: the moment at which memory was read.

@@ -1,4 +1,4 @@
-"""What is dangerous or unreadable about the members of a zip."""
+"""Names of the members of a zip, and the errors for those that are dangerous or unreadable."""
 
 import re
 import stat

@@ -42,7 +42,7 @@ Progress = Callable[[int], None]  # called with the number of messages that were
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """How conversations are put in.
+    """Options of an import of conversations.
 
     Attributes:
         label: the name of the source; by default the format of each file.

@@ -1,4 +1,4 @@
-"""What became of an import, counted and named."""
+"""The report of an import, with counts and names."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Document = dict[str, Any]
 
 @dataclass(slots=True)
 class IngestReport:
-    """What became of an import.
+    """The results of an import.
 
     Attributes:
         changes: how many conversations were created, have grown, are unchanged or were removed before.

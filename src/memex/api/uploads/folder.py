@@ -1,4 +1,4 @@
-"""Where uploads lie while they are received and read: a folder that only the user of the service may open.
+"""The folder of uploads while they are received and read, which only the user of the service may open.
 
 Each upload has a folder of its own, which its process keeps locked. The system gives a lock back when a process
 ends, however it ends, so a folder without a lock was left behind, and goes.

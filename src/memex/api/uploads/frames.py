@@ -14,7 +14,7 @@ MAX_BODY_BYTES = 24 << 20  # of a batch: at most 6 MiB, and one message of 1 Mi 
 
 
 class BrokenFrameError(Exception):
-    """What came is no frame."""
+    """The received bytes are no frame."""
 
 
 @dataclass(frozen=True, slots=True)

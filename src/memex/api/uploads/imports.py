@@ -75,7 +75,7 @@ class UploadedImport:
 
     @property
     def progress(self) -> ImportProgress:
-        """How far it is."""
+        """The progress of the import."""
         return ImportProgress(self.state, self.file.size_bytes, self.report, self.error)
 
 
@@ -97,7 +97,7 @@ class UploadedImports:
 
     @property
     def folder(self) -> Path:
-        """Where uploads lie until they are read."""
+        """The folder that keeps uploads until they are read."""
         return self._folder.path
 
     async def __aenter__(self) -> Self:

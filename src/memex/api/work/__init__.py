@@ -1,1 +1,1 @@
-"""Where work stands, from Python."""
+"""The state of work, from Python."""

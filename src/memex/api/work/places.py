@@ -1,4 +1,4 @@
-"""Where work took place, from Python: `memory.work.pack("apollo")`."""
+"""The places of work, from Python: `memory.work.pack("apollo")`."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Where work stands, from Python: `memory.work.show("apollo")`."""
+"""The state of work, from Python: `memory.work.show("apollo")`."""
 
 from datetime import date, datetime
 
@@ -15,7 +15,7 @@ from memex.subagent.work.records import MarkAction
 
 
 class Work(WorkPlaces):
-    """Where the work of one user stands, as sessions with agents and the project's memory say."""
+    """The state of one user's work, as sessions with agents and the project's memory say."""
 
     async def show(
         self,

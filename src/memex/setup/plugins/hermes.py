@@ -18,7 +18,7 @@ Message = Mapping[str, Any]
 
 
 class MemexProvider:
-    """What Hermes calls at the events of a session; a failure is never Hermes'.
+    """The provider that Hermes calls at the events of a session; a failure is never Hermes'.
 
     Prompts are reported when a turn begins, and its tools and answer when Hermes says that it is complete.
     """

@@ -1,4 +1,4 @@
-"""What a strict parser of JSON cannot take: values that are nested too deep, and numbers that are none."""
+"""Bounds of a strict parser of JSON: values that are nested too deep, and numbers that are none."""
 
 import re
 from collections.abc import Callable

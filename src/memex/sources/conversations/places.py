@@ -1,4 +1,4 @@
-"""Where conversations are looked for: files, folders and zips. No link is followed, nothing unpacked to a disk."""
+"""The places of conversations: files, folders and zips. No link is followed, nothing unpacked to a disk."""
 
 import os
 import stat
@@ -50,7 +50,7 @@ class Found:
 
 @dataclass(slots=True)
 class Survey:
-    """What was found.
+    """The findings of a search for conversations.
 
     Attributes:
         found: what can be read: in the order that was given, then the files of a folder by name before its folders.

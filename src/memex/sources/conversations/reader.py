@@ -1,4 +1,4 @@
-"""What a reader of conversations is, and by what it recognises a file."""
+"""Readers of conversations: their protocol, and the beginning of a file by which they recognise it."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ class FileHead:
 
 @dataclass(frozen=True, slots=True)
 class ReadableFile:
-    """What a reader reads at once: one file, and a way to the files beside it.
+    """The input of a reader: one file, and a way to the files beside it.
 
     Attributes:
         beside: returns the files of the same format that have an id (`FileLink.ids`), such as that of a thread.
@@ -128,7 +128,7 @@ def _reader_mark(reader: Reader, include: Include) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """How a file stands to others of its format.
+    """The relation of a file to others of its format.
 
     Attributes:
         ids: by which others name this file.

@@ -1,4 +1,4 @@
-"""What the readers of conversations give: conversations, their messages, and a report on what was left out."""
+"""Records that readers make: conversations, their messages, and a report on what was left out."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -92,7 +92,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Where a reader stopped in a file that only grows, and what it must know to read on. It can be stored as JSON.
+    """A place to read on from in a file that only grows, with the reader's state. It can be stored as JSON.
 
     Attributes:
         offset, line: the place after the last whole line.
@@ -125,7 +125,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """What is read besides the words of people and assistants."""
+    """The choice of what is read besides the words of people and assistants."""
 
     tools: bool = False
     reasoning: bool = False
@@ -181,7 +181,7 @@ class ReadReport:
 
     @property
     def is_drifted(self) -> bool:
-        """Whether most of what was read is of a type that the reader does not know: the format may have changed."""
+        """Return whether most of what was read is of unknown types: the format may have changed."""
         unknown = self.unknown.total()
         return unknown > 0 and unknown > self.known
 

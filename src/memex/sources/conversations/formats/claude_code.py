@@ -114,7 +114,7 @@ _KEPT = ("titles", "first_words", "session_id", "agent_id", "folder", "branch") 
 
 @dataclass(slots=True)
 class _Session:
-    """What the first reading of a file finds out.
+    """The facts that the first reading of a file finds out.
 
     Attributes:
         leaves: the newest message of each tree, by the root of the tree.

@@ -210,7 +210,7 @@ def _base_in(line: dict[str, Any]) -> tuple[str, int] | None:
 
 @dataclass(slots=True)
 class _Spoken:
-    """How much was said in each form, and what the person took back. Both readings of a file count alike.
+    """Counts of messages in each form, and of those that the person took back. Both readings count alike.
 
     Attributes:
         counts: messages by form and role.
@@ -244,7 +244,7 @@ class _Spoken:
 
 @dataclass(slots=True)
 class _Thread:
-    """What the first reading of a thread finds out.
+    """The facts that the first reading of a thread finds out.
 
     Attributes:
         breaks: how often a history was repeated or something taken back.
@@ -302,7 +302,7 @@ _KEPT = ("id", "title", "first_words", "folder", "branch", "is_paginated", "is_s
 
 @dataclass(slots=True)
 class _Progress:
-    """What the second reading of a thread knows at a line.
+    """The state of the second reading of a thread at a line.
 
     Attributes:
         others: parts without words, by kind.

@@ -58,7 +58,7 @@ def is_needed(start: bytes, include: Include) -> bool:
 
 @dataclass(slots=True)
 class Line:
-    """What a line says.
+    """The content of a line.
 
     Attributes:
         form: in which of the three ways; None for what stands there only once.

@@ -1,4 +1,4 @@
-"""What a person typed, among the texts that coding agents put into the person's messages."""
+"""The words that a person typed, among the texts that coding agents put into the person's messages."""
 
 import re
 
