@@ -35,12 +35,12 @@ def apply_changes(
     }
     for warning in [] if as_json else document["warnings"]:
         Screen(sys.stderr).line(("Warning: ", "bold yellow"), warning)
-    needed = [one for one in changes if one.is_needed]
-    names = " and ".join(str(one.path) for one in needed or changes)
+    needed = [change for change in changes if change.is_needed]
+    names = " and ".join(str(change.path) for change in needed or changes)
     if not needed:
         says = "says" if len(changes) == 1 else "say"
         return CommandOutput(document, lambda screen: screen.line(f"{names} {says} so already."))
-    document["diff"] = "".join(one.diff(secret=secret) for one in needed)
+    document["diff"] = "".join(change.diff(secret=secret) for change in needed)
     screen = Screen(sys.stdout)
     if not as_json:
         screen.diff(document["diff"])
@@ -52,7 +52,7 @@ def apply_changes(
             on_stderr=not as_json,
             exit_code=UNCONFIRMED,
         )
-    records = [str(one.make()) for one in needed]
+    records = [str(change.make()) for change in needed]
     document |= {"status": "changed", "record": records[0]}
 
     def show(screen: Screen) -> None:

@@ -212,7 +212,7 @@ class Screen:
     ) -> None:
         """Print a row for each record, and how to see the next ones; without records what `nothing` says."""
         if records:
-            self.table(columns, [[column.cell_of(one) for column in columns] for one in records])
+            self.table(columns, [[column.cell_of(record) for column in columns] for record in records])
             self.more(cursor)
         else:
             self.line((nothing, "dim"))

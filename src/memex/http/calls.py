@@ -83,11 +83,11 @@ def handler_of(
         call: HttpCall, lines: bytes | None = None, if_none_match: str | None = None, **given: Any
     ) -> Any:
         arguments: dict[str, Any] = {}
-        for one, value in given.items():
+        for argument, value in given.items():
             if isinstance(value, BaseModel):
                 arguments |= value.model_dump(exclude_unset=True)
             elif value is not None:
-                arguments[named.get(one, one)] = value
+                arguments[named.get(argument, argument)] = value
         if lines is not None:
             run = ON_LINES[name]
             return await run(call.service, call.caller, arguments, lines, tool_call_id=call.tool_call_id)
@@ -99,10 +99,10 @@ def handler_of(
     own = {"call": Call} | ({"lines": Annotated[bytes, Depends(body_of)]} if name in ON_LINES else {})
     parameters = [
         *(
-            inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
-            for one, kind in own.items()
+            inspect.Parameter(argument, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+            for argument, kind in own.items()
         ),
-        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken.parameters.values()),
+        *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in taken.parameters.values()),
     ]
     handle.__name__, handle.__doc__ = declared.__name__, declared.__doc__
     handle.__signature__ = taken.replace(parameters=parameters)  # type: ignore[attr-defined]

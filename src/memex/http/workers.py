@@ -334,7 +334,7 @@ class WorkerGroup:
 
         def work(line: WorkerLine) -> None:
             ours = (self._listener, self._wakeup, self._signals, *self._undealt)
-            for unused in (*ours, *(one for other in self._seats for one in other.dealt)):
+            for unused in (*ours, *(dealt for other in self._seats for dealt in other.dealt)):
                 unused.close()
             self._work(number, line, is_replacement)
 
@@ -383,7 +383,7 @@ class WorkerGroup:
         if self._listener in self._selector.get_map():
             self._selector.unregister(self._listener)
         self._listener.close()
-        for connection in (*self._undealt, *(one for seat in self._seats for one in seat.dealt)):
+        for connection in (*self._undealt, *(dealt for seat in self._seats for dealt in seat.dealt)):
             connection.close()
         remaining = {seat.number: seat.child for seat in self._seats if seat.child is not None}
         for child in remaining.values():

@@ -66,7 +66,7 @@ def resume(
         known = switch.read_settings(state)
         settings = known or new_settings(url=os.environ.get("MEMEX_URL"), key=None, user=None)
         changes = {"everywhere": everywhere, "prompts": prompts}
-        settings = replace(settings, **{name: one for name, one in changes.items() if one is not None})
+        settings = replace(settings, **{name: value for name, value in changes.items() if value is not None})
         if settings != known:
             switch.turn_on(state, settings)
         if not_here is None:
@@ -179,8 +179,8 @@ def _show(screen: Screen, document: dict[str, Any]) -> None:
     elif "heard" in document:
         columns = [
             Column("agent", "bold", cell="runtime"),
-            Column("sessions", cell=lambda one: f"{one['sessions']:,}"),
-            Column("events", cell=lambda one: f"{one['events']:,}"),
-            Column("last event", cell=lambda one: one["last_at"][:16].replace("T", " ")),
+            Column("sessions", cell=lambda client: f"{client['sessions']:,}"),
+            Column("events", cell=lambda client: f"{client['events']:,}"),
+            Column("last event", cell=lambda client: client["last_at"][:16].replace("T", " ")),
         ]
         screen.records(document["heard"], columns)

@@ -142,8 +142,8 @@ def _show_portions(screen: Screen, session: CommandSession, portions: list[dict[
 def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
     screen.line((_outcome(done), "bold"))
     screen.writes(done["writes"])
-    tasks = [one for one in done["statements"] if one.get("age_days") is not None]
-    age = Column("age", align="right", whole=True, cell=lambda one: format_count(one["age_days"], "day"))
+    tasks = [statement for statement in done["statements"] if statement.get("age_days") is not None]
+    age = Column("age", align="right", whole=True, cell=lambda task: format_count(task["age_days"], "day"))
     said_in, newer = Column("said in", cell="message"), Column("memory says", "dim", cut=True, cell=_newer)
     handle = Column("handle", "dim", whole=True)
     for shown, columns in (
@@ -159,7 +159,7 @@ def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None
 
 
 def _show_calls(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
-    if reasons := Counter(one["reason"] for one in done["skipped"]):
+    if reasons := Counter(part["reason"] for part in done["skipped"]):
         named = sorted((SKIPPED.get(name, name.replace("_", " ")), count) for name, count in reasons.items())
         counted = ", ".join(f"{name} ({count:,})" for name, count in named)
         screen.fact("skipped", counted)
@@ -177,7 +177,7 @@ def _show_calls(screen: Screen, session: CommandSession, done: dict[str, Any]) -
 
 
 def _outcome(done: dict[str, Any]) -> str:
-    read = sum(one["human_messages"] for one in done["read"])
+    read = sum(conversation["human_messages"] for conversation in done["read"])
     messages = f"{format_count(read, 'message')} of {format_count(len(done['read']), 'conversation')}"
     if not done["read"]:
         return "Nothing to distil: there are no new messages."
@@ -203,12 +203,12 @@ def _show_evidence(screen: Screen, found: dict[str, Any]) -> None:
     if not found["statements"]:
         screen.line(("No statement cites a message here.", "yellow"))
         return
-    for place, one in enumerate(found["statements"]):
+    for place, statement in enumerate(found["statements"]):
         if place:
             screen.line()
-        screen.line((one["text"], "bold"))
-        screen.line((f"{one['path']}#{one['first_line']}, version {one['version']}", "dim"))
-        for message in one["evidence"]:
+        screen.line((statement["text"], "bold"))
+        screen.line((f"{statement['path']}#{statement['first_line']}, version {statement['version']}", "dim"))
+        for message in statement["evidence"]:
             _show_message(screen, message)
 
 

@@ -172,7 +172,7 @@ def _show_imported(screen: Screen, report: dict[str, Any]) -> None:
         screen.line(
             f"The export also holds {_counted(report['candidates'])} that memory could keep; none was imported."
         )
-    _show_places(screen, [one for one in report["places"] if one["reason"] not in BESIDE_CHATS])
+    _show_places(screen, [place for place in report["places"] if place["reason"] not in BESIDE_CHATS])
 
 
 def _show_nothing(screen: Screen, report: dict[str, Any]) -> None:

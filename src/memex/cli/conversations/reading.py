@@ -172,9 +172,11 @@ def _show_timeline(screen: Screen, found: dict[str, Any]) -> None:
             "last",
             "dim",
             whole=True,
-            cell=lambda one: format_time(one["last_at"])[:10] if one["last_at"] else "",
+            cell=lambda conversation: (
+                format_time(conversation["last_at"])[:10] if conversation["last_at"] else ""
+            ),
         ),
-        Column("source", cut=True, cell=lambda one: one["source"]["label"]),
+        Column("source", cut=True, cell=lambda conversation: conversation["source"]["label"]),
         Column("title", "bold", cut=True, cell=_title),
         numbers("messages"),
     ]

@@ -67,8 +67,8 @@ async def export(
         raise ValidationFailed(f"{to} exists already.", hint="Name a new file.")
     ids = await _ids(session, source)
     with to.open("w", encoding="utf-8") as file:
-        for one in ids:
-            document = await _whole(session, one)
+        for conversation_id in ids:
+            document = await _whole(session, conversation_id)
             file.write(json.dumps(document, ensure_ascii=False) + "\n")
     count = len(ids)
     done = {"file": str(to), "conversations": count}
@@ -85,7 +85,9 @@ async def _ids(session: CommandSession, source: str | None) -> list[str]:
     while True:
         asked = {"source": source, "limit": 1_000, "cursor": cursor}
         page = await session.call("conversation_list", asked)
-        found += [(one["last_at"] or "", one["id"]) for one in page["conversations"]]
+        found += [
+            (conversation["last_at"] or "", conversation["id"]) for conversation in page["conversations"]
+        ]
         cursor = page["next_cursor"]
         if cursor is None:
             return [conversation_id for _, conversation_id in sorted(found)]
@@ -108,7 +110,7 @@ def _show_statements(
     """Print the statements of memory that rest on the conversations, and what becomes of them."""
     columns = [
         Column("statement in memory", cut=True, cell="text"),
-        Column("stands in", "dim", cell=lambda one: f"{one['path']}#{one['line']}"),
+        Column("stands in", "dim", cell=lambda statement: f"{statement['path']}#{statement['line']}"),
     ]
     screen.records(receipt["statements"][:MAX_SHOWN], columns)
     if receipt["memory_call"]:

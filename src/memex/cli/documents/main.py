@@ -47,7 +47,7 @@ async def push(
     if dry_run:
         return _dry_run(root)
     async with open_push(session.api, session.context, root, prune=options.prune) as pushing:
-        is_new = root.place not in {one.place for one in RootsFile().read()}
+        is_new = root.place not in {pushed.place for pushed in RootsFile().read()}
         RootsFile().put(root)  # before the push, which may be cut off
         try:
             with progress_bar() as progress:
@@ -112,14 +112,15 @@ async def status(session: CommandSession) -> CommandOutput:
     from memex.mirror.locks import is_locked
 
     found = await session.call("document_roots", {"project": session.project})
-    noted = {(one.project, one.name): one for one in noted_here(session)}
+    noted = {(pushed.project, pushed.name): pushed for pushed in noted_here(session)}
     roots = []
-    for one in found["roots"]:
-        here = noted.pop((one["project"], one["root"]), None)
-        is_watched = one["is_watched"] or (here is not None and is_locked(here.state_file("watch")))
-        roots.append(one | {"folder": str(here.folder) if here else None, "watched": is_watched})
+    for root in found["roots"]:
+        here = noted.pop((root["project"], root["root"]), None)
+        is_watched = root["is_watched"] or (here is not None and is_locked(here.state_file("watch")))
+        roots.append(root | {"folder": str(here.folder) if here else None, "watched": is_watched})
     missing = [
-        {"root": one.name, "project": one.project, "folder": str(one.folder)} for one in noted.values()
+        {"root": pushed.name, "project": pushed.project, "folder": str(pushed.folder)}
+        for pushed in noted.values()
     ]
     document = {"roots": roots, "not_pushed": missing}
     return CommandOutput(
@@ -148,7 +149,7 @@ async def remove(
     """Remove a root with all its documents from Memex. The files of the folder stay."""
     from memex.mirror.roots import RootsFile, find_root
 
-    of_project = [one for one in noted_here(session) if one.project == session.project]
+    of_project = [pushed for pushed in noted_here(session) if pushed.project == session.project]
     noted = find_root(of_project, given)
     name = noted.name if noted else given
     asked: dict[str, Any] = {"root": name, "project": session.project, "dry_run": not yes}

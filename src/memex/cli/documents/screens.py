@@ -18,8 +18,8 @@ def show_pushed(screen: Screen, report: dict[str, Any]) -> None:
         f": {counts or 'nothing changed'}; {format_count(report['documents'], 'document')}, "
         f"{format_count(report['passages'], 'passage')}, in {report['duration_s']:.1f} s.",
     )
-    for one in report["refused"][:MAX_SHOWN]:
-        screen.line(("refused ", "red"), (one["path"], "bold"), f": {one['message']} ({one['code']})")
+    for file in report["refused"][:MAX_SHOWN]:
+        screen.line(("refused ", "red"), (file["path"], "bold"), f": {file['message']} ({file['code']})")
     if report["refused_files"] > MAX_SHOWN:
         screen.line(f"and {report['refused_files'] - MAX_SHOWN:,} more: see --json")
     _show_left_out(screen, report)
@@ -35,8 +35,8 @@ def show_dry_run(screen: Screen, document: dict[str, Any]) -> None:
     if document["files"] > len(document["paths"]):
         screen.line(f"Shown are the first {len(document['paths']):,}.")
     _show_left_out(screen, document)
-    for one in document["examples"]:
-        screen.line((f"  {one['path']}: {REASONS.get(one['reason'], one['reason'])}", "dim"))
+    for example in document["examples"]:
+        screen.line((f"  {example['path']}: {REASONS.get(example['reason'], example['reason'])}", "dim"))
 
 
 def show_status(screen: Screen, document: dict[str, Any]) -> None:
@@ -51,21 +51,21 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
             Column("folder", cut=True),
         ]
         screen.records(document["roots"], columns)
-    for one in document["roots"]:
-        if one["state"] == "syncing" and not one["watched"]:
+    for root in document["roots"]:
+        if root["state"] == "syncing" and not root["watched"]:
             screen.line(
-                (f"{_shown(one)}: a sync has not ended. ", "yellow"),
+                (f"{_shown(root)}: a sync has not ended. ", "yellow"),
                 (f"{program_name()} docs push goes on from there.", "dim"),
             )
-        elif one["state"] == "removing":
+        elif root["state"] == "removing":
             screen.line(
-                (f"{_shown(one)} is being removed. ", "yellow"),
-                (f"{program_name()} docs remove {one['root']} --yes goes on from there.", "dim"),
+                (f"{_shown(root)} is being removed. ", "yellow"),
+                (f"{program_name()} docs remove {root['root']} --yes goes on from there.", "dim"),
             )
-        if one["left_out"]:
-            screen.line((f"{_shown(one)} left out: {_counted(one['left_out'])}", "dim"))
-    for one in document["not_pushed"]:
-        screen.line(f"{_shown(one)}: noted here, but not in this Memex ({one['folder']}).")
+        if root["left_out"]:
+            screen.line((f"{_shown(root)} left out: {_counted(root['left_out'])}", "dim"))
+    for root in document["not_pushed"]:
+        screen.line(f"{_shown(root)}: noted here, but not in this Memex ({root['folder']}).")
     if not document["roots"] and not document["not_pushed"]:
         screen.line(_nothing_pushed())
 

@@ -47,8 +47,8 @@ def show_event(screen: Screen, root: str, event: str, values: dict[str, Any]) ->
             counts = f"{counts or 'up to date'}; {format_count(values['documents'], 'document')}"
         if counts:
             screen.line(named, f"{counts} ({values['duration_s']:.1f} s)")
-        for one in values["refused"]:
-            screen.line(named, ("refused ", "red"), f"{one['path']}: {one['message']}")
+        for file in values["refused"]:
+            screen.line(named, ("refused ", "red"), f"{file['path']}: {file['message']}")
     elif event == "waiting":
         if values["attempt"] == 1 or values["next_in_s"] >= 30:  # not each of the short waits
             screen.line(named, (f"waiting, {values['message']}", "yellow"))

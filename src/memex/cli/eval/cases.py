@@ -229,7 +229,7 @@ def runs(
     where = ServingOptions(database_url=database_url, is_own=own_database)
     if run_id is None:
         found = asyncio.run(_listed(where, runs))
-        listed = {"runs": [one.model_dump(mode="json") for one in found]}
+        listed = {"runs": [summary.model_dump(mode="json") for summary in found]}
         shown = CommandOutput(listed, lambda screen: _show_runs(screen, listed["runs"]))
     else:
         made, earlier = asyncio.run(_found(where, runs, run_id, compare))
@@ -333,10 +333,10 @@ async def _listed(where: "ServingOptions", folder: Path) -> "list[RunSummary]":
     async with open_service(where) as service:
         tenant_id = await ensure_tenant(service.database, DEFAULT_TENANT)
         kept = await runs.list_stored(service.database, tenant_id, limit=LISTED)
-    known = {one.run_id for one in kept}
+    known = {summary.run_id for summary in kept}
     return sorted(
-        [*kept, *(one for one in found if one.run_id not in known)],
-        key=lambda one: one.started_at,
+        [*kept, *(summary for summary in found if summary.run_id not in known)],
+        key=lambda summary: summary.started_at,
         reverse=True,
     )
 
@@ -350,12 +350,12 @@ async def _found(
     from memex.store.identity.tenants import DEFAULT_TENANT, ensure_tenant
 
     wanted = [name] if compare is None else [name, compare]
-    found = {one: runs.find(one, folder) for one in wanted}
+    found = {run_name: runs.find(run_name, folder) for run_name in wanted}
     if None in found.values() and where.keeps_runs:
         async with open_service(where) as service:
             tenant_id = await ensure_tenant(service.database, DEFAULT_TENANT)
-            for one, held in found.items():
-                found[one] = held or await runs.load_stored(service.database, tenant_id, one)
+            for run_name, held in found.items():
+                found[run_name] = held or await runs.load_stored(service.database, tenant_id, run_name)
     made = _earlier(found[name], name)
     if made is None:
         raise ValidationFailed("No run is stored here.", hint="Make one with `memex eval run`.")
@@ -389,14 +389,14 @@ def _show(screen: Screen, made: "Run", comparison: "Comparison | None", path: Pa
         ("failed", "red", "Failed"),
         ("fixed", "yellow", "Known to fail, but passed"),
     ):
-        found = [one for one in made.cases if one.status == status]
+        found = [case for case in made.cases if case.status == status]
         if found:
             screen.line()
             screen.line((title, f"bold {style}"))
-        for one in found:
-            screen.line((f"  {one.id}", style), (f"  {shorten(one.asked, 70)}", "dim"))
-            if one.problems:
-                screen.line(f"    {shorten(tables.problems_line(one), SHOWN_PROBLEM_CHARS)}")
+        for case in found:
+            screen.line((f"  {case.id}", style), (f"  {shorten(case.asked, 70)}", "dim"))
+            if case.problems:
+                screen.line(f"    {shorten(tables.problems_line(case), SHOWN_PROBLEM_CHARS)}")
     if made.stale:
         screen.line()
         screen.line(

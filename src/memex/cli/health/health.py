@@ -36,14 +36,14 @@ def _show(screen: Screen, found: dict[str, Any]) -> None:
     screen.line()
     columns = [
         Column("who answers", "bold", cell="tool"),
-        Column("set up", cell=lambda one: one["model"] or WORDS),
-        Column("in use", cell=lambda one: one["in_use"] or WORDS),
+        Column("set up", cell=lambda answers: answers["model"] or WORDS),
+        Column("in use", cell=lambda answers: answers["in_use"] or WORDS),
         numbers("answers"),
         numbers("degraded"),
     ]
     screen.records(found["answers"], columns)
     screen.line()
-    sizes = [(one["name"], format_size(one["size_bytes"])) for one in found["disk"]["tables"]]
+    sizes = [(table["name"], format_size(table["size_bytes"])) for table in found["disk"]["tables"]]
     screen.table([Column("on disk", "bold"), Column("size", align="right", whole=True)], sizes)
     if found["oldest_call_at"]:
         screen.line((f"The oldest call in the log is from {format_time(found['oldest_call_at'])}.", "dim"))

@@ -79,19 +79,19 @@ def _split(revision: str) -> tuple[str, int | None]:
 
 
 def _show_blame(screen: Screen, document: dict[str, Any]) -> None:
-    by_name = {f"{one['path']}@{one['version']}": one for one in document["revisions"]}
+    by_name = {f"{revision['path']}@{revision['version']}": revision for revision in document["revisions"]}
     columns = [
         Column("line", "dim", align="right", whole=True),
         Column(
             "version",
             "bold",
             cut=True,
-            cell=lambda one: f"@{one['version']}" if one["path"] == document["path"] else one["wrote"],
+            cell=lambda line: f"@{line['version']}" if line["path"] == document["path"] else line["wrote"],
         ),
         Column("tool call", "dim", cut=True, cell="tool_call_id"),
-        Column("by", cut=True, cell=lambda one: one["actor"] or one["channel"]),
+        Column("by", cut=True, cell=lambda line: line["actor"] or line["channel"]),
         times("when", "created_at", "dim", whole=True),
-        Column("text", cut=True, cell=lambda one: one["text"].rstrip("\r\n")),
+        Column("text", cut=True, cell=lambda line: line["text"].rstrip("\r\n")),
     ]
     lines = [
         by_name[line["wrote"]] | line | {"line": number}
@@ -109,9 +109,9 @@ def _show_calls(screen: Screen, listed: dict[str, Any], *, with_user: bool) -> N
         times("when", "started_at", "dim", whole=True),
         Column("tool call", "bold", cell="tool_call_id"),
         *([Column("user")] if with_user else []),
-        Column("tool", cell=lambda one: one["tool"].removeprefix("memory_")),
-        Column("saw it", cut=True, cell=lambda one: ", ".join(one["how"])),
-        Column("wrote", cut=True, cell=lambda one: _few(one["writes"])),
+        Column("tool", cell=lambda call: call["tool"].removeprefix("memory_")),
+        Column("saw it", cut=True, cell=lambda call: ", ".join(call["how"])),
+        Column("wrote", cut=True, cell=lambda call: _few(call["writes"])),
     ]
     nothing = f"No call saw {listed['path']}@{listed['version']}."
     screen.records(listed["calls"], columns, nothing, listed["next_cursor"])

@@ -136,7 +136,7 @@ def _show_calls(screen: Screen, session: CommandSession, listed: dict[str, Any])
         Column("error", cell="error_code"),
     ]
     screen.records(listed["calls"], columns, "The queue is empty.", listed["next_cursor"])
-    if any(one["status"] == "quarantined" for one in listed["calls"]):
+    if any(call["status"] == "quarantined" for call in listed["calls"]):
         screen.line()
         screen.line(("Try one again: ", "dim"), session.command("service", "queue", "retry", "TOOL_CALL_ID"))
         screen.line(("Try all again: ", "dim"), session.command("service", "queue", "retry", "--all"))

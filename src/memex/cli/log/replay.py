@@ -238,7 +238,7 @@ def _show_replay(screen: Screen, result: "ReplayResult") -> None:
         "answer": f"{answer}, SHA-256 {result.replayed_sha256[:16]}…" if result.replayed_sha256 else answer,
         "inside": inside,
         "time": f"{result.duration_ms:.0f} ms now, {result.logged_ms:.0f} ms then",
-        "engine": ", ".join(f"{one.part} {one.logged} → {one.now}" for one in result.changed),
+        "engine": ", ".join(f"{changed.part} {changed.logged} → {changed.now}" for changed in result.changed),
     }
     for name, value in facts.items():
         if value:
@@ -263,11 +263,11 @@ def _show_set(screen: Screen, done: "ReplayedSet") -> None:
         screen.line()
         rows = [
             (
-                one.tool_call_id,
-                one.tool.removeprefix("memory_"),
-                one.difference.where if one.difference else "",
+                result.tool_call_id,
+                result.tool.removeprefix("memory_"),
+                result.difference.where if result.difference else "",
             )
-            for one in done.different[:MAX_SHOWN]
+            for result in done.different[:MAX_SHOWN]
         ]
         screen.table([Column("different", "bold"), Column("tool"), Column("first difference")], rows)
         _show_more(screen, len(done.different))
@@ -370,8 +370,13 @@ def _show_changed_set(screen: Screen, summed: "CounterfactualReport") -> None:
     if summed.most_changed:
         screen.line()
         rows = [
-            (one.tool_call_id, f"{len(one.kept)}", f"-{len(one.removed)}", f"+{len(one.added)}")
-            for one in summed.most_changed
+            (
+                changed.tool_call_id,
+                f"{len(changed.kept)}",
+                f"-{len(changed.removed)}",
+                f"+{len(changed.added)}",
+            )
+            for changed in summed.most_changed
         ]
         names = ("kept", "removed", "added")
         screen.table(
@@ -382,14 +387,14 @@ def _show_changed_set(screen: Screen, summed: "CounterfactualReport") -> None:
 
 
 def _difference_row(summed: "CounterfactualReport", name: str) -> tuple[Any, ...]:
-    one = summed.differences[name]
-    p = one.p if one.mcnemar is None else one.mcnemar
-    interval = f"{_signed(one.low)} to {_signed(one.high)}" if summed.calls > 1 else "–"
+    difference = summed.differences[name]
+    p = difference.p if difference.mcnemar is None else difference.mcnemar
+    interval = f"{_signed(difference.low)} to {_signed(difference.high)}" if summed.calls > 1 else "–"
     return (
         _MEANS[name],
         _number(summed.before[name]),
         _number(summed.after[name]),
-        _signed(one.value),
+        _signed(difference.value),
         interval,
         f"{p:.3f}",
     )

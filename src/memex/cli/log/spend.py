@@ -26,7 +26,7 @@ def _show(screen: Screen, spent: dict[str, Any]) -> None:
         numbers("requests"),
         numbers("read", "input_tokens"),
         numbers("written", "output_tokens"),
-        Column("US dollars", align="right", whole=True, cell=lambda one: f"{one['usd']:.4f}"),
+        Column("US dollars", align="right", whole=True, cell=lambda day: f"{day['usd']:.4f}"),
     ]
     screen.records(spent["spent"], columns, "No model was asked.")
     if spent["daily_usd"] is not None:

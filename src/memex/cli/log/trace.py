@@ -171,12 +171,15 @@ def _written(written: Sequence[Document]) -> Iterator[Branch]:
     if not written:
         return
     below = []
-    for one in written[:SHOWN_FILES]:
-        parts: list[StyledText] = [f"{one['path']}@{one['version']}", (f"  {one['operation'] or ''}", DIM)]
-        if one["added"] is not None:
-            parts += [(f"  +{one['added']:,}", "green"), (f" −{one['removed']:,}", "red")]
-        if one["reason"]:
-            parts.append((f"  {shorten(one['reason'], QUERY_CHARS)}", DIM))
+    for revision in written[:SHOWN_FILES]:
+        parts: list[StyledText] = [
+            f"{revision['path']}@{revision['version']}",
+            (f"  {revision['operation'] or ''}", DIM),
+        ]
+        if revision["added"] is not None:
+            parts += [(f"  +{revision['added']:,}", "green"), (f" −{revision['removed']:,}", "red")]
+        if revision["reason"]:
+            parts.append((f"  {shorten(revision['reason'], QUERY_CHARS)}", DIM))
         below.append(Branch(tuple(parts)))
     yield Branch(
         (("wrote ", NAME), format_count(len(written), "file")), tuple(_with_more(below, len(written), "file"))
@@ -187,11 +190,11 @@ def _skipped(skipped: Sequence[Document], text: Any) -> Iterator[Branch]:
     if not skipped:
         return
     below = []
-    for one in skipped[:SHOWN_FILES]:
-        start, end = one["start"], one["end"]
+    for skip in skipped[:SHOWN_FILES]:
+        start, end = skip["start"], skip["end"]
         part = f'"{shorten(text[start:end], QUERY_CHARS)}"' if isinstance(text, str) else f"{start}-{end}"
-        known = f", in {one['known_in']}" if one["known_in"] else ""
-        below.append(Branch((part, (f"  {one['reason']}{known}", "yellow"))))
+        known = f", in {skip['known_in']}" if skip["known_in"] else ""
+        below.append(Branch((part, (f"  {skip['reason']}{known}", "yellow"))))
     yield Branch(
         (("skipped ", NAME), format_count(len(skipped), "part")),
         tuple(_with_more(below, len(skipped), "part")),

@@ -253,10 +253,15 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
     if done.get("statements"):
         screen.line()
         columns = [
-            Column("statement", cut=True, cell=lambda one: f"“{shorten(one['text'], QUOTED_CHARS)}”"),
-            Column("kind", "dim", cell=lambda one: one["kind"].replace("_", " ")),
-            Column("goes to", cell=lambda one: " › ".join(filter(None, (one["path"], one["heading"])))),
-            Column("", "dim", cell=lambda one: one["outcome"].replace("duplicate", "known")),
+            Column(
+                "statement", cut=True, cell=lambda statement: f"“{shorten(statement['text'], QUOTED_CHARS)}”"
+            ),
+            Column("kind", "dim", cell=lambda statement: statement["kind"].replace("_", " ")),
+            Column(
+                "goes to",
+                cell=lambda statement: " › ".join(filter(None, (statement["path"], statement["heading"]))),
+            ),
+            Column("", "dim", cell=lambda statement: statement["outcome"].replace("duplicate", "known")),
         ]
         screen.records(done["statements"], columns)
     screen.writes(done["writes"])

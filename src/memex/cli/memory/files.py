@@ -240,7 +240,7 @@ async def find(
     return CommandOutput(
         found,
         lambda screen: _show_hits(screen, session, found, languages, meanings, explain=explain),
-        is_empty=not (found["hits"] or any(one["hits"] for one in found.get("included") or ())),
+        is_empty=not (found["hits"] or any(kind["hits"] for kind in found.get("included") or ())),
     )
 
 
@@ -320,9 +320,9 @@ def _show_list(screen: Screen, found: dict[str, Any]) -> None:
     ]
     if found["files"]:
         screen.records(found["files"], columns, cursor=found["next_cursor"])
-    for one in journal:
-        count = format_count(one["entries"], "entry", "entries")
-        screen.line((f"user/journal/{one['month']}", "bold"), (f"  {count}", "dim"))
+    for month in journal:
+        count = format_count(month["entries"], "entry", "entries")
+        screen.line((f"user/journal/{month['month']}", "bold"), (f"  {count}", "dim"))
 
 
 def _show_file(screen: Screen, found: dict[str, Any], *, raw: bool) -> None:

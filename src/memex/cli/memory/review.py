@@ -73,14 +73,14 @@ def _show_waiting(screen: Screen, session: CommandSession, found: dict[str, Any]
 
 
 def _show_decided(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
-    settled = [one for one in done["items"] if one["status"] == "done"]
+    settled = [item for item in done["items"] if item["status"] == "done"]
     gone = len(done["items"]) - len(settled)
     screen.line((f"{format_count(len(settled), 'item')} decided.", "bold"))
     if gone:
         screen.line(f"{format_count(gone, 'item')} did not wait any more, and nothing happened.")
-    calls = dict.fromkeys(one["tool_call_id"] for one in settled if one["undo"] == "revert")
+    calls = dict.fromkeys(item["tool_call_id"] for item in settled if item["undo"] == "revert")
     for call in calls:
         screen.line(("To undo: ", "dim"), session.command("revert", call))
-    kept = [one["id"] for one in settled if one["undo"] == "reopen"]
+    kept = [item["id"] for item in settled if item["undo"] == "reopen"]
     if kept:
         screen.line(("To list again: ", "dim"), session.command("review", "decide", "reopen", *kept))

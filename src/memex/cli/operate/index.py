@@ -72,25 +72,25 @@ async def status(
             if scopes and current and has_vectors
             else []
         )
-    missing = sum(one.missing for one in models if one.model == current)
+    missing = sum(model.missing for model in models if model.model == current)
     states = {"waiting": "todo", "running": "doing", "failed": "failed"}
     document |= {
         "models": [
-            asdict(one)
+            asdict(model)
             | {
-                "missing": one.missing,
-                "failed_at": one.failed_at.isoformat() if one.failed_at else None,
-                "is_current": one.model == current,
+                "missing": model.missing,
+                "failed_at": model.failed_at.isoformat() if model.failed_at else None,
+                "is_current": model.model == current,
             }
-            for one in models
+            for model in models
         ],
         "jobs": {name: found.get(state, 0) for name, state in states.items()},
         "seconds_left": EmbeddingEstimate(missing, speed).seconds_left,
     }
     if scopes:
         document["scopes"] = [
-            asdict(one) | {"embedded_at": one.embedded_at.isoformat() if one.embedded_at else None}
-            for one in shown
+            asdict(scope) | {"embedded_at": scope.embedded_at.isoformat() if scope.embedded_at else None}
+            for scope in shown
         ]
     return CommandOutput(document, lambda screen: show_status(screen, document))
 
@@ -215,7 +215,7 @@ async def drop(
     dropped = (await vectors.drop(opened.database, model) if has_vectors else 0) or states
     if not dropped:
         async with opened.database.maintenance() as connection:
-            there = [one.model for one in await vectors.status(connection, None)]
+            there = [stored.model for stored in await vectors.status(connection, None)]
         raise ValidationFailed(
             f"There are no vectors of {model!r}.",
             hint=f"There are those of {', '.join(there)}." if there else "There are none of any model.",
@@ -329,7 +329,7 @@ async def _embed(
                     conversations=conversations,
                     has_vectors=database.has_vectors,
                 )
-            total = next((one.missing for one in before if one.model == embedder.name), 0)
+            total = next((stored.missing for stored in before if stored.model == embedder.name), 0)
         else:
             total = sum(scope.files for scope in scopes)
         with counting_bar("Embedding", total) as on_texts:

@@ -18,11 +18,14 @@ def migrate() -> CommandOutput:
     ready = postgres.start(settings)
     ready.close()
     version = migrations()[-1].version
-    applied = [{"track": one.track, "version": one.version, "name": one.name} for one in ready.applied]
+    applied = [
+        {"track": migration.track, "version": migration.version, "name": migration.name}
+        for migration in ready.applied
+    ]
 
     def show(screen: Screen) -> None:
-        for one in ready.applied:
-            screen.line(("applied ", "green"), f"{one.track} {one.version:04}_{one.name}")
+        for migration in ready.applied:
+            screen.line(("applied ", "green"), f"{migration.track} {migration.version:04}_{migration.name}")
         done = (
             "The schema of the memory is now" if applied else "Nothing to apply: the schema of the memory is"
         )

@@ -114,11 +114,11 @@ def check_setup() -> CommandOutput:
     from memex.setup import change, hooks
 
     told = _local_status()
-    heard = {one["runtime"]: one["last_at"] for one in _heard()}
+    heard = {program["runtime"]: program["last_at"] for program in _heard()}
     clients = []
     for name, agent in hooks.HOOK_CLIENTS.items():
         path = agent.file(None)
-        missing = agent.missing_of(lambda one: (change.read(one) or b"").decode())
+        missing = agent.missing_of(lambda file: (change.read(file) or b"").decode())
         clients.append(
             {
                 "client": name,
@@ -129,7 +129,7 @@ def check_setup() -> CommandOutput:
             }
         )
     document = {"capture": told, "clients": clients}
-    is_well = told["on"] and any(not one["missing"] for one in clients)
+    is_well = told["on"] and any(not client["missing"] for client in clients)
     return CommandOutput(document, lambda screen: _show(screen, document), exit_code=0 if is_well else 1)
 
 
@@ -159,14 +159,14 @@ def capture_findings() -> "list[Finding]":
     if capture["delivered"] and (code := capture["delivered"].get("error")):
         hint = "The events wait; the next event of an agent tries again."
         found.append(Finding("capture", f"the last delivery failed: {code}", "note", hint))
-    for one in document["clients"]:
-        if not one["hooks"]:
+    for client in document["clients"]:
+        if not client["hooks"]:
             continue
-        last = (one["last_heard"] or "")[:16].replace("T", " ")
+        last = (client["last_heard"] or "")[:16].replace("T", " ")
         newest = f"last event {last}" if last else "no event yet"
-        said = f"{one['client']}: hooks at {one['hooks']} events, {newest}"
-        if one["missing"]:
-            hint = f"Missing: {', '.join(one['missing'])}. Run memex setup {one['client']} --hooks."
+        said = f"{client['client']}: hooks at {client['hooks']} events, {newest}"
+        if client["missing"]:
+            hint = f"Missing: {', '.join(client['missing'])}. Run memex setup {client['client']} --hooks."
             found.append(Finding("capture", said, "note", hint))
         elif not last:
             hint = "Start the agent anew. Codex runs a hook only after it was trusted: open /hooks in it."
@@ -203,14 +203,14 @@ def _heard() -> list[dict[str, Any]]:
 def _show(screen: Screen, document: dict[str, Any]) -> None:
     capture = document["capture"]
     screen.line("Capture is ", ("paused" if capture["paused"] else "on" if capture["on"] else "off", "bold"))
-    for one in document["clients"]:
-        last = (one["last_heard"] or "")[:16].replace("T", " ")
+    for client in document["clients"]:
+        last = (client["last_heard"] or "")[:16].replace("T", " ")
         heard = f"last event {last}" if last else "no event yet"
-        state = f"hooks at {one['hooks']} events" if one["hooks"] else "no hooks"
-        screen.line((f"{one['client']}: ", "bold"), f"{state}, {heard}")
-        if one["hooks"] and one["missing"]:
-            screen.line((f"  missing: {', '.join(one['missing'])}", "yellow"))
-        if one["hooks"] and not last and one["client"] == "codex":
+        state = f"hooks at {client['hooks']} events" if client["hooks"] else "no hooks"
+        screen.line((f"{client['client']}: ", "bold"), f"{state}, {heard}")
+        if client["hooks"] and client["missing"]:
+            screen.line((f"  missing: {', '.join(client['missing'])}", "yellow"))
+        if client["hooks"] and not last and client["client"] == "codex":
             screen.line(("  Codex runs no hook that is not trusted: open /hooks in it.", "yellow"))
 
 
@@ -246,7 +246,7 @@ def turn_off_capture(client: str) -> None:
     known = switch.read_settings(state)
     if known is None:
         return
-    left = tuple(one for one in known.clients if one != client)
+    left = tuple(other for other in known.clients if other != client)
     if left:
         switch.turn_on(state, replace(known, clients=left))
     else:

@@ -150,9 +150,12 @@ def _show_receipts(screen: Screen, listed: dict[str, Any]) -> None:
         Column("receipt", align="right", whole=True),
         Column("user", "bold"),
         Column(
-            "erased", cell=lambda one: format_time(one["finished_at"]) if one["finished_at"] else "unfinished"
+            "erased",
+            cell=lambda erasure: (
+                format_time(erasure["finished_at"]) if erasure["finished_at"] else "unfinished"
+            ),
         ),
         *(numbers(name) for name in ("files", "revisions", "calls", "keys")),
     ]
-    erasures = [{**one["counts"], **one} for one in listed["erasures"]]
+    erasures = [{**erasure["counts"], **erasure} for erasure in listed["erasures"]]
     screen.records(erasures, columns, "No user was erased.", listed["next_cursor"])

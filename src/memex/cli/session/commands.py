@@ -59,12 +59,14 @@ def with_options(
         parameters: those of the command. One whose annotation is a dataclass stands for the fields of this class.
         reporting: prints an error, and exits.
     """
-    groups: dict[str, Any] = {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
+    groups: dict[str, Any] = {
+        parameter.name: parameter.annotation for parameter in parameters if is_dataclass(parameter.annotation)
+    }
     fields = {name: list(inspect.signature(kind).parameters.values()) for name, kind in groups.items()}
     shown = [
         field.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in parameters
-        for field in fields.get(one.name, [one])
+        for parameter in parameters
+        for field in fields.get(parameter.name, [parameter])
     ]
     takes_json = "as_json" in inspect.signature(command).parameters
 
@@ -79,7 +81,7 @@ def with_options(
 
     # typer reads the options from these.
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in shown}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return run
 
 

@@ -199,17 +199,17 @@ async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
         raise ValidationFailed("No session tells of a project in this folder.", hint=hint)
     name = found["scope"].partition(":")[2]
     work = await unplaced.call("work_show", {"project": name})
-    objectives = [one for one in found["lines"] if one["heading"] == "Objective"]
+    objectives = [line for line in found["lines"] if line["heading"] == "Objective"]
     told: list[tuple[BlockHeading, list[dict[str, Any]]]] = [
         ("Objective", objectives),
         ("Constraints", work["constraints"]),
         ("Open work", work["open"]),
     ]
     lines = [
-        BlockLine(heading, one["who"], redacted(one["text"]))
+        BlockLine(heading, item["who"], redacted(item["text"]))
         for heading, items in told
-        for one in items
-        if not one.get("is_left_out")
+        for item in items
+        if not item.get("is_left_out")
     ]
     warnings = (SHARED, *([found["warning"]] if found["warning"] else []))
     return build_block(lines, stands_for=found["text"]), warnings

@@ -133,15 +133,18 @@ async def _mark(
 def _show_provenance(screen: Screen, found: dict[str, Any]) -> None:
     item = found["item"]
     screen.line((f"{item['kind']}, {item['status']}: ", "bold"), shorten(item["text"], MAX_TEXT))
-    for one in found["mentions"]:
-        span = f" [{one['start']}:{one['end']}]" if one["start"] is not None else ""
-        place = f"  {one['reference']}{span}"
-        read = f", read by {one['model']}" if one["model"] else f", by {METHODS[one['method']]}"
+    for mention in found["mentions"]:
+        span = f" [{mention['start']}:{mention['end']}]" if mention["start"] is not None else ""
+        place = f"  {mention['reference']}{span}"
+        read = f", read by {mention['model']}" if mention["model"] else f", by {METHODS[mention['method']]}"
         screen.line(
-            (place, "cyan"), (f"  {format_time(one['at'])[:16]}  {one['who']} {one['kind']}{read}", "dim")
+            (place, "cyan"),
+            (f"  {format_time(mention['at'])[:16]}  {mention['who']} {mention['kind']}{read}", "dim"),
         )
-        screen.paragraph(("    ", ""), shorten(one["text"], MAX_TEXT))
-    for one in found["decided"]:
-        day = f" {one['ends_on']}" if one["ends_on"] else ""
-        at = format_time(one["at"])[:16]
-        screen.line((f"  by hand: {one['action']}{day}", ""), (f"  {at}  call {one['tool_call_id']}", "dim"))
+        screen.paragraph(("    ", ""), shorten(mention["text"], MAX_TEXT))
+    for decision in found["decided"]:
+        day = f" {decision['ends_on']}" if decision["ends_on"] else ""
+        at = format_time(decision["at"])[:16]
+        screen.line(
+            (f"  by hand: {decision['action']}{day}", ""), (f"  {at}  call {decision['tool_call_id']}", "dim")
+        )

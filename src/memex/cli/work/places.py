@@ -196,7 +196,7 @@ async def trust(
     shown = shorten(str(root), MAX_LABEL)
     if remove:
         places = dict.fromkeys((root, (folder or Path.cwd()).resolve()))
-        removed = [name for one in places for name in trusted.remove(one)]
+        removed = [name for place in places for name in trusted.remove(place)]
         document: dict[str, Any] = {"folder": str(root), "removed": removed}
         text = f"{shown} is trusted no more." if removed else f"{shown} was not trusted."
         return CommandOutput(document, lambda screen: screen.line(text))
@@ -211,7 +211,7 @@ async def trust(
             f"{shown} brings no name.",
             hint='Write `project = "SLUG"` into .memex.toml there, or name the project with --project.',
         )
-    fresh = [one for one in meant if not trusted.holds(root, *one[1:])]
+    fresh = [entry for entry in meant if not trusted.holds(root, *entry[1:])]
     if fresh and not yes:
         _confirm(root, fresh)
     for _, name, project in meant:
@@ -272,7 +272,7 @@ async def find_folder(session: CommandSession, folder: str) -> FolderPlace:
     listed = await session.without_project().call("work_labels")
     found = detect_project(Path(folder), option=session.project, links=linked_projects(listed))
     asked = {name: value or None for name, value in pack_query(folder, found).items()}
-    known = {one["label"] for one in listed["labels"]}
+    known = {label["label"] for label in listed["labels"]}
     place = found and (found.slug or (found.label if found.label in known else None))
     note = None
     if found is not None and found.unconfirmed:
@@ -345,16 +345,18 @@ def _show_lanes(screen: Screen, lanes: list[dict[str, Any]]) -> None:
 def _show_sessions(screen: Screen, found: dict[str, Any]) -> None:
     if not found["sessions"]:
         screen.line(("No session of work is known.", "dim"))
-    for one in found["sessions"]:
-        at = format_time(one["last_at"])[:16] if one["last_at"] else ""
+    for session in found["sessions"]:
+        at = format_time(session["last_at"])[:16] if session["last_at"] else ""
         screen.line(
-            (one["id"], "cyan"),
-            (f"  {at}  {one['source']}  ", "dim"),
-            (shorten(one["project"] or one["name"], MAX_PLACE), "bold"),
+            (session["id"], "cyan"),
+            (f"  {at}  {session['source']}  ", "dim"),
+            (shorten(session["project"] or session["name"], MAX_PLACE), "bold"),
         )
-        place = shorten(" on ".join(part for part in (one["folder"], one["branch"]) if part), MAX_PLACE)
-        if place or one["title"]:
-            screen.paragraph(("  ", ""), shorten(one["title"], MAX_TITLE), (f"  {place}", "dim"))
+        place = shorten(
+            " on ".join(part for part in (session["folder"], session["branch"]) if part), MAX_PLACE
+        )
+        if place or session["title"]:
+            screen.paragraph(("  ", ""), shorten(session["title"], MAX_TITLE), (f"  {place}", "dim"))
 
 
 def _show_resolved(screen: Screen, found: dict[str, Any]) -> None:

@@ -78,8 +78,8 @@ def show_check(screen: Screen, found: dict[str, Any]) -> None:
         screen.paragraph((f"  {reason}: ", "yellow"), REASONS[reason])
     if found["claim"]:
         screen.paragraph(("  claim: ", "dim"), f"{found['claim']['text']}  {found['claim']['reference']}")
-    for one in found["evidence"]:
-        screen.paragraph((f"  {one['kind']}: ", "green"), f"{one['text']}  {one['reference']}")
+    for evidence in found["evidence"]:
+        screen.paragraph((f"  {evidence['kind']}: ", "green"), f"{evidence['text']}  {evidence['reference']}")
     _section(screen, "Open", found["open"])
     _section(screen, "In the way", found["blockers"])
     _points(screen, found["definition_of_done"])

@@ -89,7 +89,7 @@ async def _blame(call: OperationCall, arguments: BlameArguments) -> LoggedAnswer
         "path": result.path,
         "version": result.version,
         "content": references.of_revision(asked, (0, asked.size_chars)),
-        "revisions": [f"{one.path}@{one.version}" for one in result.revisions],
+        "revisions": [f"{revision.path}@{revision.version}" for revision in result.revisions],
         "is_complete": result.is_complete,
     }
     return LoggedAnswer(result, logged, state=state)

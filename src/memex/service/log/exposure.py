@@ -151,7 +151,8 @@ def exposures(operation: Operation) -> Iterator[tuple[str, Exposure]]:
     written = frozenset(_writes(operation))
     answer = operation.response.get("result") if isinstance(operation.response, dict) else None
     named: list[tuple[Exposure, Any]] = [
-        (EXPOSURE_BY_KIND.get(one.kind, "read"), (one.request, one.response)) for one in operation.inner
+        (EXPOSURE_BY_KIND.get(inner.kind, "read"), (inner.request, inner.response))
+        for inner in operation.inner
     ]
     named += list(_answer_exposures(operation.kind, operation.request, answer))
     for how, values in named:

@@ -85,7 +85,7 @@ async def list_queued_calls(
         )
     page = found[:limit]
     return QueueResult(
-        calls=[_render_waiting(one) for one in page],
+        calls=[_render_waiting(entry) for entry in page],
         next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
     )
 
@@ -119,7 +119,7 @@ async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> Ret
 
     arguments = {"tool_call_id": tool_call_id, "user": caller.access.user_id}
     found = await service.administer(caller, "queue_retry", arguments, put_back)
-    return RetryResult(calls=[_render_waiting(one) for one in found])
+    return RetryResult(calls=[_render_waiting(entry) for entry in found])
 
 
 async def retry_all(service: Service, caller: Caller) -> RetryResult:
@@ -136,7 +136,7 @@ async def retry_all(service: Service, caller: Caller) -> RetryResult:
 
     arguments = {"all": True, "user": caller.access.user_id}
     found = await service.administer(caller, "queue_retry", arguments, put_back)
-    return RetryResult(calls=[_render_waiting(one) for one in found])
+    return RetryResult(calls=[_render_waiting(entry) for entry in found])
 
 
 async def carry_out(
@@ -185,10 +185,10 @@ async def give_back(database: Database, kept: list[LeasedCall], *taken: LeasedCa
         MemexError: the database takes no writes.
     """
     kept += taken
-    for one in list(kept):
+    for call in list(kept):
         async with database.maintenance() as connection:
-            await queue.release(connection, one, is_counted=False)
-        kept.remove(one)
+            await queue.release(connection, call, is_counted=False)
+        kept.remove(call)
 
 
 class _LeaseLost(Exception):

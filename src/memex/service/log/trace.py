@@ -182,7 +182,7 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
         degraded=to_text(answer.get("degraded")),
         failure=to_text(config.get("failure")),
         embedder=to_text(config.get("embedder")),
-        steps=[read_step(one, operation) for one in operation.inner or _own(operation)],
+        steps=[read_step(inner, operation) for inner in operation.inner or _own(operation)],
         chosen=[_chosen(source) for source in to_records(answer.get("sources"))],
         cut=_cut(answer.get("omitted")),
         returned=_returned(answer),
@@ -265,11 +265,11 @@ def _line_counts(old: str, new: str) -> tuple[int, int]:
 
 
 def _totals(operation: Operation) -> Totals:
-    requests = [one for one in operation.inner if one.kind == MODEL_REQUEST]
-    usages = [one.usage or {} for one in requests]
+    requests = [inner for inner in operation.inner if inner.kind == MODEL_REQUEST]
+    usages = [request.usage or {} for request in requests]
     prices = [usage["usd"] for usage in usages if usage.get("usd") is not None]
-    model_ms = sum(one.duration_ms for one in requests)
-    memory_ms = sum(one.duration_ms for one in operation.inner) - model_ms
+    model_ms = sum(request.duration_ms for request in requests)
+    memory_ms = sum(inner.duration_ms for inner in operation.inner) - model_ms
     return Totals(
         operations=len(operation.inner) - len(requests),
         memory_ms=to_ms(memory_ms),

@@ -47,9 +47,9 @@ async def _show_changes(call: OperationCall, arguments: ChangesArguments) -> Log
         state = await Memory(connection, call.access).state(call.access.scopes)
         found = await list_changes(connection, call.access, limit=arguments.limit, until=arguments.until)
     result = ChangesResult(
-        changes=[ChangeResult.taken_from(one, at=one.made_at.isoformat()) for one in found]
+        changes=[ChangeResult.taken_from(change, at=change.made_at.isoformat()) for change in found]
     )
-    logged = {"changes": [f"{one.mount} {one.rev}" for one in found]}
+    logged = {"changes": [f"{change.mount} {change.rev}" for change in found]}
     return LoggedAnswer(result, logged, state)
 
 

@@ -164,7 +164,7 @@ async def explain_search(
     if explained and (passage := await _compared_passage(explained[0])) is not None:
         # No connection is held while the model compares.
         matches = await service.query_embedder.match_words(arguments["query"], passage)
-        result["meaning"] = None if matches is None else [asdict(one) for one in matches]
+        result["meaning"] = None if matches is None else [asdict(match) for match in matches]
     return result
 
 
@@ -180,8 +180,8 @@ async def _compared_passage(found: FindExplanation) -> str | None:
 
 def _render(found: FindExplanation, hits: Sequence[OneHit], limit: int) -> ExplainFindResult:
     path = found.revision.virtual_path
-    page = next((one.hit.path for one in hits if path in one.entries), None)
-    is_shown = page is not None or any(one.hit.path == path for one in hits)
+    page = next((listed.hit.path for listed in hits if path in listed.entries), None)
+    is_shown = page is not None or any(listed.hit.path == path for listed in hits)
     found = replace(found, is_shown=is_shown)
     hit = render_hit(found.hit) if found.hit is not None else None
     match = hit.match.model_copy(update={"mode": found.mode}) if hit is not None else None

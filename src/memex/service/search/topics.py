@@ -45,14 +45,14 @@ async def _show_topics(call: OperationCall, arguments: TopicsArguments) -> Logge
     async with call.database.transaction(access, snapshot=True) as connection:
         state = await Memory(connection, access).state(scopes)
         files = await count_tags(connection, "browse", scopes)
-    beside = [scope for scope in access.documents if scope.mount in {one.mount for one in scopes}]
+    beside = [scope for scope in access.documents if scope.mount in {covered.mount for covered in scopes}]
     documents: Sequence[TagCount] = ()
     if beside:
         async with call.database.transaction(access.for_documents(tuple(beside))) as connection:
             documents = await count_tags(connection, "documents", beside)
     found = merge_topics(files, documents)[: arguments.limit]
-    result = TopicsResult(topics=[_topic(one) for one in found])
-    logged = {"topics": [f"{one.tag} {one.files} {one.documents}" for one in found]}
+    result = TopicsResult(topics=[_topic(topic) for topic in found])
+    logged = {"topics": [f"{topic.tag} {topic.files} {topic.documents}" for topic in found]}
     return LoggedAnswer(result, logged, state)
 
 

@@ -165,7 +165,7 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         tags=arguments.tags,
         least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
-    result = FindResult(hits=[render_hit(*one) for one in hits]).body()
+    result = FindResult(hits=[render_hit(*hit) for hit in hits]).body()
     kept = ("path", "version", "span", "score", "match", "more_spans", "entries")
     logged: dict[str, Any] = {
         "hits": [{name: hit[name] for name in kept if name in hit} for hit in result["hits"]]
@@ -308,8 +308,8 @@ async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
     page = listed[: arguments.limit]
     cursor = to_cursor(page[-1].path) if len(listed) > arguments.limit else None
     journal = [
-        MonthResult(month=one.period, entries=one.entries)
-        for one in await memory.journal_months(arguments.prefix)
+        MonthResult(month=month.period, entries=month.entries)
+        for month in await memory.journal_months(arguments.prefix)
     ]
     result = ListResult(
         files=list(map(ListedResult.taken_from, page)),

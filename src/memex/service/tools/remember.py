@@ -305,7 +305,11 @@ async def _plan(
                 request = replace(request, text=said, reading=None)
             plan = _with_recalled(await planner.plan_remember(request, tools), request.text, spans)
         settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
-        forgotten = [one for one in plan.removals if line_key(one.removes) not in later.get(one.path, ())]
+        forgotten = [
+            removal
+            for removal in plan.removals
+            if line_key(removal.removes) not in later.get(removal.path, ())
+        ]
         hidden = await forgotten_words(forgotten, (*plan.forgotten, *settled.forgotten), tools)
     removals = (*plan.removals, *(removal for _, removal in settled.removals))
     return _Planned(replace(plan, removals=removals), settled, hidden)
@@ -347,7 +351,7 @@ def _stage(
     """Stage a plan; return the staged files, and what makes the answer of the changes."""
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     plan, settled = planned.plan, planned.settled
-    confirmed = [(one.path, one.removes) for _, one in settled.confirmed]
+    confirmed = [(removal.path, removal.removes) for _, removal in settled.confirmed]
     if not arguments.dry_run:
         project = _project(work, arguments)
         said_at = arguments.said_at

@@ -210,8 +210,11 @@ def render_answer(
         writes=[write_made(change, reason) for change, reason in written],
         skipped=sorted(skipped, key=lambda skip: skip.start),
         replaced=[
-            *(one for one, _ in replaced),
-            *(_taken_out(one.older.path, one.older.text, one.statement.text, "") for one in plan.overtaken),
+            *(replacement for replacement, _ in replaced),
+            *(
+                _taken_out(overtaking.older.path, overtaking.older.text, overtaking.statement.text, "")
+                for overtaking in plan.overtaken
+            ),
         ],
         rivals=[
             RivalResult(
@@ -223,8 +226,10 @@ def render_answer(
             for rival in rivals
         ],
         candidates=[
-            CandidateResult(handle=handle_of(one.path, one.text), path=one.path, text=one.text)
-            for one in plan.candidates
+            CandidateResult(
+                handle=handle_of(candidate.path, candidate.text), path=candidate.path, text=candidate.text
+            )
+            for candidate in plan.candidates
         ],
         unresolved=_unresolved(settled, done),
         note=note.describe(plan, done, rivals, is_dry_run=is_dry_run),
@@ -237,10 +242,14 @@ def render_answer(
         "candidates": _logged(result["candidates"], "text", plan.candidates),
         "replaced": [
             *(
-                one | _older_reference(change, one["older"])
-                for one, (_, change) in zip(result["replaced"], replaced, strict=False)
+                replacement | _older_reference(change, replacement["older"])
+                for replacement, (_, change) in zip(result["replaced"], replaced, strict=False)
             ),
-            *_logged(result["replaced"][len(replaced) :], "older", [one.older for one in plan.overtaken]),
+            *_logged(
+                result["replaced"][len(replaced) :],
+                "older",
+                [overtaking.older for overtaking in plan.overtaken],
+            ),
         ],
     }
     if not is_dry_run:  # of a dry run no revision holds the new text
@@ -296,7 +305,7 @@ def _statements(plan: RememberPlan, done: list[FileOutcome]) -> list[StatementRe
     found += [
         _statement(known.statement, "duplicate", known.reference.path, None, None) for known in plan.known
     ]
-    return sorted(found, key=lambda one: one.start)
+    return sorted(found, key=lambda statement: statement.start)
 
 
 def _statement(
@@ -324,7 +333,10 @@ def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[Unresolved
         for file in done
         for removal, outcome in zip(file.removals, file.removed, strict=True)
     }
-    left = [UnresolvedResult(handle=one.handle, reason=one.reason) for one in settled.unresolved]
+    left = [
+        UnresolvedResult(handle=unresolved.handle, reason=unresolved.reason)
+        for unresolved in settled.unresolved
+    ]
     for handle, removal in settled.removals:
         action = actions.get((removal.path, removal.removes))
         if action != "removed":
@@ -332,8 +344,8 @@ def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[Unresolved
     contents = {file.path: file.change.new_content for file in done if file.change is not None}
     left += [
         UnresolvedResult(handle=handle, reason="unknown")
-        for handle, one in settled.confirmed
-        if not note.holds(contents.get(one.path, ""), one.removes)
+        for handle, confirmed in settled.confirmed
+        if not note.holds(contents.get(confirmed.path, ""), confirmed.removes)
     ]
     return left
 

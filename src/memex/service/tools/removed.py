@@ -130,12 +130,12 @@ async def removed(memory: Memory, arguments: RemovedArguments) -> CallAnswer:
         limit=arguments.limit + 1,
         before=None if arguments.cursor is None else _place(arguments.cursor),
     )
-    lines = [_line(one) for one in found[: arguments.limit]]
+    lines = [_line(line) for line in found[: arguments.limit]]
     last = lines[-1] if len(found) > arguments.limit else None
     cursor = to_cursor(last.removed_at, last.id) if last is not None else None
     result = RemovedResult(lines=lines, next_cursor=cursor)
     logged = {
-        "lines": [{"id": one.id, "text": {"$text": one.held_in}} for one in lines],
+        "lines": [{"id": line.id, "text": {"$text": line.held_in}} for line in lines],
         "next_cursor": cursor,
     }
     return CallAnswer(result.body(), arguments.canonical(), logged)
@@ -167,7 +167,7 @@ async def put_back(work: ToolContext, arguments: PutBackArguments) -> dict[str, 
         draft.hold_again(path, line.line_key)
         return await _commit(work, draft, partial(_answer_words, arguments, line, held))
     task = PuttingBack(path, held, line.line_key, has_page=line.path is not None)
-    draft.revise(path, task, chars=sum(len(one) + 1 for one in held.lines), reason=REASON)
+    draft.revise(path, task, chars=sum(len(kept) + 1 for kept in held.lines), reason=REASON)
     await _stage_words(work, draft, line)
     return await _commit(work, draft, partial(_answer, arguments, line, path))
 

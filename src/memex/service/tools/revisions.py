@@ -66,7 +66,7 @@ async def history(memory: Memory, arguments: HistoryArguments) -> CallAnswer:
     )
     page = found[: arguments.limit]
     cursor = to_cursor(page[-1].rev, page[-1].version) if len(found) > arguments.limit else None
-    result = HistoryResult(revisions=[_revision(one) for one in page], next_cursor=cursor)
+    result = HistoryResult(revisions=[_revision(revision) for revision in page], next_cursor=cursor)
     logged = {"revisions": [revision.reference for revision in page], "next_cursor": cursor}
     return CallAnswer(result.body(), arguments.canonical(), logged)
 

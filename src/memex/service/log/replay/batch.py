@@ -38,8 +38,8 @@ async def replay_all(
     done, refused = await replay_each(calls, replay, progress=progress)
     return ReplayedSet(
         calls=len(calls),
-        equal=sum(one.is_equal for one in done),
-        different=[one for one in done if not one.is_equal],
+        equal=sum(result.is_equal for result in done),
+        different=[result for result in done if not result.is_equal],
         refused=refused,
     )
 

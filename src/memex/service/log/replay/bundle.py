@@ -143,7 +143,9 @@ async def _collect(connection: Connection, access: Access, logged: LoggedCall) -
 def _named(operation: Operation) -> Iterator[tuple[str, tuple[VirtualPath, int]]]:
     """Yield the revisions that a call names, by `path@version`. Arguments that were refused may look like one."""
     response = operation.response or {}
-    values = [value for one in (operation, *operation.inner) for value in (one.request, one.response)]
+    values = [
+        value for logged in (operation, *operation.inner) for value in (logged.request, logged.response)
+    ]
     for reference in dict.fromkeys((*find_revisions(values), *operation.saw, *response.get("writes", ()))):
         path, _, number = reference.rpartition("@")
         try:

@@ -312,11 +312,14 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
     for number, scope in enumerate(bundle.scopes, start=1):
         yield f"scopes/{number}.jsonl", _jsonl(_of(_Revision, revision) for revision in scope.revisions)
         if scope.statements:
-            yield f"statements/{number}.jsonl", _jsonl(_of(_Statement, one) for one in scope.statements)
+            yield (
+                f"statements/{number}.jsonl",
+                _jsonl(_of(_Statement, statement) for statement in scope.statements),
+            )
         if scope.rivals:
-            yield f"rivals/{number}.jsonl", _jsonl(_of(_Rival, one) for one in scope.rivals)
+            yield f"rivals/{number}.jsonl", _jsonl(_of(_Rival, rival) for rival in scope.rivals)
         if scope.repeats:
-            yield f"repeats/{number}.jsonl", _jsonl(_of(_Repeat, one) for one in scope.repeats)
+            yield f"repeats/{number}.jsonl", _jsonl(_of(_Repeat, repeat) for repeat in scope.repeats)
     named = sorted(bundle.texts.items())
     yield TEXTS, _jsonl(_Named(revision=revision, content=content) for revision, content in named)
 
@@ -429,13 +432,13 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
     _check_changes(told, statements, of_lines)
     _check_changes(told, rivals, of_rivals)
     repeats = _lines(_Repeat, members.pop(of_repeats, b""), of_repeats)
-    if len({(one.path, one.tool_call_id) for one in repeats}) < len(repeats):
+    if len({(repeat.path, repeat.tool_call_id) for repeat in repeats}) < len(repeats):
         raise _malformed(f"{of_repeats} says twice that a call told a text")
     return replace(
         scope,
-        statements=tuple(StoredLine(**_fields(one)) for one in statements),
-        repeats=tuple(StoredRepeat(**_fields(one)) for one in repeats),
-        rivals=tuple(StoredRival(**_fields(one)) for one in rivals),
+        statements=tuple(StoredLine(**_fields(statement)) for statement in statements),
+        repeats=tuple(StoredRepeat(**_fields(repeat)) for repeat in repeats),
+        rivals=tuple(StoredRival(**_fields(rival)) for rival in rivals),
     )
 
 
@@ -449,10 +452,10 @@ def _scope(told: _Scope, lines: Sequence[_Revision], name: str) -> StoredScope:
         tuple(StoredRevision(**_fields(line)) for line in lines),
         tuple(told.members),
     )
-    names = {(one.path, one.version) for one in lines}
-    changes = {(one.file_id, one.rev) for one in lines}
-    files = [one.file_id for one in lines if one.rev_end is None]
-    paths = [one.path for one in lines if one.rev_end is None and not one.deleted]
+    names = {(revision.path, revision.version) for revision in lines}
+    changes = {(revision.file_id, revision.rev) for revision in lines}
+    files = [revision.file_id for revision in lines if revision.rev_end is None]
+    paths = [revision.path for revision in lines if revision.rev_end is None and not revision.deleted]
     if (
         min(len(names), len(changes)) < len(lines)
         or len(set(files)) < len(files)
@@ -460,11 +463,11 @@ def _scope(told: _Scope, lines: Sequence[_Revision], name: str) -> StoredScope:
     ):
         raise _malformed(f"{name} holds two revisions where one can be")
     _check_changes(told, lines, name)
-    for number, one in enumerate(lines, start=1):
+    for number, revision in enumerate(lines, start=1):
         where = f"{name}, line {number}"
-        if one.deleted and one.content:
+        if revision.deleted and revision.content:
             raise _malformed(f"{where}: a deletion has a text")
-        _check_path(f"{told.mount}/{one.path}", where)
+        _check_path(f"{told.mount}/{revision.path}", where)
     return scope
 
 

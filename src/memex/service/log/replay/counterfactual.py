@@ -263,7 +263,9 @@ def _stale(logged: LoggedCall, after: Rerun) -> int:
 
 
 def _outcome(run: Rerun, *, recorded_ms: float) -> Outcome:
-    usages: Sequence[Mapping[str, Any]] = [one.usage or {} for one in run.inner if one.kind == MODEL_REQUEST]
+    usages: Sequence[Mapping[str, Any]] = [
+        inner.usage or {} for inner in run.inner if inner.kind == MODEL_REQUEST
+    ]
     costs = [usage.get("usd") for usage in usages]
     known = [cost for cost in costs if cost is not None]
     return Outcome(

@@ -122,7 +122,7 @@ async def replay(
         added=[item for item in after if item not in before],
         result=again.result,
         operations=len(again.inner),
-        model_requests=sum(one.kind == MODEL_REQUEST for one in again.inner),
+        model_requests=sum(inner.kind == MODEL_REQUEST for inner in again.inner),
         duration_ms=round(again.duration_ms, 3),
         logged_ms=round(operation.duration_ms, 3),
     )
@@ -162,9 +162,9 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
     """
     for passage in again.erased:
         return Difference(what="erased", where=passage, logged="a text", now=None)
-    compared = [one for one in operation.inner if not _is_omitted(one)]
-    for one, now in zip_longest(compared, again.inner):
-        if found := _operation_difference(one, now):
+    compared = [inner for inner in operation.inner if not _is_omitted(inner)]
+    for inner, now in zip_longest(compared, again.inner):
+        if found := _operation_difference(inner, now):
             return found
     result = (operation.response or {}).get("result")
     if found := difference("result", "result", result, to_storable(again.logged)):

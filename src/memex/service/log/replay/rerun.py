@@ -267,10 +267,10 @@ async def load_call(connection: Connection, access: Access, tool_call_id: str) -
     attempts = await log.read_call(connection, access, check_tool_call_id(tool_call_id))
     if not attempts:
         raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
-    operation = next((one for one in attempts if is_answered(one)), attempts[0])
+    operation = next((attempt for attempt in attempts if is_answered(attempt)), attempts[0])
     if isinstance(operation.request.get("text"), dict):  # a reference to the journal
         operation = replace(operation, request=await log.expand(connection, access, operation.request))
-    named = sorted({one.prompt_sha256 for one in operation.inner if one.prompt_sha256})
+    named = sorted({inner.prompt_sha256 for inner in operation.inner if inner.prompt_sha256})
     found = (
         await rows(connection, "log/prompt_list", tenant_id=access.tenant_id, sha256s=named) if named else []
     )

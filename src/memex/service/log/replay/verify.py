@@ -19,17 +19,17 @@ def find_log_damage(logged: LoggedCall) -> Iterable[Difference]:
     asked = digest([operation.kind, operation.request])
     if operation.request_sha256 is not None and asked != operation.request_sha256:
         yield _damage("request", "request", operation.request_sha256, asked)
-    for one in operation.inner:
-        if one.told_sha256 is not None:
-            told = digest([one.kind, one.request, one.response])
-            if told != one.told_sha256:
-                yield _damage("recorded", name_of(one), one.told_sha256, told)
-        asked = digest([one.kind, one.request])
-        if one.request_sha256 is not None and asked != one.request_sha256:
-            yield _damage("recorded", f"{name_of(one)}: request", one.request_sha256, asked)
-        if one.result_sha256 is not None and (found := digest(one.response)) != one.result_sha256:
-            yield _damage("recorded", f"{name_of(one)}: response", one.result_sha256, found)
-    for sha256 in dict.fromkeys(one.prompt_sha256 for one in operation.inner if one.prompt_sha256):
+    for inner in operation.inner:
+        if inner.told_sha256 is not None:
+            told = digest([inner.kind, inner.request, inner.response])
+            if told != inner.told_sha256:
+                yield _damage("recorded", name_of(inner), inner.told_sha256, told)
+        asked = digest([inner.kind, inner.request])
+        if inner.request_sha256 is not None and asked != inner.request_sha256:
+            yield _damage("recorded", f"{name_of(inner)}: request", inner.request_sha256, asked)
+        if inner.result_sha256 is not None and (found := digest(inner.response)) != inner.result_sha256:
+            yield _damage("recorded", f"{name_of(inner)}: response", inner.result_sha256, found)
+    for sha256 in dict.fromkeys(inner.prompt_sha256 for inner in operation.inner if inner.prompt_sha256):
         text = logged.prompts.get(sha256)
         if text is None:
             yield Difference(what="prompt", where=f"prompt {sha256.hex()}", logged=sha256.hex(), now=None)
@@ -57,11 +57,11 @@ async def find_revision_damage(database: Database, access: Access, operation: Op
     return [
         Difference(
             what="revision",
-            where=f"{scopes[one['scope_id']].virtual(one['path'])}@{one['version']}: sha256",
-            logged=one["stored"],
-            now=one["found"],
+            where=f"{scopes[damage['scope_id']].virtual(damage['path'])}@{damage['version']}: sha256",
+            logged=damage["stored"],
+            now=damage["found"],
         )
-        for one in found
+        for damage in found
     ]
 
 
