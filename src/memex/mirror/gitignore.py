@@ -81,7 +81,7 @@ class GitPattern:
                 found[-1].append(_expression(pieces))
         if split[-1] == ["**"]:  # what stands in a folder, and not the folder itself
             found[-1].append(_expression(["*"]))
-        return [found[0], *(one for one in found[1:-1] if one), *found[1:][-1:]]
+        return [found[0], *(block for block in found[1:-1] if block), *found[1:][-1:]]
 
 
 class GitPatterns:

@@ -148,10 +148,16 @@ class KnownFiles:
             "insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
-                    *(one.path, folder, one.name, one.signature.size_bytes, one.signature.changed_ns),
-                    *(one.signature.touched_ns, one.signature.inode, one.read_ns, one.sha256, one.reason),
+                    *(file.path, folder, file.name, file.signature.size_bytes, file.signature.changed_ns),
+                    *(
+                        file.signature.touched_ns,
+                        file.signature.inode,
+                        file.read_ns,
+                        file.sha256,
+                        file.reason,
+                    ),
                 )
-                for one in files
+                for file in files
             ),
         )
 

@@ -54,12 +54,12 @@ class PushReport:
 
     def add(self, answer: Line) -> None:
         """Count what became of the files of a request."""
-        for one in answer["files"]:
-            change = one["change"]
+        for file in answer["files"]:
+            change = file["change"]
             if change == "refused":
                 self.refused_files += 1
                 if len(self.refused) < MAX_REFUSED:
-                    self.refused.append({name: one[name] for name in ("path", "code", "message")})
+                    self.refused.append({name: file[name] for name in ("path", "code", "message")})
             else:
                 setattr(self, change, getattr(self, change) + 1)
         self.documents = answer["stored"]
@@ -140,11 +140,11 @@ class FolderPush:
                 renames.append({"path": path, "sha256": now.hex(), "renamed_from": source})
             else:
                 texts.append(path)
-        moved = {one["renamed_from"] for one in renames}
+        moved = {rename["renamed_from"] for rename in renames}
         gone = [path for path in changes.gone if path not in moved]
         is_too_much = bool(gone) and 2 * (self._removed + len(gone)) > self.stored and not self.prune
         late = await self._put_lines(report, renames, self._sync)
-        gone += [one["renamed_from"] for one in renames if one["path"] in late]
+        gone += [rename["renamed_from"] for rename in renames if rename["path"] in late]
         await self._put_texts(report, [*texts, *late], self._sync)
         if is_too_much:
             raise MostlyGone(
@@ -215,9 +215,9 @@ class FolderPush:
         """Return the files that are renamed, and those whose text is sent; `used` are old paths of renames."""
         renames: list[Line] = []
         texts: list[str] = []
-        for one in wanted:
-            path = one["path"]
-            source = next((old for old in one["same_as"] if old not in used and self._is_gone(old)), None)
+        for file in wanted:
+            path = file["path"]
+            source = next((old for old in file["same_as"] if old not in used and self._is_gone(old)), None)
             if source is None:
                 texts.append(path)
             else:
@@ -299,7 +299,7 @@ class FolderPush:
             "sync": sync,
             "prune": self.prune,
             "left_out": report.left_out,
-            "examples": [one for one in report.examples if one["reason"] != "name"],
+            "examples": [example for example in report.examples if example["reason"] != "name"],
             "patterns": [*PATTERNS, *self._root.patterns.include],
         }
         while True:

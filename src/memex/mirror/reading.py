@@ -118,8 +118,8 @@ def _open_below(root: int, path: str) -> int:
             opened.append(folder)
         handle = os.open(name, _OPEN, dir_fd=folder)
     finally:
-        for one in opened:
-            os.close(one)
+        for number in opened:
+            os.close(number)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise FileNotFoundError(f"{path} is no file")

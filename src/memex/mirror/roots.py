@@ -75,7 +75,7 @@ class RootsFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ValidationFailed(f"{self.path} cannot be read: {error}.", hint=HINT) from None
         try:
-            return [_root_of(one) for one in tomllib.loads(text).get("roots", [])]
+            return [_root_of(table) for table in tomllib.loads(text).get("roots", [])]
         except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValidationFailed(f"{self.path} is malformed: {error}.", hint=HINT) from None
 
@@ -93,8 +93,8 @@ class RootsFile:
             tomlkit.comment("Folders whose documents are pushed; `memex docs watch` watches all of them.")
         )
         listed = tomlkit.aot()
-        for one in sorted(roots, key=lambda one: one.place):
-            listed.append(tomlkit.item(_table(one)))
+        for root in sorted(roots, key=lambda root: root.place):
+            listed.append(tomlkit.item(_table(root)))
         document.add("roots", listed)
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
@@ -163,12 +163,12 @@ def choose_root(
     Raises:
         ValidationFailed: the name is malformed, or that of another folder.
     """
-    beside = [one for one in known if one.is_at(url, user, project)]
-    noted = next((one for one in beside if one.folder == folder and name in (None, one.name)), None)
+    beside = [root for root in known if root.is_at(url, user, project)]
+    noted = next((root for root in beside if root.folder == folder and name in (None, root.name)), None)
     if noted is not None:
         return noted if patterns is None else replace(noted, patterns=patterns)
     chosen = check_name(name or name_of(folder))
-    if other := next((one for one in beside if one.name == chosen), None):
+    if other := next((root for root in beside if root.name == chosen), None):
         raise ValidationFailed(
             f"The root {chosen} is {other.folder} already.",
             hint=f"Give this folder another name: --name {chosen[:60]}-2.",
@@ -189,7 +189,9 @@ def _root_of(given: Any) -> PushedRoot:
         raise ValueError(f"{folder} is no absolute path")
     texts = {name: given.get(name, "") for name in ("project", "url", "user")}
     patterns = {name: tuple(given.get(name, ())) for name in ("include", "exclude")}
-    if not all(isinstance(one, str) for one in (*texts.values(), *patterns["include"], *patterns["exclude"])):
+    if not all(
+        isinstance(text, str) for text in (*texts.values(), *patterns["include"], *patterns["exclude"])
+    ):
         raise ValueError("a value is no text")
     gitignore = given.get("gitignore", True) is not False
     return PushedRoot(

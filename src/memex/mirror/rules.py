@@ -140,7 +140,7 @@ def read_rules(root: Path, given: PushPatterns) -> FileRules:
             wanted.append(_Patterns(base, GitPatterns(include)))
         unwanted.append(_Patterns(base, GitPatterns(exclude)))
     ignored, is_ignored = _ignored_above(root) if given.gitignore else ((), False)
-    unwanted = [one for one in unwanted if len(one.patterns)]
+    unwanted = [pattern for pattern in unwanted if len(pattern.patterns)]
     return FileRules(tuple(wanted), tuple(unwanted), ignored, given.gitignore, is_ignored).below("", root)
 
 
@@ -179,9 +179,11 @@ def _ignored_above(root: Path) -> tuple[tuple[tuple[str, GitPatterns], ...], boo
     for depth in range(len(inner)):
         if (patterns := _ignore_file(repository.root.joinpath(*inner[:depth]))) is not None:
             found.append((depth, patterns))
-        verdicts = (one.verdict("/".join(inner[above : depth + 1]) + "/") for above, one in reversed(found))
-        is_ignored = is_ignored or next((one for one in verdicts if one is not None), False)
-    bases = (("../" + "".join(f"{part}/" for part in inner[depth:]), one) for depth, one in found)
+        verdicts = (
+            rules.verdict("/".join(inner[above : depth + 1]) + "/") for above, rules in reversed(found)
+        )
+        is_ignored = is_ignored or next((verdict for verdict in verdicts if verdict is not None), False)
+    bases = (("../" + "".join(f"{part}/" for part in inner[depth:]), rules) for depth, rules in found)
     return tuple(bases), is_ignored
 
 
@@ -230,11 +232,13 @@ def _narrowing(folder: Path) -> tuple[list[str] | None, list[str]]:
 def _checked(patterns: Any, where: str) -> list[str]:
     """Return patterns; raises ValidationFailed for what is none."""
     is_list = isinstance(patterns, list | tuple) and len(patterns) <= MAX_PATTERNS
-    for one in patterns if is_list else ():
-        is_usable = isinstance(one, str) and 0 < len(one) <= MAX_PATTERN_CHARS and one.isprintable()
-        if not is_usable or one.startswith(("!", "#")) or ".." in one.split("/"):
+    for pattern in patterns if is_list else ():
+        is_usable = (
+            isinstance(pattern, str) and 0 < len(pattern) <= MAX_PATTERN_CHARS and pattern.isprintable()
+        )
+        if not is_usable or pattern.startswith(("!", "#")) or ".." in pattern.split("/"):
             raise ValidationFailed(
-                f"{where}: {str(one)[:100]!r} is no pattern.",
+                f"{where}: {str(pattern)[:100]!r} is no pattern.",
                 hint="Give patterns as in .gitignore, such as *.py or docs/**, without ! and without a part `..`.",
             )
     if not is_list:

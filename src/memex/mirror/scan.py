@@ -101,7 +101,7 @@ class FolderScan:
                 if is_deep:
                     waiting += below
                 else:
-                    waiting += [one for one in below if not self.known.has_folder(one)]
+                    waiting += [path for path in below if not self.known.has_folder(path)]
         finally:
             os.close(self._handle)
             self.known.commit()
@@ -200,14 +200,14 @@ class FolderScan:
         return self._rules[folder]
 
     def _note(self, folder: str, before: dict[str, KnownFile], now: dict[str, KnownFile]) -> None:
-        changed = [one for name, one in now.items() if before.get(name) != one]
-        for one in changed:
-            old = before.get(one.name)
-            self._changes.note(one.path, old.sha256 if old else None, one.sha256)
-        gone = [one for name, one in before.items() if name not in now]
-        for one in gone:
-            self._changes.note(one.path, one.sha256, None)
-        self.known.drop(one.path for one in gone)
+        changed = [file for name, file in now.items() if before.get(name) != file]
+        for file in changed:
+            old = before.get(file.name)
+            self._changes.note(file.path, old.sha256 if old else None, file.sha256)
+        gone = [file for name, file in before.items() if name not in now]
+        for file in gone:
+            self._changes.note(file.path, file.sha256, None)
+        self.known.drop(file.path for file in gone)
         self.known.put(folder, changed)
         self._unsaved += len(changed) + len(gone)
         if self._unsaved > COMMIT_FILES:

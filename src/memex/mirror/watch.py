@@ -178,7 +178,7 @@ class Watcher:
 
     async def _watch(self, end: float) -> None:
         """Watch the folders as they are now, until there are other ones, or the time is over."""
-        folders = [self._root.folder / one for one in self._known.folders()] if IS_BY_FOLDER else []
+        folders = [self._root.folder / folder for folder in self._known.folders()] if IS_BY_FOLDER else []
         watching = awatch(
             *(folders or [self._root.folder]),
             watch_filter=None,
@@ -272,7 +272,7 @@ async def watching(
     """Watch roots meanwhile; what happens is logged, and an error ends nothing but the watch of its root."""
 
     def tell(root: PushedRoot, event: str, values: dict[str, Any]) -> None:
-        shown = {name: one for name, one in values.items() if isinstance(one, int | float | str)}
+        shown = {name: value for name, value in values.items() if isinstance(value, int | float | str)}
         _log.info("documents_watched", **(shown | {"root": root.shown, "what": event}))
 
     async def watch(root: PushedRoot) -> None:

@@ -112,10 +112,10 @@ class EventInput(Arguments):
             happened_at=self.time,
             project=" ".join(self.project.split()),
             cwd=self.cwd,
-            messages=tuple(SaidWords(one.role, one.text) for one in self.messages if one.id is None),
+            messages=tuple(SaidWords(said.role, said.text) for said in self.messages if said.id is None),
             tools=tuple(
-                ToolUse(one.name, one.command, one.ok, tuple(one.paths), one.duration_ms)
-                for one in self.tools
+                ToolUse(tool.name, tool.command, tool.ok, tuple(tool.paths), tool.duration_ms)
+                for tool in self.tools
             ),
             metadata=self.metadata
             | {
@@ -195,7 +195,7 @@ async def put(
     asked = {"events": len(arguments.events)}
     async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
         putting.check_user(caller)
-        if sum(said.id is not None for one in arguments.events for said in one.messages) > MAX_MESSAGES:
+        if sum(said.id is not None for event in arguments.events for said in event.messages) > MAX_MESSAGES:
             raise ValidationFailed(
                 f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
             )
@@ -204,16 +204,16 @@ async def put(
         for source, conversations in _conversations(arguments.events):
             done = await putting.put(service, caller, source, conversations)
             added += done.messages_added
-        events = [_without_recalled(one.stored()) for one in arguments.events]
+        events = [_without_recalled(event.stored()) for event in arguments.events]
         policy = service.policies_of(caller).remember
         if policy in ("redact", "refuse"):
-            chars = sum(len(said.text) for one in events for said in one.messages)
+            chars = sum(len(said.text) for event in events for said in event.messages)
             events = await offload.run(chars, _redacted, events)
         changes = await put_events(service.database, access, events, now=log.call.request.now)
         result = PutEventsResult(
             events=[
-                PutEventResult(event=one.name, conversation=one.conversation_id, change=change)
-                for one, change in zip(events, changes, strict=True)
+                PutEventResult(event=event.name, conversation=event.conversation_id, change=change)
+                for event, change in zip(events, changes, strict=True)
             ],
             messages_added=added,
         )
@@ -231,9 +231,9 @@ async def _heard(call: OperationCall, _: NoArguments) -> LoggedAnswer[HeardRunti
 def _conversations(events: Iterable[EventInput]) -> list[tuple[SourceInput, list[ConversationInput]]]:
     """Return what the messages with an id add to conversations, by the program."""
     by_runtime: dict[str, dict[str, list[EventInput]]] = {}
-    for one in events:
-        if any(said.id is not None for said in one.messages):
-            by_runtime.setdefault(one.runtime, {}).setdefault(one.session, []).append(one)
+    for event in events:
+        if any(said.id is not None for said in event.messages):
+            by_runtime.setdefault(event.runtime, {}).setdefault(event.session, []).append(event)
     return [
         (SourceInput(kind=runtime), [_continuation(session, some) for session, some in sessions.items()])
         for runtime, sessions in by_runtime.items()
@@ -249,10 +249,14 @@ def _continuation(session: str, events: Sequence[EventInput]) -> ConversationInp
         is_continued=True,
         messages=[
             MessageInput(
-                id=said.id, role=said.role, text=said.text, said_at=said.said_at or one.time, model=said.model
+                id=said.id,
+                role=said.role,
+                text=said.text,
+                said_at=said.said_at or event.time,
+                model=said.model,
             )
-            for one in events
-            for said in one.messages
+            for event in events
+            for said in event.messages
             if said.id is not None
         ],
     )
@@ -269,12 +273,12 @@ def _redacted(events: Sequence[NewEvent]) -> list[NewEvent]:
     """Return events without the secrets of their texts; an event is never refused, since it has more than words."""
     return [
         replace(
-            one,
-            messages=tuple(replace(said, text=_clean(said.text)) for said in one.messages),
-            tools=tuple(replace(tool, command=_clean(tool.command)) for tool in one.tools),
-            metadata={name: _clean(value) for name, value in one.metadata.items()},
+            event,
+            messages=tuple(replace(said, text=_clean(said.text)) for said in event.messages),
+            tools=tuple(replace(tool, command=_clean(tool.command)) for tool in event.tools),
+            metadata={name: _clean(value) for name, value in event.metadata.items()},
         )
-        for one in events
+        for event in events
     ]
 
 

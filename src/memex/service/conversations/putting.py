@@ -234,24 +234,28 @@ async def put(
     asked = {"source": logged_source(source), "conversations": len(conversations), "again": again}
     async with service.recorder.recorded(caller, NAME, asked, tool_call_id=tool_call_id) as log:
         check_user(caller)
-        if sum(len(one.messages) for one in conversations) > MAX_MESSAGES:
+        if sum(len(conversation.messages) for conversation in conversations) > MAX_MESSAGES:
             raise ValidationFailed(
                 f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
             )
         access = await service.identities.open_conversations(caller)
         policy = service.policies_of(caller).remember
-        texts = [message.text for one in conversations for message in one.messages]
-        titles = [one.title for one in conversations]
+        texts = [message.text for conversation in conversations for message in conversation.messages]
+        titles = [conversation.title for conversation in conversations]
         chars = sum(map(len, texts)) + sum(map(len, titles))
         guarded = await offload.run(chars, _guard, [*texts, *titles], policy)
-        places = [(one.id, message.id) for one in conversations for message in one.messages]
-        places += [(one.id, "title") for one in conversations]
+        places = [
+            (conversation.id, message.id)
+            for conversation in conversations
+            for message in conversation.messages
+        ]
+        places += [(conversation.id, "title") for conversation in conversations]
         secrets = _report([*texts, *titles], guarded, policy, places)
         if policy == "refuse" and secrets:
             raise SecretRefused(
                 f"A message of the conversation {secrets[0].conversation!r} looks like a secret "
                 f"({secrets[0].kind}). Nothing was stored.",
-                secrets=[one.model_dump() for one in secrets[:MAX_REPORTED]],
+                secrets=[secret.model_dump() for secret in secrets[:MAX_REPORTED]],
             )
         kept = await _own_words(service, caller, conversations, guarded.texts)
         stored = await _stored(
@@ -262,23 +266,25 @@ async def put(
         result = PutConversationsResult(
             conversations=[
                 PutConversationResult(
-                    id=one.conversation_id, provider_id=read.id, change=one.change, added=one.added
+                    id=saved.conversation_id, provider_id=read.id, change=saved.change, added=saved.added
                 )
-                for one, read in zip(stored, conversations, strict=True)
+                for saved, read in zip(stored, conversations, strict=True)
             ],
-            messages_added=sum(one.added for one in stored),
+            messages_added=sum(saved.added for saved in stored),
             found_secrets=secrets[:MAX_REPORTED],
             secrets_count=len(secrets),
         )
         log.call.record.secrets[:] = [
-            {"argument": f"{one.conversation}: {one.message}"[:200]}
-            | one.model_dump(exclude={"conversation", "message"})
-            for one in secrets[:MAX_REPORTED]
+            {"argument": f"{secret.conversation}: {secret.message}"[:200]}
+            | secret.model_dump(exclude={"conversation", "message"})
+            for secret in secrets[:MAX_REPORTED]
         ]
-        changes = Counter(one.change for one in stored)
+        changes = Counter(saved.change for saved in stored)
         logged = {"changes": dict(changes), "messages_added": result.messages_added}
         logged |= {
-            "conversations": [one.conversation_id for one in stored if one.change in ("created", "grown")]
+            "conversations": [
+                saved.conversation_id for saved in stored if saved.change in ("created", "grown")
+            ]
         }
         if conversations:  # else a file is known to its end, and nothing in it was new
             await log.add("answered", CallAnswer(result.body(), asked, logged))
@@ -293,7 +299,7 @@ async def _own_words(
     That are contexts in their wrapper, and in messages of people lines of the user's pages. A message is never left
     out, since others answer it.
     """
-    roles = [message.role for one in conversations for message in one.messages]
+    roles = [message.role for conversation in conversations for message in conversation.messages]
     said = [text for role, text in zip(roles, texts, strict=False) if role == "user"]
     lines: frozenset[str] = frozenset()
     if any(map(may_repeat_lines, said)) and "user" in caller.access.by_mount:
@@ -409,24 +415,24 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for name, one in value.items():
+        for name, member in value.items():
             yield name
-            yield from _texts(one)
+            yield from _texts(member)
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for element in value:
+            yield from _texts(element)
 
 
 def _report(
     texts: Sequence[str], guarded: _Guarded, policy: SecretPolicy, places: Sequence[tuple[str, str]]
 ) -> list[MessageSecret]:
     by_place: dict[int, list[FoundSecret]] = {}
-    for place, one in guarded.found:
-        by_place.setdefault(place, []).append(one)
+    for place, secret in guarded.found:
+        by_place.setdefault(place, []).append(secret)
     return [
-        MessageSecret(conversation=places[place][0], message=places[place][1], **one)
+        MessageSecret(conversation=places[place][0], message=places[place][1], **reported)
         for place, secrets in by_place.items()
-        for one in report(texts[place], secrets, policy)
+        for reported in report(texts[place], secrets, policy)
     ]
 
 
@@ -437,8 +443,8 @@ def _new_conversations(
     messages = iter(texts)
     titles = texts[len(texts) - len(conversations) :]
     return [
-        _new_conversation(one, title, [next(messages) for _ in one.messages])
-        for one, title in zip(conversations, titles, strict=True)
+        _new_conversation(conversation, title, [next(messages) for _ in conversation.messages])
+        for conversation, title in zip(conversations, titles, strict=True)
     ]
 
 

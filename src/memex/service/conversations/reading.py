@@ -133,10 +133,10 @@ async def _read(call: OperationCall, arguments: ReadThreadArguments) -> LoggedAn
         )
     result = ThreadResult(
         conversation=conversation_result(ShownConversation, thread.conversation),
-        messages=[message_result(conversation_id, one) for one in thread.messages],
+        messages=[message_result(conversation_id, message) for message in thread.messages],
         next_cursor=to_cursor(*thread.after) if thread.after else None,
     )
-    logged = {"messages": [one.reference for one in result.messages]}
+    logged = {"messages": [message.reference for message in result.messages]}
     return LoggedAnswer(result, logged)
 
 
@@ -156,10 +156,10 @@ async def _list(
             after=_place(arguments.cursor),
         )
     result = ListConversationsResult(
-        conversations=[conversation_result(ListedConversation, one) for one in listed],
+        conversations=[conversation_result(ListedConversation, conversation) for conversation in listed],
         next_cursor=to_cursor(after[0].isoformat() if after[0] else "", after[1]) if after else None,
     )
-    logged = {"conversations": [one.id for one in result.conversations]}
+    logged = {"conversations": [conversation.id for conversation in result.conversations]}
     return LoggedAnswer(result, logged)
 
 
@@ -173,7 +173,7 @@ async def _sources(call: OperationCall, _: NoArguments) -> LoggedAnswer[SourcesR
             await coverage(connection, scope, embedder.name) if embedder and scope and has_vectors else None
         )
     result = SourcesResult(
-        sources=[SourceResult.taken_from(one, **asdict(one.name)) for one in found],
+        sources=[SourceResult.taken_from(source, **asdict(source.name)) for source in found],
         vectors=CoverageResult.taken_from(vectors) if vectors else None,
     )
     return LoggedAnswer(result, {"sources": len(found)})

@@ -94,33 +94,35 @@ async def _delete(call: OperationCall, arguments: DeleteConversationsArguments) 
         source=arguments.source,
         before=arguments.before,
     )
-    missing = set(arguments.conversations or ()) - {one.conversation_id for one in selected}
+    missing = set(arguments.conversations or ()) - {conversation.conversation_id for conversation in selected}
     if missing and arguments.source is None and arguments.before is None:
         raise ConversationNotFound(f"There is no conversation {min(missing)!r} for this user.")
-    named = [one.conversation_id for one in selected]
+    named = [conversation.conversation_id for conversation in selected]
     resting = await find_resting(call.database, call.access, named)
     gone, memory_call = selected, None
     if not arguments.dry_run:
         if arguments.with_memory and resting:
             memory_call = (await withdraw(call.service, call.caller, named)).tool_call_id
         gone = []
-        for one in selected:
-            removed = await remove_conversation(call.database, call.access, one, now=call.now)
-            gone += [one] if removed else []
+        for conversation in selected:
+            removed = await remove_conversation(call.database, call.access, conversation, now=call.now)
+            gone += [conversation] if removed else []
         await forget_progress(call.service, call.caller, named)
     result = DeleteResult(
         conversations=len(gone),
-        messages=sum(one.messages for one in gone),
-        text_bytes=sum(one.text_bytes for one in gone),
+        messages=sum(conversation.messages for conversation in gone),
+        text_bytes=sum(conversation.text_bytes for conversation in gone),
         deleted=[
-            DeletedConversation(id=one.conversation_id, title=one.title, messages=one.messages)
-            for one in gone[:MAX_NAMED]
+            DeletedConversation(
+                id=conversation.conversation_id, title=conversation.title, messages=conversation.messages
+            )
+            for conversation in gone[:MAX_NAMED]
         ],
         dry_run=arguments.dry_run,
         statements=resting,
         memory_call=memory_call,
     )
-    logged: dict[str, Any] = {"conversations": [one.conversation_id for one in gone]}
+    logged: dict[str, Any] = {"conversations": [conversation.conversation_id for conversation in gone]}
     logged |= {"statements": len(resting), "memory_call": memory_call}
     logged |= {"messages": result.messages, "text_bytes": result.text_bytes}
     status: Status = "dry_run" if arguments.dry_run else "answered"

@@ -69,24 +69,28 @@ async def wanted(
         check_user(caller)
         source = arguments.source.name
         ids = {
-            make_conversation_id(source.kind, source.account, one.id): one for one in arguments.conversations
+            make_conversation_id(source.kind, source.account, conversation.id): conversation
+            for conversation in arguments.conversations
         }
         known = await known_conversations(service.database, caller.access, list(ids))
         missing = [
-            one.id
-            for conversation_id, one in ids.items()
-            if known.get(conversation_id) != (bytes.fromhex(one.sha256), arguments.source.reader_version)
+            conversation.id
+            for conversation_id, conversation in ids.items()
+            if known.get(conversation_id)
+            != (bytes.fromhex(conversation.sha256), arguments.source.reader_version)
         ]
         read_before = await known_files(
-            service.database, caller.access, [one.file for one in arguments.source.files]
+            service.database, caller.access, [given.file for given in arguments.source.files]
         )
-        digests = {one.sha256.hex() for one in read_before}
-        known_digests = [one.sha256 for one in arguments.source.files if one.sha256 in digests]
+        digests = {file.sha256.hex() for file in read_before}
+        known_digests = [given.sha256 for given in arguments.source.files if given.sha256 in digests]
         result = WantedResult(
             wanted=missing,
             known_files=known_digests,
             bookmarks={
-                one.lineage.hex(): dict(one.bookmark) for one in read_before if one.lineage and one.bookmark
+                file.lineage.hex(): dict(file.bookmark)
+                for file in read_before
+                if file.lineage and file.bookmark
             },
             removed=await count_removed(service.database, caller.access) if known_digests else {},
         )

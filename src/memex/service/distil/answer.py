@@ -139,7 +139,7 @@ def render(
         is_dry_run: nothing was written.
     """
     written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
-    by_place = {one.said.place: one for one in portion.messages}
+    by_place = {message.said.place: message for message in portion.messages}
     rivals = note.standing_rivals(made.plan, done)
     statements, overtaken = _statements(made, done, by_place, now.date())
     result = DistilResult(
@@ -150,11 +150,11 @@ def render(
         ],
         remaining=portion.remaining,
         statements=statements,
-        outdated=[*(_outdated(one, by_place) for one in made.outdated), *overtaken],
+        outdated=[*(_outdated(line, by_place) for line in made.outdated), *overtaken],
         skipped=[
-            SkippedPart.taken_from(skip, message=message_reference(*one.said.place))
-            for one in portion.messages
-            for skip in one.skipped
+            SkippedPart.taken_from(skip, message=message_reference(*message.said.place))
+            for message in portion.messages
+            for skip in message.skipped
         ],
         rivals=list(map(_rival, rivals)),
         writes=[write_made(change, reason_of(file)) for file, change in written],
@@ -182,7 +182,9 @@ def _statements(
                 found.append(_statement(add, outcome, file.path, by_place, today))
     duplicate = EntryOutcome("duplicate")
     found += [_statement(add, duplicate, add.path, by_place, today) for add in made.known]
-    return sorted(found, key=lambda one: (one.said_at or "", one.message, one.start)), outdated
+    return sorted(
+        found, key=lambda statement: (statement.said_at or "", statement.message, statement.start)
+    ), outdated
 
 
 def _statement(
@@ -239,18 +241,18 @@ def _logged(
     """Return an answer as the log keeps it: no text of a message, and no title of a conversation."""
     logged = dict(result)
     for name in ("read", "statements", "outdated"):
-        logged[name] = [{key: one[key] for key in one if key not in TEXTS} for one in result[name]]
+        logged[name] = [{key: part[key] for key in part if key not in TEXTS} for part in result[name]]
     logged["rivals"] = [
         {
-            "handle": one["handle"],
-            "path": one["path"],
+            "handle": shown["handle"],
+            "path": shown["path"],
             "older": references.of_span(rival.older.reference) if rival.older.reference else "",
             "newer": "",
         }
-        for one, rival in zip(result["rivals"], rivals, strict=True)
+        for shown, rival in zip(result["rivals"], rivals, strict=True)
     ]
     logged["writes"] = [
-        one | {"diff": "" if is_dry_run else references.of_diff(change)}
-        for one, change in zip(result["writes"], changes, strict=True)
+        write | {"diff": "" if is_dry_run else references.of_diff(change)}
+        for write, change in zip(result["writes"], changes, strict=True)
     ]
     return logged

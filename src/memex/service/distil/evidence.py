@@ -107,9 +107,9 @@ async def _read_evidence(
     result = ReadEvidenceResult(of=arguments.of, statements=found)
     logged = {
         "statements": [
-            {"path": one.path, "version": one.version, "line": one.first_line}
-            | {"messages": [evidence.message for evidence in one.evidence]}
-            for one in found
+            {"path": statement.path, "version": statement.version, "line": statement.first_line}
+            | {"messages": [evidence.message for evidence in statement.evidence]}
+            for statement in found
         ]
     }
     return LoggedAnswer(result, logged)
@@ -141,13 +141,13 @@ async def _of_message(database: Database, access: Access, of: str) -> list[Evide
     found = await with_evidence(database, access, await citing_files(database, access, [conversation_id]))
     own = f"{MESSAGES}{conversation_id}#"
     return [
-        one
-        for one in found
+        statement
+        for statement in found
         if any(
             # By its digest, whatever number a file gives it.
             (cited.message.startswith(own) if number is None else cited.message == f"{own}{number}")
             and cited.status != "others"
-            for cited in one.evidence
+            for cited in statement.evidence
         )
     ]
 
@@ -162,18 +162,18 @@ async def citing_files(
             connection,
             "citations/cited_files",
             scope_ids=scopes,
-            keys=[f"{MESSAGES}{one}" for one in conversation_ids],
+            keys=[f"{MESSAGES}{conversation_id}" for conversation_id in conversation_ids],
             limit=MAX_FILES,
         )
     files = []
-    for one in found:
-        statements = await offload.run_on(one["content"], citing_statements, one["content"], one["path"])
+    for file in found:
+        statements = await offload.run_on(file["content"], citing_statements, file["content"], file["path"])
         cited = tuple(
             statement
             for statement in statements
             if any(place[0] in conversation_ids for place in statement.places)
         )
-        files.append(CitingFile(one["scope_id"], one["path"], one["version"], cited))
+        files.append(CitingFile(file["scope_id"], file["path"], file["version"], cited))
     return files
 
 
@@ -181,29 +181,37 @@ async def with_evidence(
     database: Database, access: Access, files: Sequence[CitingFile]
 ) -> list[EvidenceStatement]:
     """Return the statements of files with what is known of the messages that they cite."""
-    places = list({place: None for file in files for one in file.statements for place in one.places})
+    places = list(
+        {place: None for file in files for statement in file.statements for place in statement.places}
+    )
     async with database.transaction(access, snapshot=True) as connection:
         taken = await citations_of_places(connection, access.by_id, places)
-    own = [one for one in taken if one.user_id == (access.user_id or "")]
-    messages = await _messages(database, access, [(one.place, one.message_sha256) for one in own])
-    by_digest = {(one.place[0], one.sha256): one for one in messages.values()}
+    own = [citation for citation in taken if citation.user_id == (access.user_id or "")]
+    messages = await _messages(
+        database, access, [(citation.place, citation.message_sha256) for citation in own]
+    )
+    by_digest = {(message.place[0], message.sha256): message for message in messages.values()}
     known: dict[tuple[int, CitedPlace, bytes], list[Citation]] = {}
-    for one in taken:
-        known.setdefault((one.scope_id, one.place, one.statement_sha256), []).append(one)
+    for citation in taken:
+        known.setdefault((citation.scope_id, citation.place, citation.statement_sha256), []).append(citation)
     return [
         EvidenceStatement.taken_from(
-            one,
+            statement,
             path=access.by_id[file.scope_id].virtual(file.path),
             version=file.version,
             evidence=[
                 _evidence(
-                    place, known.get((file.scope_id, place, one.digest), ()), access, messages, by_digest
+                    place,
+                    known.get((file.scope_id, place, statement.digest), ()),
+                    access,
+                    messages,
+                    by_digest,
                 )
-                for place in one.places
+                for place in statement.places
             ],
         )
         for file in files
-        for one in file.statements
+        for statement in file.statements
     ]
 
 
@@ -215,7 +223,7 @@ def _evidence(
     by_digest: Mapping[tuple[str, bytes], CitedMessage],
 ) -> EvidenceMessage:
     """Return what is known of a citation. Of what is somebody else's, nothing but that it is known."""
-    own = next((one for one in taken if one.user_id == (access.user_id or "")), None)
+    own = next((citation for citation in taken if citation.user_id == (access.user_id or "")), None)
     if own is None:
         return EvidenceMessage(
             message=message_reference(*place), status="others" if taken else "not_verified"

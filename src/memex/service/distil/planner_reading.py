@@ -72,7 +72,7 @@ async def read_portion(
     model = None if is_by_rules else _model(work)
     count = len if model is None else model.count_readable
     portion = await choose_portion(work, conversation_id, since, is_again=is_again, count_readable=count)
-    if model is None or not any(one.statements for one in portion.messages):
+    if model is None or not any(message.statements for message in portion.messages):
         return PortionReading(portion, {"planner": BUILTIN})
     return await _ask(work, portion, project, model)
 
@@ -93,7 +93,7 @@ async def _ask(
     from memex.subagent.model.choosing import ShownMessage  # noqa: PLC0415  # as above
 
     said_before = await _said_before(work, portion)
-    messages = [ShownMessage(one, said_before.get(one.said.place)) for one in portion.messages]
+    messages = [ShownMessage(message, said_before.get(message.said.place)) for message in portion.messages]
     version = prompts.load("distil", work.prompts_dir).version
     config = {"planner": model.name, "prompt": f"distil-{version}"} | model.config
     async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:

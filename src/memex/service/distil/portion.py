@@ -89,7 +89,7 @@ async def choose_portion(
         async with work.database.transaction(work.access) as connection:
             wanted = None if conversation_id is None else [conversation_id]
             known = await read_distilled(connection, own.scope_id, wanted)
-        afters = {name: one.until_number for name, one in known.items()}
+        afters = {name: state.until_number for name, state in known.items()}
     async with work.database.transaction(work.access.for_conversations(), snapshot=True) as connection:
         if conversation_id is not None:
             named = [conversation_id]
@@ -103,7 +103,7 @@ async def choose_portion(
         found = await read_human_messages(
             connection,
             scope,
-            [(one.conversation_id, one.after, one.last) for one in extents[:MAX_CONVERSATIONS]],
+            [(extent.conversation_id, extent.after, extent.last) for extent in extents[:MAX_CONVERSATIONS]],
         )
     messages = await _read(work, found)
     messages = messages[: count_readable(messages)]
@@ -130,7 +130,7 @@ async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
         found = await read_human_messages(connection, scope, spans)
     if _digest(found) != logged["sha256"]:
         raise MessagesErased("The messages that the call has read are not stored any more as they were.")
-    titles = {one.conversation_id: one.title for one in extents}
+    titles = {extent.conversation_id: extent.title for extent in extents}
     counts = _count(found)
     return Portion(
         tuple(
@@ -159,14 +159,14 @@ def _portion(
     The conversations behind the first 1,000 are left for the next call.
     """
     counts = _count(read)
-    last = {one.conversation_id: one.number for one in read}
+    last = {message.conversation_id: message.number for message in read}
     parts = []
-    for one in extents[:MAX_CONVERSATIONS]:
-        done = counts.get(one.conversation_id, 0)
-        until = one.last if done == one.human_messages else last.get(one.conversation_id, 0)
-        if until > one.after:
-            parts.append(ReadPart(one.conversation_id, one.title, one.after, until, done))
-    total = sum(one.human_messages for one in extents)
+    for extent in extents[:MAX_CONVERSATIONS]:
+        done = counts.get(extent.conversation_id, 0)
+        until = extent.last if done == extent.human_messages else last.get(extent.conversation_id, 0)
+        if until > extent.after:
+            parts.append(ReadPart(extent.conversation_id, extent.title, extent.after, until, done))
+    total = sum(extent.human_messages for extent in extents)
     return Portion(tuple(parts), tuple(messages), total - len(read), _digest(read))
 
 

@@ -63,12 +63,12 @@ async def find_resting(database: Database, access: Access, conversation_ids: lis
     """Return the statements that were taken from these conversations of the caller, where they stand now."""
     return [
         CitingResult(
-            path=one.path,
-            line=one.first_line,
-            text=one.text,
-            has_other_evidence=_rests_elsewhere(one, conversation_ids),
+            path=statement.path,
+            line=statement.first_line,
+            text=statement.text,
+            has_other_evidence=_rests_elsewhere(statement, conversation_ids),
         )
-        for one in await _resting(database, access, conversation_ids)
+        for statement in await _resting(database, access, conversation_ids)
     ]
 
 
@@ -81,8 +81,10 @@ async def withdraw(service: Service, caller: Caller, conversation_ids: list[str]
     context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
     caller = Caller(caller.principal, await service.identities.resolve(caller.principal, context))
     resting = await _resting(service.database, caller.access, conversation_ids)
-    cited = {one for statement in resting for one in _own_conversations(statement)}
-    named = [one for one in conversation_ids if one in cited] or conversation_ids[:1]
+    cited = {conversation_id for statement in resting for conversation_id in _own_conversations(statement)}
+    named = [
+        conversation_id for conversation_id in conversation_ids if conversation_id in cited
+    ] or conversation_ids[:1]
     made = await service.execute(caller, NAME, {"conversations": named}, own=WITHDRAW)
     return WithdrawResult.model_validate(made)
 
@@ -106,10 +108,10 @@ async def _run(work: ToolContext, arguments: WithdrawArguments) -> dict[str, Any
         return first
     resting = await _resting(work.database, work.access, arguments.conversations)
     removals = [
-        Removal(one.path, None, _cited_text(one))
-        for one in resting
-        if not _rests_elsewhere(one, arguments.conversations)
-        and work.access.scope_of(parse(one.path)).writable
+        Removal(statement.path, None, _cited_text(statement))
+        for statement in resting
+        if not _rests_elsewhere(statement, arguments.conversations)
+        and work.access.scope_of(parse(statement.path)).writable
     ]
     staged = stage.group_by_file([], work.call.request.now.date(), removals=removals)
     for file in staged:
@@ -130,7 +132,7 @@ def _answer(
         writes=[write_made(change, reason_of(file)) for file, change in written],
     ).body()
     diffs = [{"diff": references.of_diff(change)} for _, change in written]
-    logged = result | {"writes": [one | diff for one, diff in zip(result["writes"], diffs, strict=True)]}
+    logged = result | {"writes": [write | diff for write, diff in zip(result["writes"], diffs, strict=True)]}
     return CallAnswer(result, arguments.canonical(), logged)
 
 
@@ -139,7 +141,11 @@ async def _resting(
 ) -> list[EvidenceStatement]:
     files = await citing_files(database, access, conversation_ids)
     found = await with_evidence(database, access, files)
-    return [one for one in found if any(cited in conversation_ids for cited in _own_conversations(one))]
+    return [
+        statement
+        for statement in found
+        if any(cited in conversation_ids for cited in _own_conversations(statement))
+    ]
 
 
 def _cited_text(statement: EvidenceStatement) -> str:

@@ -172,13 +172,13 @@ async def _without_lines(
 ) -> PortionReading:
     """Return what was read without the statements that are lines of pages, sent back with their stamps."""
     portion, project = reading.portion, _project(work, arguments)
-    texts = [one.message.text for one in portion.messages if one.statements]
+    texts = [message.message.text for message in portion.messages if message.statements]
     if not any(map(may_repeat_lines, texts)):
         return reading
     async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:
         tools = MemoryTools(snapshots.open, work.call, conceals_queries=True)
         lines = await repeated_lines(texts, project, tools)
-    messages = tuple(without_lines(one, lines) for one in portion.messages)
+    messages = tuple(without_lines(message, lines) for message in portion.messages)
     return replace(reading, portion=replace(portion, messages=messages))
 
 
@@ -237,7 +237,7 @@ def _beside(
 ) -> list[Statement]:
     """Return what is written with the files: the citations, and how far the conversations have been read."""
     call, access = work.call.request, work.access
-    by_place = {one.said.place: one.message for one in reading.portion.messages}
+    by_place = {read.said.place: read.message for read in reading.portion.messages}
     citations = []
     for file in stage.file_outcomes(staged, changes):
         for add, outcome in zip(file.adds, file.outcomes, strict=True):
@@ -284,7 +284,9 @@ async def _shown(work: ToolContext, arguments: DistilArguments) -> Operation | N
         return None
     async with work.database.transaction(work.access) as connection:
         attempts = await operations.read_call(connection, work.access, arguments.dry_run_id)
-    found = next((one for one in attempts if one.kind == NAME and one.status == "dry_run"), None)
+    found = next(
+        (attempt for attempt in attempts if attempt.kind == NAME and attempt.status == "dry_run"), None
+    )
     if found is None:
         raise ValidationFailed(
             f"The call {arguments.dry_run_id!r} was no dry run of {NAME}.",

@@ -42,7 +42,7 @@ async def decide(
         ToolCallConflict, ToolCallInProgress: the tool call id is taken.
     """
     _check_distinct(decisions)
-    asked = {"decisions": [one.model_dump() for one in decisions]}
+    asked = {"decisions": [decision.model_dump() for decision in decisions]}
     async with service.recorder.recorded(caller, DECIDE, asked, tool_call_id=tool_call_id) as log:
         first = await log.first_result() or await _decide_now(service, caller, decisions, log)
     return DecidedResult.model_validate({**first, "tool_call_id": log.call.request.tool_call_id})
@@ -53,8 +53,8 @@ async def _decide_now(
 ) -> dict[str, Any]:
     """Carry out decisions and log them; return the answer, or that of the same request which came first."""
     items = await _carry_out(service, caller, decisions)
-    done = {one.id for one in items if one.status == "done"}
-    given = {"decisions": [one.model_dump() for one in decisions if one.id in done]}
+    done = {item.id for item in items if item.status == "done"}
+    given = {"decisions": [decision.model_dump() for decision in decisions if decision.id in done]}
     body = DecidedResult(items=items).body()
     try:
         await log.add("committed", CallAnswer(body, given, body))
@@ -71,21 +71,21 @@ async def _carry_out(
     service: Service, caller: Caller, decisions: Sequence[ItemDecision]
 ) -> list[DecidedItem]:
     """Carry out decisions, and return what became of each, in their order."""
-    found = {one.id: one for one in (await read_waiting(service, caller)).items}
-    for one in decisions:
-        _check_allowed(one, found.get(one.id))
+    found = {waiting.id: waiting for waiting in (await read_waiting(service, caller)).items}
+    for decision in decisions:
+        _check_allowed(decision, found.get(decision.id))
     done: dict[str, DecidedItem] = {}
-    for one in decisions:
-        if one.decision == "reopen":
-            done[one.id] = DecidedItem(id=one.id, decision="reopen", status="done")
-        elif one.id not in found:
-            done[one.id] = DecidedItem(id=one.id, decision=one.decision, status="gone")
-    open_items = [(found[one.id], one) for one in decisions if one.id not in done]
+    for decision in decisions:
+        if decision.decision == "reopen":
+            done[decision.id] = DecidedItem(id=decision.id, decision="reopen", status="done")
+        elif decision.id not in found:
+            done[decision.id] = DecidedItem(id=decision.id, decision=decision.decision, status="gone")
+    open_items = [(found[decision.id], decision) for decision in decisions if decision.id not in done]
     for item in await _settle_statements(service, caller, open_items):
         done[item.id] = item
     for item in await _settle_others(service, caller, open_items):
         done[item.id] = item
-    return [done[one.id] for one in decisions]
+    return [done[decision.id] for decision in decisions]
 
 
 def _check_distinct(decisions: Sequence[ItemDecision]) -> None:
@@ -110,9 +110,9 @@ async def _settle_statements(
 ) -> list[DecidedItem]:
     """Carry out the decisions about statements, those of each mount together, as many as one call settles."""
     chosen = [
-        (item, one)
-        for item, one in decided
-        if item.kind in ("rival", "forget") and not _is_kept_by_log(item, one)
+        (item, decision)
+        for item, decision in decided
+        if item.kind in ("rival", "forget") and not _is_kept_by_log(item, decision)
     ]
     chosen.sort(key=lambda pair: _project_of(pair[0]) or "")
     done: list[DecidedItem] = []
@@ -127,23 +127,23 @@ async def _remember(
     service: Service, caller: Caller, project: str | None, pairs: Sequence[tuple[ReviewItem, ItemDecision]]
 ) -> list[DecidedItem]:
     arguments = {
-        "outdated": [_handle_of(item) for item, one in pairs if one.decision == "apply"],
-        "both_hold": [_handle_of(item) for item, one in pairs if one.decision == "keep"],
+        "outdated": [_handle_of(item) for item, decision in pairs if decision.decision == "apply"],
+        "both_hold": [_handle_of(item) for item, decision in pairs if decision.decision == "keep"],
         "project": project,
     }
     answer = await service.execute(caller, "memory_remember", arguments)
-    unresolved = {one["handle"] for one in answer["unresolved"]}
+    unresolved = {result["handle"] for result in answer["unresolved"]}
     return [
-        DecidedItem(id=item.id, decision=one.decision, status="gone")
+        DecidedItem(id=item.id, decision=decision.decision, status="gone")
         if _handle_of(item) in unresolved
         else DecidedItem(
             id=item.id,
-            decision=one.decision,
+            decision=decision.decision,
             status="done",
             tool_call_id=answer["tool_call_id"],
             undo="revert",
         )
-        for item, one in pairs
+        for item, decision in pairs
     ]
 
 
@@ -152,18 +152,20 @@ async def _settle_others(
 ) -> list[DecidedItem]:
     """Carry out the decisions about secrets and given-up calls, and those to leave sentences of the journal."""
     chosen = [
-        (item, one) for item, one in decided if item.kind in ("secret", "queue") or _is_kept_by_log(item, one)
+        (item, decision)
+        for item, decision in decided
+        if item.kind in ("secret", "queue") or _is_kept_by_log(item, decision)
     ]
-    sentences = [_handle_of(item) for item, one in chosen if item.kind == "rival"]
+    sentences = [_handle_of(item) for item, _ in chosen if item.kind == "rival"]
     for start in range(0, len(sentences), MAX_HANDLES):
         held = {"both_hold": sentences[start : start + MAX_HANDLES]}
         await service.execute(caller, "memory_remember", held)
     done = [
         DecidedItem(id=item.id, decision="keep", status="done", undo="reopen")
-        for item, one in chosen
-        if one.decision == "keep"
+        for item, decision in chosen
+        if decision.decision == "keep"
     ]
-    applied = [item for item, one in chosen if one.decision == "apply"]
+    applied = [item for item, decision in chosen if decision.decision == "apply"]
     by_path: dict[str, list[ReviewItem]] = {}
     for item in applied:
         if item.path is not None:

@@ -91,12 +91,14 @@ def secrets_of(path: str, content: str) -> list[StandingSecret]:
     """
     found = find_secrets(content)[:MAX_SECRETS]
     stored, seen = [], dict[str, int]()
-    for one in found:
-        line = _line_without_secrets(content, one, found)
+    for secret in found:
+        line = _line_without_secrets(content, secret, found)
         seen[line] = seen.get(line, 0) + 1
-        named = f"{path}\n{one.kind}\n{line}\n{seen[line]}".encode()
+        named = f"{path}\n{secret.kind}\n{line}\n{seen[line]}".encode()
         digest = b32encode(blake2b(named, digest_size=10).digest()).decode().lower()
-        stored.append(StandingSecret(f"secret:{digest}", (one.start, one.end), one.kind, line[:SHOWN_CHARS]))
+        stored.append(
+            StandingSecret(f"secret:{digest}", (secret.start, secret.end), secret.kind, line[:SHOWN_CHARS])
+        )
     return stored
 
 

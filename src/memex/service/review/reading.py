@@ -35,8 +35,8 @@ def what_to_read(calls: list[ReviewedCall]) -> dict[str, Wanted]:
     flagged: dict[str, None] = {}
     for call in calls:
         rivals = call.result.get("rivals", ())
-        for one in (*rivals, *call.result.get("candidates", ())):
-            handles[one["path"]].add(one.get("handle", ""))  # old versions named none
+        for listed in (*rivals, *call.result.get("candidates", ())):
+            handles[listed["path"]].add(listed.get("handle", ""))  # old versions named none
         for path in call.written_paths:
             texts[path].update(rival["newer"] for rival in rivals)
         flagged |= dict.fromkeys(call.written_paths if call.has_flagged_secret else ())

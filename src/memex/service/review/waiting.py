@@ -51,13 +51,13 @@ async def _list_review(call: OperationCall, arguments: ReviewArguments) -> Logge
     """
     after = from_cursor(arguments.cursor, str, str) if arguments.cursor is not None else None
     found = await read_waiting(call.service, call.caller)
-    chosen = [one for one in found.items if arguments.kind in (None, one.kind)]
+    chosen = [item for item in found.items if arguments.kind in (None, item.kind)]
     if after is not None:
-        chosen = [one for one in chosen if [one.since, one.id] < after]
+        chosen = [item for item in chosen if [item.since, item.id] < after]
     page = chosen[: arguments.limit]
     result = ReviewResult(
         items=page,
-        counts={one: sum(item.kind == one for item in found.items) for one in KINDS},
+        counts={kind: sum(item.kind == kind for item in found.items) for kind in KINDS},
         next_cursor=to_cursor(page[-1].since, page[-1].id) if len(chosen) > arguments.limit else None,
         is_complete=found.is_complete,
     )
@@ -82,9 +82,9 @@ async def read_waiting(service: Service, caller: Caller) -> WaitingItems:
             *_secrets(call, files, user),
         ):
             found.setdefault(item.id, item)
-    items = [*found.values(), *(_queued(one, caller) for one in given_up)]
-    waiting = [one for one in items if one.id not in kept]
-    waiting.sort(key=lambda one: (one.since, one.id), reverse=True)
+    items = [*found.values(), *(_queued(queued, caller) for queued in given_up)]
+    waiting = [entry for entry in items if entry.id not in kept]
+    waiting.sort(key=lambda entry: (entry.since, entry.id), reverse=True)
     return WaitingItems(waiting, is_complete=not has_more and files.keys() == wanted.keys())
 
 
@@ -95,8 +95,8 @@ def _kept(calls: list[ReviewedCall]) -> set[str]:
     """
     decided: dict[str, Decision] = {}
     for call in calls:
-        for one in call.request.get("decisions", ()) if call.kind == DECIDE else ():
-            decided.setdefault(one["id"], one["decision"])
+        for decision in call.request.get("decisions", ()) if call.kind == DECIDE else ():
+            decided.setdefault(decision["id"], decision["decision"])
     return {
         item
         for item, decision in decided.items()

@@ -146,12 +146,14 @@ async def _keep(service: Service, caller: Caller, work: LoadedWork, item: WorkIt
         return item.reference if item.origin == "memory" else None
     # Without a full stop, behind which the citation would be a statement of its own.
     said = {"text": f"{label}: {item.text.rstrip(' .!')} [[{item.reference}]]"}
-    slugs = [one.slug for one in work.sessions if one.conversation_id in item.sessions]
-    projects = [one for one in (work.project, *slugs) if one and f"projects/{one}" in caller.access.by_mount]
+    slugs = [session.slug for session in work.sessions if session.conversation_id in item.sessions]
+    projects = [
+        name for name in (work.project, *slugs) if name and f"projects/{name}" in caller.access.by_mount
+    ]
     if projects:
         said["project"] = projects[0]
     answer = await service.execute(caller, "memory_remember", said)
-    written = next(((one["path"], one["version"]) for one in answer["writes"]), None)
+    written = next(((write["path"], write["version"]) for write in answer["writes"]), None)
     if written is None:
         return None
     await _cite(service, caller, item, written, answer["tool_call_id"])
@@ -168,10 +170,12 @@ async def _cite(
     conversation_id, number = place[0], place[1]
     path = parse(written[0])
     scope = access.scope_of(path)
-    reading = access.limited_to(tuple(one for one in (scope, access.conversations) if one is not None))
+    reading = access.limited_to(
+        tuple(readable for readable in (scope, access.conversations) if readable is not None)
+    )
     async with service.database.transaction(reading) as connection:
         thread = await read_thread(connection, access.conversations, conversation_id, limit=1, around=number)
-        message = next(one for one in thread.messages if one.number == number)
+        message = next(said for said in thread.messages if said.number == number)
         start = max(message.text.find(item.text), 0)
         cited = Citation(
             scope_id=scope.scope_id,

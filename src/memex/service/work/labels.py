@@ -85,7 +85,7 @@ async def _link(call: OperationCall, arguments: LabelLinkArguments) -> LoggedAns
         access.scope_at(f"projects/{arguments.project}")
     sessions, links = await _read(call.service, call.caller)
     label = _named(arguments.label, _labels(call.caller, sessions, links))
-    is_new = arguments.project is not None and all(one.label != label for one in links)
+    is_new = arguments.project is not None and all(link.label != label for link in links)
     if is_new and len(links) >= MAX_LINKS:
         raise ValidationFailed(f"At most {MAX_LINKS:,} labels can be linked.", hint="Take a link away first.")
     async with call.database.transaction(access.for_conversations()) as connection:
@@ -132,14 +132,17 @@ def _labels(
 ) -> list[LabelResult]:
     """Return each label once; links of labels that no session has come last."""
     placed, links = list(sessions), list(links)
-    linked_at = {one.label: one.linked_at.isoformat() for one in links}
-    counts = Counter(one.label for one in placed)
+    linked_at = {linked.label: linked.linked_at.isoformat() for linked in links}
+    counts = Counter(place.label for place in placed)
     found: dict[str, LabelResult] = {}
-    for one in placed:
+    for place in placed:
         shown = LabelResult.taken_from(
-            one, project=own_slug(caller, one), linked_at=linked_at.get(one.label), sessions=counts[one.label]
+            place,
+            project=own_slug(caller, place),
+            linked_at=linked_at.get(place.label),
+            sessions=counts[place.label],
         )
-        found.setdefault(one.label, shown)
+        found.setdefault(place.label, shown)
     for link in links:
         name = link.label.rpartition("/")[2].rpartition(":")[2]
         project = link.slug if f"projects/{link.slug}" in caller.access.by_mount else None
@@ -160,9 +163,9 @@ def _labels(
 
 def _named(label: str, known: list[LabelResult]) -> str:
     """Return the label that is meant: one that is written in full, or the only one that is shown by this name."""
-    if any(one.label == label for one in known) or label.startswith(_PREFIXES):
+    if any(other.label == label for other in known) or label.startswith(_PREFIXES):
         return label
-    named = [one.label for one in known if one.name == label]
+    named = [other.label for other in known if other.name == label]
     if len(named) == 1:
         return named[0]
     if named:

@@ -131,11 +131,11 @@ async def load_work(
         found, marks, events = await _stored(connection, caller, sessions, project)
         if is_project and project is not None and session is None:
             memory = await _memory(connection, reading, project, until)
-    said = tuple(sorted(found, key=lambda one: one.order))
+    said = tuple(sorted(found, key=lambda observation: observation.order))
     now = until or datetime.now(UTC)
     events.reverse()
     folding = partial(fold, said, memory=memory, marks=marks, events=events, until=until, now=now)
-    state = await offload.run_in_thread(sum(len(one.text) for one in said), folding)
+    state = await offload.run_in_thread(sum(len(observation.text) for observation in said), folding)
     read = await _read_from(service, caller, project, until) if reads and is_project and project else ()
     return LoadedWork(
         state,
@@ -169,31 +169,34 @@ async def _read_from(
 async def derive_missing(service: Service, caller: Caller, sessions: Sequence[SessionRow]) -> int:
     """Read what was said in sessions since they were read last, and return how many were read."""
     reader = service.planners.work_reader_name
-    stale = [one for one in sessions if not one.is_derived(DERIVER_VERSION, reader)]
+    stale = [session for session in sessions if not session.is_derived(DERIVER_VERSION, reader)]
     scope = caller.access.conversations
     if scope is None:
         return 0
     for batch in _batches(stale, reader):
-        read_to = [(one.conversation_no, _read_to(one, reader)) for one in batch]
+        read_to = [(session.conversation_no, _read_to(session, reader)) for session in batch]
         async with service.database.transaction(caller.access.for_conversations()) as connection:
             messages = await underived_messages(
                 connection, scope.scope_id, read_to, max_chars=MAX_TURN_CHARS, reader=reader
             )
         found = await _derive(messages)
-        answered = {one.conversation_no for one in messages if one.answer is not None}
-        derived = [_derived(one, reader if one.conversation_no in answered else "", reader) for one in batch]
+        answered = {message.conversation_no for message in messages if message.answer is not None}
+        derived = [
+            _derived(session, reader if session.conversation_no in answered else "", reader)
+            for session in batch
+        ]
         # What came in since the sessions were listed is read by the next call.
-        kept = {one.conversation_no: one.derived_to for one in derived}
+        kept = {session.conversation_no: session.derived_to for session in derived}
         await add_observations(
             service.database,
             caller.access,
             derived,
-            [one for one in found if one.number <= kept[one.conversation_no]],
+            [observation for observation in found if observation.number <= kept[observation.conversation_no]],
             deriver_version=DERIVER_VERSION,
             reread=[
-                RereadMessage(one.conversation_no, one.number, one.answer is not None)
-                for one in messages
-                if one.is_new and one.number <= kept[one.conversation_no]
+                RereadMessage(message.conversation_no, message.number, message.answer is not None)
+                for message in messages
+                if message.is_new and message.number <= kept[message.conversation_no]
             ],
         )
     return len(stale)
@@ -237,9 +240,9 @@ async def _is_readable(message: UnderivedMessage) -> bool:
 def _batches(sessions: Sequence[SessionRow], reader: str) -> Iterator[list[SessionRow]]:
     batch: list[SessionRow] = []
     messages = 0
-    for one in sessions:
-        batch.append(one)
-        messages += one.next_number - _read_to(one, reader)
+    for session in sessions:
+        batch.append(session)
+        messages += session.next_number - _read_to(session, reader)
         if messages >= BATCH_MESSAGES:
             yield batch
             batch, messages = [], 0
@@ -258,7 +261,7 @@ async def _refuse_unknown(service: Service, caller: Caller, name: str) -> None:
     if scope is not None:
         async with service.database.transaction(caller.access.for_conversations()) as connection:
             listed = await list_sessions(connection, scope.scope_id, limit=MAX_SESSIONS)
-    labels = list(dict.fromkeys(one.label for one in listed if one.name == name))[:10]
+    labels = list(dict.fromkeys(label.label for label in listed if label.name == name))[:10]
     if labels:
         raise ProjectNotFound(
             f"There is no project {name[:50]!r} for this user, but there are sessions of this name.",
@@ -311,7 +314,7 @@ async def _stored(
     scope = caller.access.conversations
     if scope is None:
         return [], [], []
-    numbers = [one.conversation_no for one in sessions]
+    numbers = [session.conversation_no for session in sessions]
     return (
         await list_observations(
             _observation, connection, scope.scope_id, numbers, project=project, before_chars=MAX_BEFORE_CHARS
@@ -321,7 +324,7 @@ async def _stored(
             _event,
             connection,
             scope.scope_id,
-            [one.conversation_id for one in sessions],
+            [session.conversation_id for session in sessions],
             project=project,
             limit=MAX_TOOL_EVENTS,
         ),

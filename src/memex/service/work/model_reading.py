@@ -101,8 +101,8 @@ async def read_next(service: Service, caller: Caller, *, since: datetime | None 
             max_chars=MAX_TURN_CHARS,
             limit=LOOKED_AT,
         )
-        messages = [one for one in found if one.conversation_no == found[0].conversation_no]
-        digests = {one.number: _digest(reader, one) for one in messages}
+        messages = [message for message in found if message.conversation_no == found[0].conversation_no]
+        digests = {message.number: _digest(reader, message) for message in messages}
         known = await known_answers(connection, scope.scope_id, [*digests.values()])
     if not messages:
         return None
@@ -110,7 +110,7 @@ async def read_next(service: Service, caller: Caller, *, since: datetime | None 
     total = messages[0].total
     if by_hand := read.without_model(messages, known):
         await read.store(by_hand)
-        answered = sum(one.spans is not None for one in by_hand)
+        answered = sum(answer.spans is not None for answer in by_hand)
         return WindowRead(answered, total - len(by_hand))
     return await read.ask(read.choose(messages), total)
 
@@ -195,12 +195,12 @@ class _Window:
         from memex.subagent.model.observing.asking import can_show  # noqa: PLC0415  # loaded by who has a model
 
         found: list[MessageAnswer] = []
-        for one in messages:
-            digest = self._digests[one.number]
+        for message in messages:
+            digest = self._digests[message.number]
             if (spans := known.get(digest)) is not None:
-                found.append(MessageAnswer(one.conversation_no, one.number, digest, spans))
-            elif not can_show(self._quotable(one)):
-                found.append(MessageAnswer(one.conversation_no, one.number, digest, None, MAX_TRIES))
+                found.append(MessageAnswer(message.conversation_no, message.number, digest, spans))
+            elif not can_show(self._quotable(message)):
+                found.append(MessageAnswer(message.conversation_no, message.number, digest, None, MAX_TRIES))
         return found
 
     def choose(self, messages: Sequence[UnansweredMessage]) -> list[UnansweredMessage]:
@@ -219,7 +219,7 @@ class _Window:
             reason = self._reader.reason(error)
             _log.warning("work_read_by_model", model=self._reader.chat.name, messages=0, failure=reason)
             return WindowRead(0, total, reason, is_down=True)
-        request = {"conversation": self._conversation_id, "messages": [one.number for one in window]}
+        request = {"conversation": self._conversation_id, "messages": [message.number for message in window]}
         failure: str | None = None
         checked: CheckedAnswer | None = None
         async with self._service.recorder.recorded(self._caller, NAME, request) as log:
@@ -228,9 +228,11 @@ class _Window:
             except ModelUnavailable as error:
                 failure = self._reader.reason(error)
             answers = (
-                [self._failed(one, failure) for one in window] if failure else self._answers(window, checked)
+                [self._failed(message, failure) for message in window]
+                if failure
+                else self._answers(window, checked)
             )
-            await self.store([one for one in answers if one is not None])
+            await self.store([answer for answer in answers if answer is not None])
             counts = {
                 "observations": checked.count if checked else 0,
                 "dropped": dict(sorted(checked.dropped.items())) if checked else {},
@@ -248,7 +250,7 @@ class _Window:
         """Store answers, and make the observations of the session anew where they change."""
         service, access = self._service, self._caller.access
         await put_answers(service.database, access, self._reader.name, answers, self._now)
-        if access.conversations is None or all(one.spans is None for one in answers):
+        if access.conversations is None or all(answer.spans is None for answer in answers):
             return
         async with service.database.transaction(access.for_conversations()) as connection:
             sessions = await find_sessions(

@@ -246,15 +246,17 @@ async def _of_place(service: Service, caller: Caller, place: _Place, arguments: 
 def _of_lane(work: LoadedWork, lane: Lane, as_of: datetime | None) -> WorkState:
     """Return the state of a project with the objective, requests and follow-ups of one lane."""
     own = [
-        one for one in work.said if one.conversation_id in lane.conversation_ids and one.label == lane.label
+        said
+        for said in work.said
+        if said.conversation_id in lane.conversation_ids and said.label == lane.label
     ]
     of_lane = fold(own, memory=work.memory, marks=work.marks, events=work.events, until=as_of, now=work.now)
-    standing = {one.item_id for one in (*work.state.open, *work.state.blockers)}
+    standing = {item.item_id for item in (*work.state.open, *work.state.blockers)}
     return replace(
         work.state,
         objective=of_lane.objective,
         requests=of_lane.requests,
-        follow_ups=tuple(one for one in of_lane.follow_ups if one.item_id in standing),
+        follow_ups=tuple(item for item in of_lane.follow_ups if item.item_id in standing),
     )
 
 
@@ -283,7 +285,9 @@ def _result(made: WorkPack, work: LoadedWork | None, scope: str | None, *, label
         budget=BUDGETS[made.size],
         captured_until=last_at.isoformat() if last_at else None,
         live=False,
-        lines=[PackLineResult.taken_from(one, id=one.item_id, source=one.reference) for one in made.lines],
+        lines=[
+            PackLineResult.taken_from(line, id=line.item_id, source=line.reference) for line in made.lines
+        ],
         left_out=made.left_out,
         candidates=[],
         warning=None,

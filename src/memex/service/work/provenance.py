@@ -76,7 +76,7 @@ async def _show_provenance(
         call.service, call.caller, arguments.id, arguments.project, arguments.session
     )
     result = _result(work, item)
-    logged = {"id": item.item_id, "mentions": [one.reference for one in result.mentions]}
+    logged = {"id": item.item_id, "mentions": [mention.reference for mention in result.mentions]}
     return LoggedAnswer(result, logged)
 
 
@@ -99,17 +99,17 @@ async def find_item(
 
 
 def _result(work: LoadedWork, item: WorkItem) -> WorkProvenanceResult:
-    names = {name for name, one in work.state.items.items() if one.item_id == item.item_id}
+    names = {name for name, known in work.state.items.items() if known.item_id == item.item_id}
     told: list[Observation | MemoryItem] = [*work.memory, *work.said]
     mentions: list[tuple[datetime, WorkMentionResult]] = [
-        (one.at, _mention(one))
-        for one in told
-        if names.intersection(_item_ids(one)) or item.resolved_by == WorkMention.of(one).reference
+        (text.at, _mention(text))
+        for text in told
+        if names.intersection(_item_ids(text)) or item.resolved_by == WorkMention.of(text).reference
     ]
     return WorkProvenanceResult(
         project=work.project,
         item=item_result(item, work.state),
-        mentions=[one for _, one in sorted(mentions, key=lambda each: each[0])],
+        mentions=[mention for _, mention in sorted(mentions, key=lambda each: each[0])],
         decided=[WorkDecisionResult.taken_from(mark) for mark in work.marks if mark.item_id in names],
     )
 

@@ -62,9 +62,9 @@ async def _list_read_from(call: OperationCall, arguments: ReadingsArguments) -> 
         found = await list_readings(connection, call.access, scope)
     result = ReadingsResult(
         project=arguments.project,
-        reads_from=[ReadingResult(project=_slug(one), since=at.isoformat()) for one, at in found],
+        reads_from=[ReadingResult(project=_slug(read), since=at.isoformat()) for read, at in found],
     )
-    logged = {"reads_from": [one.project for one in result.reads_from]}
+    logged = {"reads_from": [read.project for read in result.reads_from]}
     return LoggedAnswer(result, logged)
 
 
@@ -78,7 +78,7 @@ async def _read_from(call: OperationCall, arguments: ReadFromArguments) -> Logge
         ValidationFailed: both are the same, or the project reads from too many.
     """
     access = call.access
-    scope, other = (access.scope_at(f"projects/{one}") for one in (arguments.project, arguments.other))
+    scope, other = (access.scope_at(f"projects/{slug}") for slug in (arguments.project, arguments.other))
     if scope == other:
         raise ValidationFailed("A project does not read from itself.", hint="Name another project.")
     async with call.database.transaction(access) as connection:
@@ -87,7 +87,7 @@ async def _read_from(call: OperationCall, arguments: ReadFromArguments) -> Logge
         else:
             changed = await add_reading(connection, access, scope, other, datetime.now(UTC))
         listed = await list_readings(connection, access, scope)
-        reads = any(one == other for one, _ in listed)
+        reads = any(read == other for read, _ in listed)
         if not reads and not arguments.remove:
             raise ValidationFailed(
                 f"A project reads from at most {MAX_READINGS} others.", hint="Take one away: --remove."

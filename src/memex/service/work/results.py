@@ -197,14 +197,14 @@ def work_result(work: LoadedWork) -> WorkResult:
         follow_ups=item_results(state.follow_ups, state),
         reads_from=[
             ReadWorkResult(
-                project=one.project,
-                constraints=item_results(one.constraints, state),
-                decisions=item_results(one.decisions, state),
+                project=read.project,
+                constraints=item_results(read.constraints, state),
+                decisions=item_results(read.decisions, state),
             )
-            for one in work.read
+            for read in work.read
         ],
         requests=list(map(ObservationResult.taken_from, state.requests)),
-        sessions=[_session(one, state.summaries) for one in work.sessions[:MAX_LISTED]],
+        sessions=[_session(session, state.summaries) for session in work.sessions[:MAX_LISTED]],
     )
 
 

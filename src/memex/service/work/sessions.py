@@ -134,7 +134,7 @@ async def _resolve_work(call: OperationCall, arguments: HintArguments) -> Logged
         candidates=candidates(found),
         next=next_call(found),
     )
-    logged = {"status": result.status, "candidates": [one.label for one in result.candidates]}
+    logged = {"status": result.status, "candidates": [lane.label for lane in result.candidates]}
     return LoggedAnswer(result, logged)
 
 
