@@ -111,9 +111,9 @@ class Metrics:
             self._counts.add("memex_degraded_total", (tool,))
         if ended is not None and ended.error_code in GROWTH_CODES:
             self._counts.add("memex_refused_growth_total", (ended.error_code,))
-        for one in inner:
-            if one.kind == MODEL_REQUEST:
-                self._add_request(one)
+        for operation in inner:
+            if operation.kind == MODEL_REQUEST:
+                self._add_request(operation)
 
     def add_unlogged(self, tool: str) -> None:
         """Count an answer that has no row in the log; `tool` is a label."""

@@ -54,10 +54,14 @@ class Remote(HttpClient):
         route = ROUTES.get(name)
         if route is None:
             raise ValidationFailed(f"There is no operation {name!r}.", hint="memex.routes lists them.")
-        given = {one: value for one, value in (arguments or {}).items() if value is not None}
+        given = {argument: value for argument, value in (arguments or {}).items() if value is not None}
         path, rest = _place(route, given)
         has_body = lines is None and route.method not in ("GET", "DELETE")
-        body = {one: rest.pop(one) for one in list(rest) if one not in route.query} if has_body else None
+        body = (
+            {argument: rest.pop(argument) for argument in list(rest) if argument not in route.query}
+            if has_body
+            else None
+        )
         content = encode_json(_plain(body)) if body is not None else lines
         kind = {} if content is None else _JSON if has_body else _LINES
         answer = await self.request(

@@ -178,7 +178,7 @@ def _hits_text(result: Mapping[str, Any]) -> str:
         span = hit["span"]
         said = [hit["snippet"]] if not hit["heading"] else [" › ".join(hit["heading"]), hit["snippet"]]
         place = f"{hit['path']}@{hit['version']}:{span['start']}-{span['end']}"
-        lines.append(" · ".join([place, *(json.dumps(one, ensure_ascii=False) for one in said)]))
+        lines.append(" · ".join([place, *(json.dumps(value, ensure_ascii=False) for value in said)]))
     for kind in result.get("included") or ():
         lines += [f"{kind['name']}:"] if kind["hits"] else []
         lines += [
@@ -198,13 +198,16 @@ def _remember_text(result: Mapping[str, Any]) -> str:
     if reasons:
         lines.append(f"Not written: {', '.join(reasons)}.")
     lines += [
-        f"Taken out: {json.dumps(one['older'], ensure_ascii=False)}, now "
-        f"{json.dumps(one['newer'], ensure_ascii=False)}."
-        for one in result.get("replaced", ())
+        f"Taken out: {json.dumps(replaced['older'], ensure_ascii=False)}, now "
+        f"{json.dumps(replaced['newer'], ensure_ascii=False)}."
+        for replaced in result.get("replaced", ())
     ]
     lines += _statement_lines("May be out of date", result.get("rivals", ()), "older")
     lines += _statement_lines("May be meant", result.get("candidates", ()), "text")
-    lines += [f"Nothing taken out for {json.dumps(one['handle'])}." for one in result.get("unresolved", ())]
+    lines += [
+        f"Nothing taken out for {json.dumps(unresolved['handle'])}."
+        for unresolved in result.get("unresolved", ())
+    ]
     if result.get("note"):
         lines.append(result["note"])
     return "\n".join([said.get(status, status), *lines])

@@ -195,7 +195,7 @@ class Conversations(UserCalls):
             ValidationFailed: something is malformed; the message names it.
         """
         return await self._run(
-            PutEventsResult, "event_put", tool_call_id, events=[dict(one) for one in events]
+            PutEventsResult, "event_put", tool_call_id, events=[dict(event) for event in events]
         )
 
     async def heard(self) -> HeardRuntimesResult:

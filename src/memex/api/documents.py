@@ -129,7 +129,7 @@ class Documents(UserCalls):
             sync=sync,
             prune=prune,
             left_out=dict(left_out or {}),
-            examples=[dict(one) for one in examples],
+            examples=[dict(example) for example in examples],
             patterns=None if patterns is None else list(patterns),
         )
 

@@ -79,7 +79,7 @@ class LocalMemex:
         *,
         lines: bytes | None = None,
     ) -> Document:
-        given = {one: value for one, value in (arguments or {}).items() if value is not None}
+        given = {argument: value for argument, value in (arguments or {}).items() if value is not None}
         if name in self._own_operations:
             return await self._own_operations[name](**given)
         service, caller = await self.caller(context, name)

@@ -32,7 +32,8 @@ class UserCalls:
     ) -> R:
         """Return the result of an operation of `memex.routes`; times are sent as text, `lines` as JSON lines."""
         given = {
-            one: value.isoformat() if isinstance(value, date) else value for one, value in arguments.items()
+            argument: value.isoformat() if isinstance(value, date) else value
+            for argument, value in arguments.items()
         }
         sent = None if lines is None else to_lines(lines)
         done = await self._api.call(self._context.under(tool_call_id), name, given, lines=sent)

@@ -109,7 +109,7 @@ class Delivery:
             self._links = linked_projects(await self._api.call(self._context, "work_labels"))
         while self._state.exists(TAKEN) or self._state.take(TAKEN):
             off = set(self._state.sessions_off())
-            events = self._wanted([one for one in self._taken() if _key(one) not in off])
+            events = self._wanted([event for event in self._taken() if _key(event) not in off])
             await self._read_transcripts(events)
             _add_outcomes(events)
             self._add_projects(events)
@@ -159,7 +159,7 @@ class Delivery:
 
     def _transcripts(self, events: Sequence[Event]) -> list[Path]:
         """Return the files that may be read, each once; count those that may not."""
-        named = {(one["runtime"], one.get("transcript") or ""): None for one in events}
+        named = {(event["runtime"], event.get("transcript") or ""): None for event in events}
         paths: dict[Path, None] = {}
         for runtime, path in named:
             found = readable_transcript(runtime, path)
@@ -171,7 +171,7 @@ class Delivery:
 
     async def _post(self, events: Sequence[Event]) -> None:
         """Post events; where the service refuses them, one by one, so that a malformed one keeps no other out."""
-        sent = [{name: value for name, value in one.items() if name != "transcript"} for one in events]
+        sent = [{name: value for name, value in event.items() if name != "transcript"} for event in events]
         try:
             done = await self._api.call(self._context, "event_put", {"events": sent})
         except Unavailable:
@@ -180,14 +180,14 @@ class Delivery:
             if len(events) == 1:
                 self.report.refused += 1
                 return
-            for one in events:
-                await self._post([one])
+            for event in events:
+                await self._post([event])
             return
-        self.report.added += sum(one["change"] == "added" for one in done["events"])
+        self.report.added += sum(event["change"] == "added" for event in done["events"])
         self.report.messages_added += done["messages_added"]
-        for one in events:
-            if one.get("cwd"):
-                self.report.folders[one["cwd"]] = dict(one)
+        for event in events:
+            if event.get("cwd"):
+                self.report.folders[event["cwd"]] = dict(event)
 
     async def _keep_packs(self) -> None:
         """Put together what the next session in each folder is given, for a time when no service answers."""
@@ -251,15 +251,15 @@ def _key(event: Event) -> str:
 def _add_outcomes(events: Sequence[Event]) -> None:
     """Say of commands how they ended, where the event does not say it and the transcript does."""
     by_path: dict[str, dict[str, dict[str, Any]]] = {}
-    for one in events:
-        tools, path = one.get("tools") or [], one.get("transcript") or ""
-        if one["runtime"] != "codex_cli" or not any(tool.get("ok") is None for tool in tools):
+    for event in events:
+        tools, path = event.get("tools") or [], event.get("transcript") or ""
+        if event["runtime"] != "codex_cli" or not any(tool.get("ok") is None for tool in tools):
             continue
         if path not in by_path:
-            file = readable_transcript(one["runtime"], path)
+            file = readable_transcript(event["runtime"], path)
             by_path[path] = command_outcomes(file) if file is not None else {}
-        outcome = by_path[path].get(str(one["event"]).removeprefix("tool-"), {})
-        one["tools"] = [tool | outcome if tool.get("ok") is None else tool for tool in tools]
+        outcome = by_path[path].get(str(event["event"]).removeprefix("tool-"), {})
+        event["tools"] = [tool | outcome if tool.get("ok") is None else tool for tool in tools]
 
 
 def is_waiting(state: CaptureState) -> bool:
@@ -277,7 +277,7 @@ def _is_event(given: Any) -> bool:
         all(isinstance(given.get(name) or "", str) for name in texts)
         and isinstance(given.get("metadata") or {}, dict)
         and isinstance(tools, list)
-        and all(isinstance(one, dict) and _are_texts(one.get("paths") or []) for one in tools)
+        and all(isinstance(tool, dict) and _are_texts(tool.get("paths") or []) for tool in tools)
     )
 
 
@@ -288,12 +288,12 @@ def _are_texts(given: Any) -> bool:
 def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
     batch: list[Event] = []
     size = 0
-    for one in events:
-        length = len(json.dumps(one))
+    for event in events:
+        length = len(json.dumps(event))
         if batch and (len(batch) >= MAX_EVENTS or size + length > MAX_BATCH_BYTES):
             yield batch
             batch, size = [], 0
-        batch.append(one)
+        batch.append(event)
         size += length
     if batch:
         yield batch

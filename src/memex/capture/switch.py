@@ -154,7 +154,7 @@ def include(state: CaptureState, folder: Path) -> None:
         raise ValidationFailed(
             f"{named} is not left out.", hint=f"Left out are: {', '.join(known) or 'no folders'}."
         )
-    state.write(NOT_HERE, "".join(f"{one}\n" for one in known if one != named).encode())
+    state.write(NOT_HERE, "".join(f"{path}\n" for path in known if path != named).encode())
 
 
 def local_status(state: CaptureState) -> dict[str, Any]:

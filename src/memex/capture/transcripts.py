@@ -65,8 +65,8 @@ def _is_off(line: bytes) -> bool:
         if said.get("role", "user") != "user" or said.get("type", "message") not in _PROMPTS:
             return False
         content: Any = said.get("content", said.get("message"))
-        parts = [content] if isinstance(content, str) else [one.get("text") or "" for one in content]
-        return any(has_off_line(one) for one in parts)
+        parts = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
+        return any(has_off_line(part) for part in parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 

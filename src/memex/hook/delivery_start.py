@@ -34,7 +34,7 @@ def start_delivery(state: CaptureState, settings: dict[str, Any], kind: str) -> 
 def _spawn(settings: dict[str, Any], lock: int) -> int:
     """Start the process; it holds the lock from its first moment, since a lock belongs to the open file."""
     command = settings.get("deliver")
-    if not (isinstance(command, list) and command and all(isinstance(one, str) for one in command)):
+    if not (isinstance(command, list) and command and all(isinstance(word, str) for word in command)):
         command = [sys.executable, "-P", "-m", "memex"]  # never what the agent's folder calls memex
     nothing: list[tuple[Any, ...]] = [
         (os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in (0, 1, 2)

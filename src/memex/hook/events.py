@@ -90,7 +90,7 @@ def event_of(client: str, given: dict[str, Any]) -> dict[str, Any]:
     event = _event(client, session, turn, kind, given)
     event["messages"] = _identified(given) if client in WITH_PLUGIN else _messages(kind, given)
     if client in WITH_PLUGIN and kind == "prompt":
-        event["prompt"] = "\n".join(one["text"] for one in event["messages"])
+        event["prompt"] = "\n".join(message["text"] for message in event["messages"])
     if kind == "tool":
         event["tools"] = [_tool(given)]
     event["event"] = _name(event, given)
@@ -115,7 +115,7 @@ def _notified(given: dict[str, Any]) -> dict[str, Any]:
         raise UnknownEvent
     event = _event("codex", session, clean(given.get("turn_id"), MAX_ID_CHARS), "stop", given)
     prompts = given.get("input_messages")
-    said = [("user", one) for one in prompts] if isinstance(prompts, list) else []
+    said = [("user", prompt) for prompt in prompts] if isinstance(prompts, list) else []
     event["messages"] = _said([*said, ("assistant", given.get("last_assistant_message"))])
     event["event"] = _name(event, given)
     return event
@@ -159,12 +159,12 @@ def _identified(given: dict[str, Any]) -> list[dict[str, str]]:
     """Return the messages that a plugin sends: each with the client's id, by which it is stored once."""
     sent = given.get("messages")
     said = []
-    for one in sent[-MAX_SAID:] if isinstance(sent, list) else []:
-        if not isinstance(one, dict) or one.get("role") not in ("user", "assistant"):
+    for message in sent[-MAX_SAID:] if isinstance(sent, list) else []:
+        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
             continue
-        number, text = clean_id(one.get("id")), clean(one.get("text"), MAX_TEXT_CHARS)
+        number, text = clean_id(message.get("id")), clean(message.get("text"), MAX_TEXT_CHARS)
         if number and text.strip():
-            said.append({"role": one["role"], "id": number, "text": text})
+            said.append({"role": message["role"], "id": number, "text": text})
     return said
 
 
@@ -182,7 +182,7 @@ def _tool(given: dict[str, Any]) -> dict[str, Any]:
         paths, command = _PATCHED.findall(patch[: 1 << 20]), ""
     elif name in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
         paths = [asked.get("file_path") or asked.get("notebook_path")]
-    paths = [path for one in paths[:MAX_PATHS] if (path := clean(one, MAX_PATH_CHARS).strip())]
+    paths = [path for given_path in paths[:MAX_PATHS] if (path := clean(given_path, MAX_PATH_CHARS).strip())]
     command = clean(command, MAX_COMMAND_CHARS).strip()
     if not command and not paths:
         raise UnknownEvent  # it only read something

@@ -76,7 +76,7 @@ def is_wanted(state: CaptureState, settings: dict[str, Any], event: dict[str, An
     if key in state.sessions_off():
         return False
     folder = os.path.realpath(event["cwd"] or "/")
-    is_off = any(folder == one or folder.startswith(one.rstrip("/") + "/") for one in state.folders_off())
+    is_off = any(folder == off or folder.startswith(off.rstrip("/") + "/") for off in state.folders_off())
     if state.exists(PAUSED) or is_off or events.says_off(event):
         state.turn_off(key)
         return False
@@ -97,9 +97,9 @@ def _note(state: CaptureState, event: dict[str, Any]) -> None:
     event = {name: value for name, value in event.items() if name != "prompt"}
     if event["transcript"] and os.path.isfile(event["transcript"]):
         event["messages"] = []
-    said = [one | {"text": redacted(one["text"])} for one in event["messages"]]
-    event["messages"] = [one for one in said if one["text"].strip()]
-    event["tools"] = [one | {"command": redacted(one["command"])} for one in event["tools"]]
+    said = [message | {"text": redacted(message["text"])} for message in event["messages"]]
+    event["messages"] = [message for message in said if message["text"].strip()]
+    event["tools"] = [tool | {"command": redacted(tool["command"])} for tool in event["tools"]]
     if "title" in event["metadata"]:
         event["metadata"] |= {"title": redacted(event["metadata"]["title"])}
     state.append(event)

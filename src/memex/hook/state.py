@@ -174,7 +174,7 @@ class CaptureState:
             known = self.sessions_off()
             if key not in known:
                 kept = [*known, key][-MAX_SESSIONS_OFF:]
-                self.write(SESSIONS_OFF, "".join(f"{one}\n" for one in kept).encode())
+                self.write(SESSIONS_OFF, "".join(f"{session}\n" for session in kept).encode())
         finally:
             if lock is not None:
                 os.close(lock)

@@ -331,8 +331,8 @@ async def _index(api: MemexApi, context: CallContext, project: str, folders: Loc
     pushed = [] if folders is None else await folders.sync(api, named, project)
     found = await api.call(context, "document_roots", {"project": project})
     kept = IndexedRootResult.model_fields
-    roots = [{name: one[name] for name in kept} for one in found["roots"] if one["project"] == project]
-    others = {one["root"] for one in roots} - {one["root"] for one in pushed}
+    roots = [{name: root[name] for name in kept} for root in found["roots"] if root["project"] == project]
+    others = {root["root"] for root in roots} - {root["root"] for root in pushed}
     asked = await api.call(named, "document_request_sync", {"project": project}) if others else {"asked": []}
     waiting = sorted(others & set(asked["asked"]))
     left = sorted(others - set(waiting))

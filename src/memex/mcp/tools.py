@@ -96,7 +96,7 @@ def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolL
             tuple(told), {tool.name: tuple(tool.arguments.model_fields) for tool in PROJECT_TOOLS}
         )
     own: Profile = "agent" if profile in ("agent", "conversations", "work") else "files"
-    told = [_render_definition(one) for one in define(own, prompts_dir)]
+    told = [_render_definition(definition) for definition in define(own, prompts_dir)]
     if profile == "conversations":
         told += [_own_tool(tool, title, is_read_only=True) for tool, title in CONVERSATION_TOOLS.items()]
     if profile == "work":

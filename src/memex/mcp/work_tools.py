@@ -139,7 +139,7 @@ async def run_work_tool(
         return await api.call(context, operation, given)
     if tool == RUNTIME.name:
         me = await api.me(context)
-        mounts = [one["mount"] if isinstance(one, dict) else str(one) for one in me["mounts"]]
+        mounts = [mount["mount"] if isinstance(mount, dict) else str(mount) for mount in me["mounts"]]
         return {
             "status": "ok",
             "user": me["user"] or context.user_id,
@@ -151,7 +151,7 @@ async def run_work_tool(
 
 async def work_prompt(api: MemexApi, context: CallContext, given: Mapping[str, str]) -> types.GetPromptResult:
     """Return the pack of a project, a label or a folder as a prompt; raises ValidationFailed."""
-    names = [one.name for one in WORK_PROMPT.arguments or ()]
+    names = [argument.name for argument in WORK_PROMPT.arguments or ()]
     if unknown := set(given) - set(names):
         raise ValidationFailed(
             f"The prompt has no argument {min(unknown)[:100]}.",

@@ -21,7 +21,7 @@ def normalise_remote(url: str) -> str | None:
     host, path = _parts(url)
     path = path.strip("/").removesuffix(".git").rstrip("/")
     segments = path.split("/")
-    if not host or not path or any(one in ("", ".", "..") for one in segments):
+    if not host or not path or any(segment in ("", ".", "..") for segment in segments):
         return None
     host = host.lower()
     if host.partition(":")[0] in _IGNORE_CASE:

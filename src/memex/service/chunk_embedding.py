@@ -226,8 +226,10 @@ async def _embed_messages(
         if not found:
             return EmbeddingProgress(sent, is_complete=True)
         after = found[-1].chunk_id
-        wanted = {one.sha256: one.text for one in found}
-        await _embed(database, embedder, scope, wanted, list(dict.fromkeys(one.reference for one in found)))
+        wanted = {passage.sha256: passage.text for passage in found}
+        await _embed(
+            database, embedder, scope, wanted, list(dict.fromkeys(passage.reference for passage in found))
+        )
         sent += len(wanted)
         on_texts(len(wanted))
     return EmbeddingProgress(sent, is_complete=False)
@@ -314,11 +316,11 @@ async def _statement_signs(
         new = {statement: text for statement, text in texts.items() if statement not in signs}
         if new:
             made = await embed_texts(embedder, list(new.values()))
-            for statement, one in zip(new, made, strict=True):
-                if one.states is not None:
-                    signs[statement] = late_interaction.pack_signs(one.states)
-                    width = one.states.shape[1]
-        rows += [(one, sha256, signs[one]) for one, sha256, _ in batch if one in signs]
+            for statement, embedded in zip(new, made, strict=True):
+                if embedded.states is not None:
+                    signs[statement] = late_interaction.pack_signs(embedded.states)
+                    width = embedded.states.shape[1]
+        rows += [(text, sha256, signs[text]) for text, sha256, _ in batch if text in signs]
     return _StatementSigns(rows, width)
 
 
@@ -370,11 +372,13 @@ async def _embed(
         raise
     async with database.maintenance() as connection:
         await log(connection)
-        of_texts = [(sha256, one.vector) for sha256, one in zip(texts, made, strict=True)]
+        of_texts = [(sha256, embedded.vector) for sha256, embedded in zip(texts, made, strict=True)]
         if database.has_vectors:
             await vectors.add(connection, scope.scope_id, embedder.name, of_texts)
         states = {
-            sha256: one.states for sha256, one in zip(texts, made, strict=True) if one.states is not None
+            sha256: embedded.states
+            for sha256, embedded in zip(texts, made, strict=True)
+            if embedded.states is not None
         }
         if states and scope.kind != "conversations":  # messages are not compared piece by piece
             signs = [(sha256, late_interaction.pack_signs(of_text)) for sha256, of_text in states.items()]

@@ -35,8 +35,8 @@ async def render_tenant_metrics(service: Service, caller: Caller, accept: str = 
         spent = await spend.list_days(connection, caller.access, today)
     gauges: Gauges = {
         "memex_queue_calls": {(status,): number for status, number in calls.items()},
-        "memex_tenant_model_requests_today": {(one.model,): one.requests for one in spent},
-        "memex_tenant_model_cost_usd_today": {(one.model,): float(one.usd) for one in spent},
+        "memex_tenant_model_requests_today": {(day.model,): day.requests for day in spent},
+        "memex_tenant_model_cost_usd_today": {(day.model,): float(day.usd) for day in spent},
         **_build_info(),
     }
     return Metrics().exposition(gauges, accept)

@@ -52,8 +52,8 @@ def _named(
     ) -> Answer:
         own = given
         for name, kind in chosen.items():
-            own = {one: given[one] for one in given if one in names}
-            own[name] = kind.of(**{one: given[one] for one in given if one not in names})
+            own = {argument: given[argument] for argument in given if argument in names}
+            own[name] = kind.of(**{argument: given[argument] for argument in given if argument not in names})
         return await run(service, caller, **own, **({"tool_call_id": tool_call_id} if takes_id else {}))
 
     return named

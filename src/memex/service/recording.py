@@ -182,7 +182,9 @@ class Recorder:
                     await suggest_paths(self._database, caller.access, error)
                 raise
             except asyncio.CancelledError:
-                has_read_memory = any(one.kind == operations.MODEL_REQUEST for one in call.record.inner)
+                has_read_memory = any(
+                    operation.kind == operations.MODEL_REQUEST for operation in call.record.inner
+                )
                 if has_read_memory:
                     with suppress(Unauthenticated):
                         await asyncio.shield(

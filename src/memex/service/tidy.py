@@ -105,13 +105,13 @@ def _answer(given: dict[str, Any], tool_call_id: str, changes: tuple[FileChange,
     changed = [change for change in changes if change.changed]
     is_dry_run = "dry_run" in given
     writes = [
-        TidiedFile(path=one.path, version=one.version, diff=one.diff()).model_dump(mode="json")
-        for one in changed
+        TidiedFile(path=change.path, version=change.version, diff=change.diff()).model_dump(mode="json")
+        for change in changed
     ]
     status = "dry_run" if is_dry_run else "committed" if changed else "nothing"
     result = {"tool_call_id": tool_call_id, "status": status, "writes": writes}
     logged = writes
     if not is_dry_run:  # of a dry run no revision holds the new text
-        diffs = [{"diff": references.of_diff(one)} for one in changed]
+        diffs = [{"diff": references.of_diff(change)} for change in changed]
         logged = [write | diff for write, diff in zip(writes, diffs, strict=True)]
     return CallAnswer(result, given, result | {"writes": logged})

@@ -66,7 +66,7 @@ class HookClient:
             if is_http and event not in self.http_events:
                 continue
             groups = _groups(text, event)
-            others = [one for one in groups if not _is_own(one)]
+            others = [other for other in groups if not _is_own(other)]
             group = ({"matcher": matcher} if matcher else {}) | {"hooks": [dict(entry)]}
             if groups != [*others, group]:
                 text = jsontext.put(text, ["hooks", event], [*others, group])

@@ -136,13 +136,13 @@ def references_in(value: Any) -> list[str]:
     found: dict[str, None] = {}
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            if isinstance(one.get("$text"), str):
-                found[one["$text"]] = None
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            if isinstance(part.get("$text"), str):
+                found[part["$text"]] = None
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
     return sorted(found)
 
 

@@ -99,14 +99,14 @@ class LiveCalls:
             alive = await rows(
                 connection,
                 "identity/session_alive",
-                session_ids=sorted({one.session.session_id for one in watched}),
+                session_ids=sorted({stream.session.session_id for stream in watched}),
             )
             newest = await rows(
                 connection,
                 "log/operation_newest",
-                tenant_ids=sorted({one.session.principal.tenant_id for one in watched}),
+                tenant_ids=sorted({stream.session.principal.tenant_id for stream in watched}),
             )
-        shown = {one["session_id"]: one["user_id"] for one in alive}
+        shown = {row["session_id"]: row["user_id"] for row in alive}
         for stream in watched:
             session = stream.session
             if session.session_id not in shown or shown[session.session_id] != session.user_id:

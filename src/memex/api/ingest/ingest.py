@@ -118,25 +118,25 @@ class Ingest:
 
     async def _add_files(self, files: Sequence[Found]) -> None:
         """Read those of some files that were not read to their end before, as they are now."""
-        digests = [await asyncio.to_thread(_digest_of, one, self._options) for one in files]
+        digests = [await asyncio.to_thread(_digest_of, file, self._options) for file in files]
         known: set[str] = set()
         bookmarks: Mapping[str, Document] = {}
         if not (self._options.again or self._options.reparse):
-            asked = [one for one in digests if one is not None]
+            asked = [made for made in digests if made is not None]
             source = {"kind": files[0].reader.kind, "files": asked}
             answer = await self._api.call(self._context, "conversation_wanted", {"source": source})
             known, bookmarks = set(answer["known_files"]), answer["bookmarks"]
             self._removed.update(
                 {kind: count - self._removed[kind] for kind, count in answer["removed"].items()}
             )
-        for one, digest in zip(files, digests, strict=True):
+        for file, digest in zip(files, digests, strict=True):
             if digest is not None and digest["sha256"] in known:
                 self.report.files += 1
                 self.report.unchanged_files += 1
-                self._unread.add(one.reader.kind)
+                self._unread.add(file.reader.kind)
             else:
                 bookmark = bookmarks.get(digest["lineage"]) if digest and digest["lineage"] else None
-                await self._add_file(one, digest, Bookmark(**bookmark) if bookmark else None)
+                await self._add_file(file, digest, Bookmark(**bookmark) if bookmark else None)
 
     async def _add_file(self, found: Found, digest: Document | None, bookmark: Bookmark | None) -> None:
         told = ReadReport()
@@ -242,21 +242,33 @@ class Ingest:
 
     async def _put(self, batch: IngestBatch, files: Sequence[Document] = ()) -> None:
         """Store those conversations of a batch that are not stored as they were read; `files` end with it."""
-        whole = [one for one in batch.conversations if not one["is_continued"] and one["sha256"] is not None]
-        wanted = {one["id"] for one in batch.conversations} - self._unwanted
+        whole = [
+            conversation
+            for conversation in batch.conversations
+            if not conversation["is_continued"] and conversation["sha256"] is not None
+        ]
+        wanted = {conversation["id"] for conversation in batch.conversations} - self._unwanted
         if whole and not self._options.reparse:
             asked = {
                 "source": batch.source | {"skipped": {}},
-                "conversations": [{"id": one["id"], "sha256": one["sha256"]} for one in whole],
+                "conversations": [
+                    {"id": conversation["id"], "sha256": conversation["sha256"]} for conversation in whole
+                ],
             }
             missing = (await self._api.call(self._context, "conversation_wanted", asked))["wanted"]
-            known = {one["id"] for one in whole} - set(missing)
-            self._unwanted |= {one["id"] for one in whole if one["id"] in known and not one["is_complete"]}
+            known = {conversation["id"] for conversation in whole} - set(missing)
+            self._unwanted |= {
+                conversation["id"]
+                for conversation in whole
+                if conversation["id"] in known and not conversation["is_complete"]
+            }
             wanted -= known
-        self.report.changes["unchanged"] += len(whole) - sum(one["id"] in wanted for one in whole)
-        sent = [one for one in batch.conversations if one["id"] in wanted]
+        self.report.changes["unchanged"] += len(whole) - sum(
+            conversation["id"] in wanted for conversation in whole
+        )
+        sent = [conversation for conversation in batch.conversations if conversation["id"] in wanted]
         if self._options.dry_run:
-            self.report.changes["created"] += sum(not one["is_continued"] for one in sent)
+            self.report.changes["created"] += sum(not conversation["is_continued"] for conversation in sent)
             return
         if not sent and not files:
             return
@@ -264,8 +276,8 @@ class Ingest:
         done = await self._api.call(
             self._context, "conversation_put", {"again": self._options.again}, lines=lines
         )
-        for one, stored in zip(sent, done["conversations"], strict=True):
-            self._count_change(one, stored)
+        for conversation, stored in zip(sent, done["conversations"], strict=True):
+            self._count_change(conversation, stored)
         self.report.messages_added += done["messages_added"]
         self.report.secrets += done["secrets_count"]
 

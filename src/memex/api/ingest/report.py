@@ -79,9 +79,9 @@ class IngestReport:
         self.skipped.update(told.skipped)
         self.candidates.update(told.candidates)
         self.unknown.update({f"{reader.kind}: {kind}": count for kind, count in told.unknown.items()})
-        for one in (*told.unreadable, *told.skips):
+        for skip in (*told.unreadable, *told.skips):
             if len(self.places) < MAX_NAMED:
-                self.places.append({"place": one.place, "reason": one.reason, "detail": one.detail})
+                self.places.append({"place": skip.place, "reason": skip.reason, "detail": skip.detail})
         if told.is_drifted:
             self.warnings.append(
                 f"{name}: most lines are of a type that the reader {reader.kind} (version {reader.version}) does "

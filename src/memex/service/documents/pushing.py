@@ -206,7 +206,9 @@ async def _compare(call: OperationCall, arguments: ManifestArguments) -> LoggedA
         root=arguments.root,
         project=project_of(scope.mount),
         sync=done.sync,
-        wanted=[WantedDocument(path=one.path, same_as=list(one.same_as)) for one in done.wanted],
+        wanted=[
+            WantedDocument(path=document.path, same_as=list(document.same_as)) for document in done.wanted
+        ],
         gone=list(done.gone),
         unchanged=done.unchanged,
         stored=done.stored,
@@ -245,17 +247,17 @@ async def _put(call: OperationCall, arguments: PutArguments) -> LoggedAnswer[Put
         project=project_of(scope.mount),
         files=[
             PutDocumentResult(
-                path=one.path,
-                change=one.change,
-                code=one.refusal[0] if one.refusal else None,
-                message=one.refusal[1] if one.refusal else None,
+                path=file.path,
+                change=file.change,
+                code=file.refusal[0] if file.refusal else None,
+                message=file.refusal[1] if file.refusal else None,
             )
-            for one in done.files
+            for file in done.files
         ],
         stored=done.stored,
         passages_added=done.passages_added,
     )
-    changes = Counter(one.change for one in done.files)
+    changes = Counter(file.change for file in done.files)
     logged = {"changes": dict(changes), "passages_added": done.passages_added}
     return LoggedAnswer(result, logged if changes.keys() - {"unchanged"} else None)
 
@@ -279,7 +281,7 @@ async def _finish(call: OperationCall, arguments: FinishArguments) -> LoggedAnsw
         now=call.now,
         prune=arguments.prune,
         left_out=arguments.left_out,
-        examples=[one.model_dump() for one in arguments.examples],
+        examples=[example.model_dump() for example in arguments.examples],
         patterns=arguments.patterns,
     )
     await statistics.refresh(call.database)

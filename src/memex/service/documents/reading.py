@@ -112,7 +112,7 @@ async def _roots(call: OperationCall, arguments: RootsArguments) -> LoggedAnswer
     async with call.database.transaction(call.access.for_documents(scopes)) as connection:
         found = await list_roots(connection, scopes)
     result = RootsResult(
-        roots=[root_result(one, call.access, call.now) for one in found],
+        roots=[root_result(root, call.access, call.now) for root in found],
     )
     return LoggedAnswer(result, None)
 
@@ -134,7 +134,7 @@ async def _list(call: OperationCall, arguments: ListDocumentsArguments) -> Logge
             connection, scopes, arguments.filters, limit=arguments.limit, after=after
         )
     result = ListDocumentsResult(
-        documents=[document_result(one) for one in found],
+        documents=[document_result(document) for document in found],
         next_cursor=to_cursor(ends_at.scope, ends_at.root, ends_at.path) if ends_at else None,
     )
     return LoggedAnswer(result, {"documents": len(found)})
@@ -169,8 +169,8 @@ async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> Logge
         _, found = await find_documents(
             connection, scopes, arguments.query, arguments.filters, limit=arguments.limit
         )
-    result = FindDocumentsResult(hits=[hit_result(one) for one in found])
-    shown = {"documents": [f"{one.document.reference}@{one.document.version}" for one in found]}
+    result = FindDocumentsResult(hits=[hit_result(hit) for hit in found])
+    shown = {"documents": [f"{hit.document.reference}@{hit.document.version}" for hit in found]}
     return LoggedAnswer(result, shown)
 
 

@@ -108,6 +108,6 @@ def root_result(root: DocumentRoot, access: Access, now: datetime) -> RootResult
         project=project_of(root.mount),
         owner=root.owner or None,
         is_watched=root.is_watched(now),
-        examples=[dict(one) for one in root.examples],
+        examples=[dict(example) for example in root.examples],
         may_change=may_change(access, root.owner),
     )

@@ -88,8 +88,8 @@ async def _request_sync(
     found = await watches.request_sync(call.database, call.access, scope, now=now) if scope else []
     result = RequestSyncResult(
         project=arguments.project,
-        asked=[one.name for one in found if one.is_watched(now)],
-        not_watched=[one.name for one in found if not one.is_watched(now)],
+        asked=[root.name for root in found if root.is_watched(now)],
+        not_watched=[root.name for root in found if not root.is_watched(now)],
     )
     return LoggedAnswer(result, result.body())
 

@@ -282,9 +282,9 @@ def _expected_context(
         return {"empty": True}
     if not passages and not facts and choice.spans is None:
         return {"empty": True}
-    if choice.spans is not None and (unknown := set(choice.spans) - {one.number for one in passages}):
+    if choice.spans is not None and (unknown := set(choice.spans) - {passage.number for passage in passages}):
         raise ValidationFailed(f"The call returned no passage {min(unknown)}.", hint="Load the page again.")
-    chosen = [one for one in passages if choice.spans is None or one.number in choice.spans]
+    chosen = [passage for passage in passages if choice.spans is None or passage.number in choice.spans]
     if not chosen and not facts:
         raise ValidationFailed(
             "The case would expect nothing.",
@@ -298,8 +298,10 @@ def _expected_context(
                 hint="Write a text as a file holds it.",
             )
     expected = {
-        "paths": list(dict.fromkeys(one.path for one in chosen)),
-        "spans": [{"path": one.path, "text": one.text} for one in chosen if one.can_be_expected],
+        "paths": list(dict.fromkeys(passage.path for passage in chosen)),
+        "spans": [
+            {"path": passage.path, "text": passage.text} for passage in chosen if passage.can_be_expected
+        ],
         "facts": facts,
     }
     return {name: value for name, value in expected.items() if value}
@@ -319,7 +321,8 @@ def _expected_writes(operation: Operation, texts: Mapping[str, str], redactor: R
         absent[name] = [redactor.text(line) for line in before if line not in after]
     said = redactor.text(text)
     skipped = [
-        [redactor.text(text[one["start"] : one["end"]].strip()), one["reason"]] for one in result["skipped"]
+        [redactor.text(text[part["start"] : part["end"]].strip()), part["reason"]]
+        for part in result["skipped"]
     ]
     expected = {
         "status": result["status"],

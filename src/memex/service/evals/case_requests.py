@@ -69,7 +69,10 @@ async def draft_case(
     case = await make_case(service, caller, tool_call_id, choice, redactor)
     return CaseDraftResult.taken_from(
         case,
-        passages=[CasePassageResult.taken_from(one, expected=one.can_be_expected) for one in case.passages],
+        passages=[
+            CasePassageResult.taken_from(passage, expected=passage.can_be_expected)
+            for passage in case.passages
+        ],
         files=len(case.state.files),
         left_out=list(case.left_out),
         replaced=dict(redactor.replaced),

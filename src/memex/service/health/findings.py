@@ -48,16 +48,16 @@ def examine_left_alone(name: str, said: str, left_alone: "Collection[str]") -> F
 
 def examine_degraded(counts: "Sequence[DegradedCount]") -> Finding:
     """Return the share of answers that lacked the part of a model or an embedder."""
-    degraded = [one for one in counts if one.degraded]
+    degraded = [count for count in counts if count.degraded]
     if not degraded:
         return Finding("degraded", "none of the newest answers of the last day")
     said = ", ".join(
-        f"{one.degraded:,} of {one.answers:,} answers of {one.tool} ({one.degraded / one.answers:.0%})"
-        for one in degraded
+        f"{count.degraded:,} of {count.answers:,} answers of {count.tool} ({count.degraded / count.answers:.0%})"
+        for count in degraded
     )
     is_bad = any(
-        one.degraded >= FEW_DEGRADED and one.degraded > one.answers * MOST_DEGRADED_FRACTION
-        for one in degraded
+        count.degraded >= FEW_DEGRADED and count.degraded > count.answers * MOST_DEGRADED_FRACTION
+        for count in degraded
     )
     return Finding(
         "degraded",

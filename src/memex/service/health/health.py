@@ -197,13 +197,13 @@ async def read_health(service: Service, caller: Caller, *, now: datetime | None 
     ]
     return HealthResult(
         ok=all(finding.state != "problem" for finding in findings),
-        checks=[CheckResult.taken_from(one) for one in findings],
+        checks=[CheckResult.taken_from(finding) for finding in findings],
         queue=QueueHealth(
             waiting=figures.queue["waiting"],
             oldest_at=_time(figures.queue["oldest_at"]),
             given_up=figures.queue["given_up"],
         ),
-        jobs=[JobCount(**one) for one in figures.jobs],
+        jobs=[JobCount(**job) for job in figures.jobs],
         index=IndexHealth(memories=figures.scopes, stale=figures.stale_scopes, unmerged=figures.unmerged),
         vectors=_vectors(figures, model),
         answers=answers,
@@ -213,7 +213,7 @@ async def read_health(service: Service, caller: Caller, *, now: datetime | None 
         disk=DiskHealth(
             database_bytes=figures.database.database_bytes,
             free_bytes=space.free_bytes,
-            tables=[SizeResult(**one) for one in figures.table_sizes],
+            tables=[SizeResult(**table) for table in figures.table_sizes],
         ),
     )
 
@@ -261,7 +261,7 @@ def _queue_findings(figures: TenantFigures, now: datetime) -> Iterable[Finding]:
         )
     elif waiting or not given_up:
         yield Finding("queue", f"{_counted(waiting, 'text waits', 'texts wait')} to be stored")
-    failed = sum(one["jobs"] for one in figures.jobs if one["status"] == "failed")
+    failed = sum(job["jobs"] for job in figures.jobs if job["status"] == "failed")
     if failed:
         yield Finding(
             "jobs",
@@ -289,7 +289,7 @@ def _vector_findings(figures: TenantFigures, model: str | None) -> Iterable[Find
 
 
 def _answers(service: Service, figures: TenantFigures) -> list[AnswersHealth]:
-    counts = {one.tool: one for one in figures.degraded}
+    counts = {count.tool: count for count in figures.degraded}
     planners, embedder = service.planners, service.embedder
     models = (
         (CONTEXT.name, "context", planners.context.name, BUILTIN),
@@ -321,8 +321,8 @@ def _model_findings(answers: Sequence[AnswersHealth], figures: TenantFigures) ->
 
 
 def _call_findings(sums: Sequence[HourlySum], figures: TenantFigures, now: datetime) -> Iterable[Finding]:
-    calls = sum(one.calls for one in sums)
-    failed = sum(one.calls for one in sums if one.status in FAILED)
+    calls = sum(summed.calls for summed in sums)
+    failed = sum(summed.calls for summed in sums if summed.status in FAILED)
     said = f"{_counted(calls, 'call', 'calls')} in the last day, of which {failed:,} failed or were denied"
     if calls >= FEW_CALLS and failed > calls * MOST_FAILED_FRACTION:
         yield Finding(
@@ -343,7 +343,7 @@ def _call_findings(sums: Sequence[HourlySum], figures: TenantFigures, now: datet
 
 
 def _spending_findings(spending: SpendingResult, now: datetime) -> Iterable[Finding]:
-    today = sum(one.usd for one in spending.spent if one.day == now.date().isoformat())
+    today = sum(spent.usd for spent in spending.spent if spent.day == now.date().isoformat())
     limit = spending.daily_usd
     if limit is None:
         yield Finding("spending", f"{today:.2f} US dollars today, without a limit")
@@ -386,16 +386,18 @@ def _by_hour(sums: Sequence[HourlySum], now: datetime) -> list[HourResult]:
     first = (now - DAY).astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [first + timedelta(hours=number) for number in range(25)]
     return [
-        HourResult(hour=hour.isoformat(), **_figures([one for one in sums if one.hour == hour]))
+        HourResult(hour=hour.isoformat(), **_figures([summed for summed in sums if summed.hour == hour]))
         for hour in hours
     ]
 
 
 def _by_tool(sums: Sequence[HourlySum]) -> list[ToolDay]:
     """Return the tools that were called, the one with the most calls first."""
-    tools = sorted({one.tool for one in sums})
-    found = [ToolDay(tool=tool, **_figures([one for one in sums if one.tool == tool])) for tool in tools]
-    return sorted(found, key=lambda one: -one.calls)
+    tools = sorted({summed.tool for summed in sums})
+    found = [
+        ToolDay(tool=tool, **_figures([summed for summed in sums if summed.tool == tool])) for tool in tools
+    ]
+    return sorted(found, key=lambda day: -day.calls)
 
 
 def _figures(sums: Sequence[HourlySum]) -> dict[str, int | float | None]:

@@ -94,7 +94,7 @@ def parse_rates(counted: Counted, text: str | None) -> list[Rate]:
                 f"MEMEX_RATE_{counted.upper()}: {part[:50]!r} is no rate.",
                 hint="Write rates of key, user or tenant by s, min, h or day, such as user:600/min,tenant:10k/min.",
             )
-        holder = next(one for one in get_args(Holder) if one == found[1])
+        holder = next(known for known in get_args(Holder) if known == found[1])
         rates.append(Rate(counted, holder, int(found[2]) * SUFFIXES[found[3]], PERIODS_S[found[4]]))
     if len({rate.holder for rate in rates}) < len(rates):
         raise ValidationFailed(

@@ -73,14 +73,18 @@ async def find_beside(work: ToolContext, arguments: SearchArguments) -> BesideMe
     if not sections:
         return BesideMemory()
     shown = [
-        IncludedHitsResult(name=one.name, hits=list(map(_hit, one.passages)), left_out=one.left_out)
-        for one in sections
+        IncludedHitsResult(
+            name=section.name, hits=list(map(_hit, section.passages)), left_out=section.left_out
+        )
+        for section in sections
     ]
     logged = [
-        {"name": one.name, "hits": [hit.sha256 for hit in one.hits], "left_out": one.left_out}
-        for one in shown
+        {"name": section.name, "hits": [hit.sha256 for hit in section.hits], "left_out": section.left_out}
+        for section in shown
     ]
-    return BesideMemory({"included": [one.model_dump(mode="json") for one in shown]}, {"included": logged})
+    return BesideMemory(
+        {"included": [section.model_dump(mode="json") for section in shown]}, {"included": logged}
+    )
 
 
 def _hit(passage: FoundPassage) -> IncludedHitResult:

@@ -225,13 +225,13 @@ class RecordedSections:
         started = _Started()
         recorded = _recorded(self.logged, kind.name)
         passages = recorded.get("passages", [])
-        references = [_reference(one) for one in passages]
+        references = [_reference(passage) for passage in passages]
         standing: dict[Reference, FoundPassage] = {}
         access = kind.opened(self.access, project)
         if access is not None and references:
             async with self.database.transaction(access, snapshot=True) as connection:
                 standing = await kind.read(connection, access, references)
-        self.erased += [str(one) for one in references if one not in standing]
+        self.erased += [str(reference) for reference in references if reference not in standing]
         started.log(self.call, kind.name, query, recorded)
         return kind.section(
             [

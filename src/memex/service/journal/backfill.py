@@ -145,7 +145,7 @@ async def _read_teller(service: Service, owner: JournalOwner) -> _Teller:
         after = calls[-1].operation_id
         references = sorted({reference for call in calls for reference in call.writes})
         writes |= await earlier_calls.find_writes(database, owner, references)
-    versions = [one.version for one in writes.values()]
+    versions = [write.version for write in writes.values()]
     lines = await earlier_calls.read_lines(database, versions)
     removers = lines.taken_out_by(versions)
     return _Teller(
@@ -185,13 +185,13 @@ async def _new_texts(
     done, new, again = teller.done, dict[tuple[str, str | None], _Text](), list[tuple[str, datetime, str]]()
     wanted = [(text.path, text.content, text.told.about, text.call.tool_call_id) for text in texts]
     known = await earlier_calls.known_texts(service.database, teller.owner, wanted)
-    for text, one in zip(texts, known, strict=True):
+    for text, state in zip(texts, known, strict=True):
         first = new.get((text.content, text.told.about))
-        if one.is_made:
+        if state.is_made:
             done.known += 1
-        elif one.was_held:
+        elif state.was_held:
             done.forgotten += 1
-        elif (holder := first.path if first else one.held_by) is not None:
+        elif (holder := first.path if first else state.held_by) is not None:
             done.again += 1
             again.append((holder, text.told.said_at, text.call.tool_call_id))
         else:

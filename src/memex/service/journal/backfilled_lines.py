@@ -47,7 +47,7 @@ async def words_of_pages(
         lines: what became of the lines of their pages.
     """
     statements = (await offload.run_on(text, extract_storable, text, day)).statements
-    stated = {line_key(one.text): (one.start, one.end) for one in statements}
+    stated = {line_key(statement.text): (statement.start, statement.end) for statement in statements}
     pages: dict[str, dict[bytes, str]] = {path: {} for path in _known_in(call)}
     for reference in call.writes:
         written = writes.get(reference)

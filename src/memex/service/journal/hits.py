@@ -59,8 +59,8 @@ async def find_once(
 
 async def _once(memory: Memory, found: SearchResult) -> list[OneHit]:
     stated = defaultdict[str, list[EntryStatement]](list)
-    for one in await memory.entry_statements([hit.path for hit in found.hits if is_entry_at(hit.path)]):
-        stated[one.path].append(one)
+    for statement in await memory.entry_statements([hit.path for hit in found.hits if is_entry_at(hit.path)]):
+        stated[statement.path].append(statement)
     found = await _without_gone(memory, found, stated)
     shown_by = await _pages_of_entries(memory, found, stated)
     entries_of = defaultdict[str, list[str]](list)
@@ -76,7 +76,7 @@ async def _without_gone(
 ) -> SearchResult:
     """Return what a search found without the entries that say nothing of the query but what holds no more."""
     gone = {
-        path: [(one.start_char, one.end_char) for one in mine if not one.is_in_force]
+        path: [(statement.start_char, statement.end_char) for statement in mine if not statement.is_in_force]
         for path, mine in stated.items()
     }
     entries = [hit for hit in found.hits if gone.get(hit.path)]
@@ -105,7 +105,7 @@ async def _pages_of_entries(
     stated = {
         path: in_force
         for path, mine in made.items()
-        if (in_force := [one for one in mine if one.is_in_force])
+        if (in_force := [statement for statement in mine if statement.is_in_force])
     }
     pages = [hit for hit in found.hits if stated and not is_entry_at(hit.path)]
     shown = {path: _lines_of(passages) for path, passages in (await _passages(memory, pages)).items()}
@@ -113,7 +113,8 @@ async def _pages_of_entries(
     entries = [
         hit
         for hit in found.hits
-        if len(hit.more_spans) < MORE_SPANS and any(one.line_key in held for one in stated.get(hit.path, ()))
+        if len(hit.more_spans) < MORE_SPANS
+        and any(statement.line_key in held for statement in stated.get(hit.path, ()))
     ]
     passages = await _passages(memory, entries)
     lexemes = _that_count(found.query.lexemes, memory.language)
@@ -121,7 +122,11 @@ async def _pages_of_entries(
     for entry in entries:
         wanted = lexemes if entry.match.terms else None
         for page, lines in shown.items():
-            covered = [(one.start_char, one.end_char) for one in stated[entry.path] if one.line_key in lines]
+            covered = [
+                (statement.start_char, statement.end_char)
+                for statement in stated[entry.path]
+                if statement.line_key in lines
+            ]
             if covered and not _says_more(passages[entry.path], covered, wanted, memory.language):
                 shown_by[entry.path] = page
                 break

@@ -99,18 +99,18 @@ async def _read_journal(call: OperationCall, arguments: JournalArguments) -> Log
         months = await memory.journal_months()
         days = await memory.journal_days(month) if month is not None else []
         found = await read_entries(connection, access, prefix, limit=limit + 1, after=after) if prefix else []
-        entries = [_entry(access, one) for one in found[:limit]]
+        entries = [_entry(access, row) for row in found[:limit]]
         if arguments.path is not None:
             if not entries:
                 raise FileNotFound(f"{arguments.path}: there is no such entry.", path=arguments.path)
             entries = [await _with_lines(connection, memory, access, entries[0])]
     result = JournalResult(
-        months=[MonthResult(month=one.period, entries=one.entries) for one in months],
-        days=[DayResult(day=one.period, entries=one.entries) for one in days],
+        months=[MonthResult(month=row.period, entries=row.entries) for row in months],
+        days=[DayResult(day=day.period, entries=day.entries) for day in days],
         entries=entries,
         next_cursor=to_cursor(entries[-1].path) if len(found) > limit else None,
     )
-    logged = {"entries": [f"{one.path}@{one.version}" for one in entries]}
+    logged = {"entries": [f"{entry.path}@{entry.version}" for entry in entries]}
     return LoggedAnswer(result, logged, state)
 
 
@@ -120,7 +120,7 @@ def _place(arguments: JournalArguments) -> tuple[str | None, str | None]:
     Raises:
         ValidationFailed: more than one place, or a path that is that of no entry.
     """
-    if sum(one is not None for one in (arguments.month, arguments.day, arguments.path)) > 1:
+    if sum(part is not None for part in (arguments.month, arguments.day, arguments.path)) > 1:
         raise ValidationFailed("The journal takes a month, a day or a path, and only one of them.")
     if arguments.path is not None:
         if not is_entry_at(arguments.path):

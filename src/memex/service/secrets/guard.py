@@ -64,7 +64,7 @@ class GuardedArguments:
         checked = self if policies == self.policies else await guard(policies, self.tool, self.given)
         call.record.secrets[:] = checked.found
         if checked.is_refused:
-            first = next(one for one in checked.found if one["action"] == "refused")
+            first = next(secret for secret in checked.found if secret["action"] == "refused")
             raise refusal(first["argument"], first, checked.found)
         return checked
 
@@ -96,7 +96,9 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
         if door in ("file", "remember"):
             count, first = await find_hidden_in(text)
             hidden_count += count
-            hidden += [{"argument": _name(place)} | one for one in first[: MAX_HIDDEN - len(hidden)]]
+            hidden += [
+                {"argument": _name(place)} | character for character in first[: MAX_HIDDEN - len(hidden)]
+            ]
         policy = policies.files if door == "file" else policies.remember
         secrets = await _find_at(door, text) if policy != "off" else []
         if not secrets:
@@ -109,9 +111,9 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
             policy = "redact"
         if policy == "redact":
             used = _replaced(used, place, clean)
-        found += [{"argument": _name(place)} | one for one in report(text, secrets, policy)]
-    is_refused = any(one["action"] == "refused" for one in found)
-    found.sort(key=lambda one: one["action"] != "refused")  # the first ones are reported
+        found += [{"argument": _name(place)} | secret for secret in report(text, secrets, policy)]
+    is_refused = any(secret["action"] == "refused" for secret in found)
+    found.sort(key=lambda secret: secret["action"] != "refused")  # the first ones are reported
     return GuardedArguments(
         tool,
         arguments,
@@ -149,7 +151,7 @@ async def guard_file(policies: SecretPolicies, path: str, text: str) -> tuple[st
     secrets = await find(text) if policies.files != "off" else []
     if not secrets:
         return text, []
-    found = [{"path": path} | one for one in report(text, secrets, policies.files)]
+    found = [{"path": path} | secret for secret in report(text, secrets, policies.files)]
     if policies.files == "refuse":
         raise refusal("The file", found[0], found[:MAX_REPORTED])
     return redact(text, secrets) if policies.files == "redact" else text, found

@@ -137,13 +137,13 @@ class _Page:
             return
         self._found += [
             StoredSecret.taken_from(
-                one,
+                place,
                 user=text["key"] if text["kind"] == "user" else None,
                 path=path,
                 version=version,
                 is_standing=text["is_standing"],
             )
-            for one in places(content, secrets)
+            for place in places(content, secrets)
         ]
 
     @property

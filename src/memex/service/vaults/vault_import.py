@@ -255,7 +255,7 @@ class _Import:
 
     def result(self) -> ImportResult:
         """Return the report."""
-        refused = [refused_file(one.name, one.error) for one in self._refused]
+        refused = [refused_file(file.name, file.error) for file in self._refused]
         return ImportResult.taken_from(
             self._done,
             tool_call_id=self._call.request.tool_call_id,
@@ -272,7 +272,7 @@ class _Import:
                 projects=len(self._projects),
                 secrets=len(self._secrets),
             ),
-            refused=sorted(refused, key=lambda one: one.path),
+            refused=sorted(refused, key=lambda file: file.path),
             skipped=list(map(printable_name, self._vault.skipped)),
             hidden=list(map(printable_name, self._vault.hidden)),
             projects=self._projects,
@@ -287,7 +287,7 @@ class _Import:
     async def _compare_read_only(self) -> None:
         """Refuse the files of mounts that the caller only reads, unless the same text stands there."""
         read = await asyncio.to_thread(
-            lambda: [self._read_note(one.name, path) for one, path in self._read_only]
+            lambda: [self._read_note(file.name, path) for file, path in self._read_only]
         )
         histories = await self._histories([note for note in read if note is not None])
         for (refusal, _), note in zip(self._read_only, read, strict=True):
@@ -444,7 +444,9 @@ class _Import:
             arguments["replace"] = True
         call = new_call(self._caller, self._call.request.tool, arguments, call_id)
         paths = {note.path for note in notes}
-        call.record.secrets.extend([one for one in self._secrets if one["path"] in paths][:MAX_REPORTED])
+        call.record.secrets.extend(
+            [secret for secret in self._secrets if secret["path"] in paths][:MAX_REPORTED]
+        )
         commit = await draft.commit(call, lambda changes: _answer(arguments, notes, histories, kept, changes))
         self._uncounted = 0
         if commit.is_repeat:

@@ -120,12 +120,14 @@ class MemexProvider:
 
 def _tools(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
     """Yield the commands and changes of files since the last prompt, as hooks report them."""
-    prompts = [at for at, one in enumerate(messages) if one.get("role") == "user"]
+    prompts = [at for at, message in enumerate(messages) if message.get("role") == "user"]
     turn = messages[prompts[-1] :] if prompts else messages
     results = {
-        one.get("tool_call_id"): _object(one.get("content")) for one in turn if one.get("role") == "tool"
+        message.get("tool_call_id"): _object(message.get("content"))
+        for message in turn
+        if message.get("role") == "tool"
     }
-    for call in (call for one in turn for call in one.get("tool_calls") or []):
+    for call in (call for message in turn for call in message.get("tool_calls") or []):
         function = call.get("function") or {}
         given = _object(function.get("arguments"))
         if function.get("name") not in TOOLS:

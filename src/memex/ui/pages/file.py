@@ -73,7 +73,7 @@ async def show_diff(
 async def show_blame(page: Page, path: PathQuery, version: Version = None) -> Response:
     """Return the lines of a file, each with the call that wrote it."""
     blamed = await page.call("memory_blame", {"path": path, "version": version})
-    writers = {f"{one['path']}@{one['version']}": one for one in blamed["revisions"]}
+    writers = {f"{revision['path']}@{revision['version']}": revision for revision in blamed["revisions"]}
     rows: list[dict[str, Any]] = []
     for line in blamed["lines"]:
         is_first = not rows or rows[-1]["wrote"] != line["wrote"]

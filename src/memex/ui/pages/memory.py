@@ -49,7 +49,7 @@ async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> 
         "memory.html",
         block="files",
         found=found,
-        topics=[one for one in topics if one["files"]],
+        topics=[topic for topic in topics if topic["files"]],
         folder=query.folder,
         filters=query.named,
         is_filtered=any(query.named.values()),

@@ -109,8 +109,8 @@ def _rendered(
         error=error,
         shown=shown,
         has_changed=has_changed,
-        writes=[one | {"lines": diff_lines(one["diff"])} for one in writes],
-        skipped=[one | {"text": _piece(asked["text"], one["start"], one["end"])} for one in skipped],
+        writes=[written | {"lines": diff_lines(written["diff"])} for written in writes],
+        skipped=[skip | {"text": _piece(asked["text"], skip["start"], skip["end"])} for skip in skipped],
         outcomes=OUTCOMES,
         reasons=REASONS,
     )

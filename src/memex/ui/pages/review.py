@@ -29,10 +29,10 @@ async def show_review(
 ) -> Response:
     """Return the list of what waits; after a decision also what became of it."""
     found = await page.call("review_list", {"kind": kind, "limit": ITEMS, "cursor": cursor})
-    groups = {one: [item for item in found["items"] if item["kind"] == one] for one in KINDS}
+    groups = {group: [item for item in found["items"] if item["kind"] == group] for group in KINDS}
     return page.render(
         "review.html",
-        groups={one: items for one, items in groups.items() if items},
+        groups={group: items for group, items in groups.items() if items},
         counts=found["counts"],
         total=sum(found["counts"].values()),
         kind=kind,
@@ -94,9 +94,9 @@ async def _outcome(page: PageRequest, tool_call_id: str) -> dict[str, Any] | Non
         items = await _decided_items(page, tool_call_id)
     except (OperationNotFound, ValidationFailed):
         return None
-    done = [one for one in items if one["status"] == "done"]
+    done = [item for item in items if item["status"] == "done"]
     return {
         "done": len(done),
         "gone": len(items) - len(done),
-        "can_undo": any(one["undo"] for one in done),
+        "can_undo": any(item["undo"] for item in done),
     }

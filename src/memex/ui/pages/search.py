@@ -70,7 +70,7 @@ async def search(
         status=_status(page, error or not_found),
         asked=asked,
         why=why,
-        as_of_value="" if any(as_of == one["at"] for one in changes) else _field_value(as_of),
+        as_of_value="" if any(as_of == listed["at"] for listed in changes) else _field_value(as_of),
         limits=LIMITS,
         changes=changes,
         hits=found["hits"],

@@ -42,7 +42,7 @@ async def show_work(page: Page, project: _Place = "", decided: MarkAction | None
         ]
         if chosen
         else (),
-        labels=[one for one in listed["labels"] if chosen in (one["label"], one["project"])],
+        labels=[label for label in listed["labels"] if chosen in (label["label"], label["project"])],
         readings=(await memex.call(context, "work_readings", {"project": chosen}))["reads_from"]
         if work and work["is_project"]
         else (),
@@ -94,19 +94,19 @@ def _memex(page: PageRequest) -> tuple[LocalMemex, CallContext]:
 def _places(labels: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the projects and the labels that belong to none, each once, in the order of the newest turn."""
     found: dict[str, dict[str, Any]] = {}
-    for one in labels:
-        name = one["project"] or one["label"]
+    for label in labels:
+        name = label["project"] or label["label"]
         place = found.setdefault(
             name,
             {
                 "name": name,
-                "shown": _short(one["project"] or one["name"] or one["label"]),
-                "is_project": one["project"] is not None,
+                "shown": _short(label["project"] or label["name"] or label["label"]),
+                "is_project": label["project"] is not None,
                 "sessions": 0,
-                "last_at": one["last_at"],
+                "last_at": label["last_at"],
             },
         )
-        place["sessions"] += one["sessions"]
+        place["sessions"] += label["sessions"]
     return list(found.values())
 
 

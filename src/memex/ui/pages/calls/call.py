@@ -31,7 +31,7 @@ async def show_call(
     attempts = (
         await page.memex.call(context_for(page, user), "memory_operation", {"tool_call_id": call_id})
     )["attempts"]
-    shown = next((one for one in attempts if one["attempt"] == attempt), attempts[0])
+    shown = next((tried for tried in attempts if tried["attempt"] == attempt), attempts[0])
     return page.render(
         "call.html",
         call=shown,
@@ -74,7 +74,7 @@ async def confirm_revert(page: Page, call_id: CallQuery, user: UserQuery = "") -
     """Return exactly what undoing a call will undo, with the form that does it."""
     context = context_for(page, user)
     attempts = (await page.memex.call(context, "memory_operation", {"tool_call_id": call_id}))["attempts"]
-    writes = [split for one in attempts for write in one["writes"] if (split := split_reference(write))]
+    writes = [split for tried in attempts for write in tried["writes"] if (split := split_reference(write))]
     changes = []
     for path, version, _ in writes[:MAX_SHOWN_WRITES]:
         made = await page.memex.execute(

@@ -27,8 +27,8 @@ async def show_case(page: Page, call_id: CallQuery, user: UserQuery = "") -> Res
     name = re.sub(r"[^\w.-]+", "-", call_id, flags=re.ASCII).strip("-.")[:MAX_NAME_CHARS] or "case"
     draft = await page.memex.call(context, "eval_case_draft", {"tool_call_id": call_id, "name": name})
     passages = [
-        one | {"text": one["text"][:SHOWN_CHARS], "is_cut": len(one["text"]) > SHOWN_CHARS}
-        for one in draft["passages"]
+        passage | {"text": passage["text"][:SHOWN_CHARS], "is_cut": len(passage["text"]) > SHOWN_CHARS}
+        for passage in draft["passages"]
     ]
     return page.render(
         "case.html",
@@ -64,7 +64,9 @@ def _choice(form: Mapping[str, str]) -> dict[str, Any]:
     has_passages = form.get("has_passages") == "true"
     return {
         "name": form.get("name", "").strip(),
-        "spans": [int(one) for one in numbers if one.isascii() and one.isdecimal() and len(one) < 9]
+        "spans": [
+            int(number) for number in numbers if number.isascii() and number.isdecimal() and len(number) < 9
+        ]
         if has_passages
         else None,
         "facts": [line for line in lines if line][: MAX_FACTS + 1],

@@ -58,16 +58,16 @@ async def write(page: Page) -> Response:
 async def _shown(page: PageRequest, asked: dict[str, Any], *, changed: PlanChanged | None = None) -> Response:
     """Make a dry run, and return the page that shows it."""
     shown = await page.call("conversation_distil", asked)
-    reasons = Counter(one["reason"] for one in shown["skipped"])
+    reasons = Counter(part["reason"] for part in shown["skipped"])
     return page.render(
         "conversations_distil.html",
         status=200 if changed is None else status_of(changed),
         asked=asked,
         shown=shown,
-        title=next((one.get("title") for one in shown["read"]), None),
-        messages=sum(one["human_messages"] for one in shown["read"]),
+        title=next((conversation.get("title") for conversation in shown["read"]), None),
+        messages=sum(conversation["human_messages"] for conversation in shown["read"]),
         has_changed=changed is not None,
-        writes=[one | {"lines": diff_lines(one["diff"])} for one in shown["writes"]],
+        writes=[written | {"lines": diff_lines(written["diff"])} for written in shown["writes"]],
         skipped={REASONS_OF_MESSAGES.get(name, name): count for name, count in reasons.items()},
         outcomes=OUTCOMES,
     )

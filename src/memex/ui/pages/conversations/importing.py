@@ -33,12 +33,12 @@ ImportId = Annotated[str, Query(alias="id", min_length=1, max_length=40)]
 async def show_form(page: Page) -> Response:
     """Return the form that sends an export, and the imports of before."""
     caller = await page.caller(importing.NAME)
-    imports = [_whole(one) for one in await importing.newest(page.service, caller)]
+    imports = [_whole(upload) for upload in await importing.newest(page.service, caller)]
     return page.render(
         "conversations_import.html",
         max_bytes=_imports_of(page.request).max_bytes,
-        under_way=next((one for one in imports if one.is_open), None),
-        imports=[one for one in imports if not one.is_open],
+        under_way=next((upload for upload in imports if upload.is_open), None),
+        imports=[upload for upload in imports if not upload.is_open],
         formats=formats_read(),
     )
 

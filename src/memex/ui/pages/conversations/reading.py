@@ -84,7 +84,7 @@ async def show_thread(
     )
     messages = read["messages"]
     resting = await _resting(page, conversation_id)
-    numbers = [one["number"] for one in messages]
+    numbers = [shown["number"] for shown in messages]
     ahead = numbers.index(centre) if centre in numbers else 0
     return page.render(
         "conversations_thread.html",
@@ -107,7 +107,7 @@ async def show_sources(page: Page) -> Response:
     return page.render(
         "conversations_sources.html",
         sources=sources,
-        totals={name: sum(one[name] for one in sources) for name in counted},
+        totals={name: sum(source[name] for source in sources) for name in counted},
         formats=formats_read(),
     )
 

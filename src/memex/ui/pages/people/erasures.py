@@ -34,7 +34,7 @@ async def show_erasures(
 ) -> Response:
     """Return the receipts; the one of an erasure that was made just now stands above the others."""
     listed = await page.call("erasure_list", {"limit": ERASURES, "cursor": cursor})
-    shown = next((one for one in listed["erasures"] if one["receipt"] == receipt), None)
+    shown = next((erasure for erasure in listed["erasures"] if erasure["receipt"] == receipt), None)
     return page.render(
         "people_erasures.html",
         erasures=listed["erasures"],
