@@ -82,7 +82,8 @@ serve: $(SERVING)
 
 # What runs when: docs/contributing/testing.md. A file stays with one worker, which makes its fixtures once.
 PYTEST := $(BIN)/python -m pytest
-# Three on two cores: a third of the time a test waits, for Postgres, a browser or another process. Files start in the order that tests/measured_times.py gives them: the longest first.
+# Three on two cores: a third of the time a test waits, for Postgres, a browser or another process.
+# Files start in the order that tests/measured_times.py gives them: the longest first.
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 test: $(STAMP)
 	$(PYTEST) $(WORKERS)
