@@ -1,1 +1,1 @@
-"""What remembers: memory operations and their SQL."""
+"""Memory operations and their SQL: the layer that remembers."""

@@ -18,7 +18,7 @@ SEARCHED_PROJECTS = 20
 
 @dataclass(frozen=True, slots=True)
 class SecretPolicies:
-    """What is done about a secret in a text to remember or in a reason, and in a file."""
+    """The policies on secrets: `remember` for texts to remember and for reasons, `files` for files."""
 
     remember: SecretPolicy = "redact"
     files: SecretPolicy = "flag"
@@ -26,7 +26,7 @@ class SecretPolicies:
 
 @dataclass(frozen=True, slots=True)
 class TenantSecretPolicies:
-    """What a tenant says about secrets; None for what the settings of the service say."""
+    """A tenant's own policies on secrets; None where those of the service's settings hold."""
 
     remember: SecretPolicy | None = None
     files: SecretPolicy | None = None
@@ -47,7 +47,7 @@ class Scope:
 
     @property
     def is_project(self) -> bool:
-        """Whether the scope belongs to a project."""
+        """Return whether the scope belongs to a project."""
         return self.mount.startswith("projects/")
 
     def virtual(self, relative_path: str) -> str:
@@ -119,7 +119,7 @@ class Access:
 
     @property
     def is_visitor(self) -> bool:
-        """Whether the user of the call has no scope, as it never wrote."""
+        """Return whether the user of the call has no scope, as it never wrote."""
         user = self.by_mount.get("user")
         return user is not None and user.scope_id == self.visitors_id
 

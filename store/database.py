@@ -63,7 +63,7 @@ _failures = itertools.count()  # of transactions, as `_roll_back` counts them
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How long calls wait for the database and for each other, and who is told.
+    """The rules of waiting: how long calls wait for the database and for each other, and who is told.
 
     Attributes:
         limits: of the transactions of calls.
@@ -194,7 +194,7 @@ class Database:
 
     @property
     def is_logged(self) -> bool:
-        """Whether calls that write nothing are logged."""
+        """Return whether calls that write nothing are logged."""
         return self.space.is_logged and not self.primary.is_away
 
     @asynccontextmanager

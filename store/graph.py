@@ -32,7 +32,7 @@ class LinkedFile(NamedTuple):  # a call makes hundreds, and a dataclass takes th
 
     @property
     def key(self) -> FileKey:
-        """What it is told apart by."""
+        """The values that tell this file from others."""
         return self.scope.scope_id, self.file_id
 
     @property

@@ -315,7 +315,7 @@ def read_wiki_link(state: StateInline, silent: bool) -> bool:
 
 
 def _has_destination(state: StateInline) -> bool:
-    """Whether a Markdown link or picture with its own destination stands at the parser's place."""
+    """Return whether a Markdown link or picture with its own destination stands at the parser's place."""
     start = state.pos
     rule = image if state.src[start] == "!" else link
     has_destination = rule(state, True) and state.src[state.pos - 1] == ")"

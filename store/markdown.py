@@ -108,7 +108,7 @@ class BracketedTexts:
 
 @dataclass(frozen=True, slots=True)
 class MarkdownDocument:
-    """What a Markdown text is made of; spans are in order, and blank lines may stand between them.
+    """The parts of a Markdown text; spans are in order, and blank lines may stand between them.
 
     `front_matter` holds the top-level scalars, as written, and lists of scalars. `fences` are all fenced
     code blocks, those inside lists and quotes too, by whole lines. `bracketed` is for `store.links`; it is None if
@@ -127,7 +127,7 @@ class MarkdownDocument:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a file says of itself: printable, bounded; a pinned file is always recalled.
+    """The description that a file gives of itself: printable, bounded; a pinned file is always recalled.
 
     `date` is `YYYY-MM-DD`. `day` is that too, of a file that is of one day: when a file was made says nothing of
     what stands in it. `summaries` is what the file says that it is about.
@@ -151,7 +151,7 @@ def parse(text: str) -> MarkdownDocument:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text holds nothing but headings, paragraphs and lists of one line an item, and little before them.
+    """Return whether a text is headings, paragraphs and lists of one line an item, with little before them.
 
     Other than `parse`, this takes little time for any text, and says no where the front matter is long.
     """

@@ -87,7 +87,7 @@ class Migration:
         return f"{self.version:04}_{self.name}"
 
     def had_text(self, sha256: bytes) -> bool:
-        """Whether a digest is that of a text which the migration had before it was edited."""
+        """Return whether a digest is that of a text which the migration had before it was edited."""
         return self.track == MEMORY.name and sha256.hex() in EDITED.get(self.file_name, ())
 
 
@@ -139,7 +139,7 @@ async def migrate(
 
 
 async def is_empty(conninfo: str) -> bool:
-    """Whether a database has no schema of Memex; only reads."""
+    """Return whether a database has no schema of Memex; only reads."""
     async with await connect(conninfo, autocommit=True) as connection, connection.transaction():
         await connection.execute("set local memex.maintenance = 'on'")
         return not await _applied(connection, MEMORY)
@@ -190,7 +190,7 @@ async def _patient_transaction(
 
 
 async def _is_behind(connection: psycopg.AsyncConnection[object], superuser: str | None) -> bool:
-    """Whether a migration is missing that this database can have; only reads."""
+    """Return whether a migration is missing that this database can have; only reads."""
     async with connection.transaction():
         await connection.execute("set local memex.maintenance = 'on'")
         for track in TRACKS:

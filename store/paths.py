@@ -65,7 +65,7 @@ class VirtualPath:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What a listing is limited to: paths of the mount and project that begin with `relative` there.
+    """The limit of a listing: paths of the mount and project that begin with `relative` there.
 
     `mount` None is everything; mount `project` with `project` None is every project. `relative` is a literal
     beginning of a string, not a folder: `no` matches `notes.md` and `now/plan.md`.

@@ -64,7 +64,7 @@ def hint_of(error: psycopg.Error) -> str:
 
 
 async def _leads_to_pooler(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Whether another process answers than the one that the connection was told of when it began.
+    """Return whether the process that answers is not the one that the connection was told of at its start.
 
     A pooler invents that number: with it a client cancels a statement, whichever server connection runs it.
     """

@@ -95,7 +95,7 @@ def summary_of(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Why a file is a hit: what each list of the search contributed.
+    """The reasons why a file is a hit: what each list of the search contributed.
 
     Attributes:
         mode: `bm25` (words), `hybrid` when the search used meaning too, or `vectors` when it used vectors alone.
@@ -246,7 +246,7 @@ class EntryStatement:
 
     @property
     def is_in_force(self) -> bool:
-        """Whether a page holds the statement."""
+        """Return whether a page holds the statement."""
         return self.state in ("in_force", "put_back")
 
 

@@ -1,4 +1,4 @@
-"""Why a search shows a file, or does not: its rank and its score, by the ranking of the search itself."""
+"""Reasons why a search shows a file or does not: its rank and its score, by the search's own ranking."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class LastHit:
 
 @dataclass(frozen=True, slots=True)
 class FindExplanation:
-    """Why a search shows a file, or does not.
+    """The reasons why a search shows a file, or does not.
 
     Attributes:
         revision: the file.

@@ -57,7 +57,7 @@ class BrowsedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileFilter:
-    """Which files a list holds; None lets every file through.
+    """Conditions on the files of a list; one that is None lets every file through.
 
     Attributes:
         prefix: how the virtual path begins.

@@ -1,4 +1,4 @@
-"""What is read of files to compare them with conversations: whose a citation is, and what has left a file."""
+"""Reads of files for comparisons with conversations: whose a citation is, and what has left a file."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime

@@ -13,7 +13,7 @@ from memex.store.records import Span
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """That a statement was taken from a message.
+    """A record that a statement was taken from a message.
 
     Attributes:
         scope_id: the scope of the file in which the statement stands.
@@ -39,7 +39,7 @@ class Citation:
 
     @property
     def key(self) -> tuple[int, CitedPlace, bytes, str]:
-        """What a citation is told apart by."""
+        """The values that tell this citation from others."""
         return self.scope_id, self.place, self.statement_sha256, self.user_id
 
 

@@ -1,4 +1,4 @@
-"""How a citation stands in a text: `[[conversations/9k2m4q7wtx3d#41]]` at the end of a statement. Pure.
+"""The form of a citation in a text: `[[conversations/9k2m4q7wtx3d#41]]` at the end of a statement. Pure.
 
 The text alone proves nothing, since anybody can type it. What counts is the row of the table `citation`.
 """

@@ -1,4 +1,4 @@
-"""What coding agents report while they work: events of sessions, each stored once, in the order of arrival."""
+"""Reports of coding agents at work: events of sessions, each stored once, in the order of arrival."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ EventChange = Literal["added", "known", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """What an agent did with a tool, as far as it proves something.
+    """A use of a tool by an agent, as far as it proves something.
 
     Attributes:
         command: the command that ran; "" for a tool that runs none.
@@ -83,7 +83,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class HeardRuntime:
-    """When an event of a program came last, and how many are stored."""
+    """A program that sent events: how many are stored, and when the last one came."""
 
     runtime: str
     events: int

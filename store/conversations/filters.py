@@ -1,4 +1,4 @@
-"""Which messages a search looks at."""
+"""The filters that limit a search to some messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from memex.store.conversations.records import Role
 
 @dataclass(frozen=True, slots=True)
 class MessageFilters:
-    """Which messages are looked at; what a word is worth does not depend on it.
+    """Conditions on the messages that a search looks at; they do not change what a word is worth.
 
     Attributes:
         source: the label or the kind of the source.
@@ -45,5 +45,5 @@ class MessageFilters:
 
     @property
     def are_set(self) -> bool:
-        """Whether anything is left out that a search without filters would find."""
+        """Return whether the filters leave out anything that a search without them would find."""
         return replace(self, all_branches=False) != MessageFilters()

@@ -34,7 +34,7 @@ MIN_PREFIX_CHARS = 2
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search has looked through: why there is no hit, or not the expected one.
+    """A report of what a search looked through: why there is no hit, or not the expected one.
 
     Attributes:
         chunks: how many passages there are.

@@ -1,4 +1,4 @@
-"""What people wrote in their conversations, to take statements from it."""
+"""The messages that people wrote in their conversations, read to take statements from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ALL = 2**31 - 1  # above the number of any message
 
 @dataclass(frozen=True, slots=True)
 class ConversationExtent:
-    """How much of a conversation there is to read.
+    """The part of a conversation that there is to read.
 
     Attributes:
         after: the number of the message behind which reading begins.

@@ -45,13 +45,13 @@ class ConversationImport:
 
     @property
     def is_open(self) -> bool:
-        """Whether it goes on."""
+        """Return whether the import goes on."""
         return self.state in ("receiving", "waiting", "reading")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is; see `ConversationImport`."""
+    """The progress of an import; see `ConversationImport`."""
 
     state: ImportState
     size_bytes: int

@@ -1,4 +1,4 @@
-"""Which conversations are stored, and as they were read when."""
+"""Records of the conversations and files that were read before, and of their state at that time."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSource:
-    """What there is of a source. `skipped` says how often its newest import left something out, by reason."""
+    """A source with its amounts. `skipped` says how often its newest import left something out, by reason."""
 
     name: SourceName
     reader_version: int

@@ -37,7 +37,7 @@ def parse_reference(text: str) -> tuple[str, int | None] | None:
 
 @dataclass(frozen=True, slots=True)
 class SourceName:
-    """Where conversations come from.
+    """The name of a source of conversations.
 
     Attributes:
         kind: the format, such as `chatgpt`.
@@ -104,7 +104,7 @@ class NewConversation:
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
-    """What became of a conversation that was put into the store."""
+    """The outcome for a conversation that was put into the store."""
 
     conversation_id: str
     change: Change

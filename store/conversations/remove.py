@@ -34,7 +34,7 @@ class RemovableConversation:
 
 @dataclass(frozen=True, slots=True)
 class RemovedConversation:
-    """What was removed of a conversation."""
+    """A removed conversation, and how much was removed of it."""
 
     conversation_id: str
     messages: int

@@ -44,7 +44,7 @@ class NearMessage:
 
 @dataclass(frozen=True, slots=True)
 class VectorCoverage:
-    """How many passages of a user's conversations a model has embedded."""
+    """The number of passages in a user's conversations, and how many of them a model has embedded."""
 
     model: str
     passages: int

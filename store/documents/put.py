@@ -40,7 +40,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 @dataclass(frozen=True, slots=True)
 class PutDocuments:
-    """What became of the files of a request, in their order; `stored` counts the documents of the root."""
+    """The outcomes for the files of a request, in their order; `stored` counts the documents of the root."""
 
     files: tuple[StoredDocument, ...]
     stored: int
@@ -69,7 +69,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What is done for one file.
+    """The work to do for one file.
 
     Attributes:
         file: as it was sent.
@@ -94,12 +94,12 @@ class _Step:
 
     @property
     def is_written(self) -> bool:
-        """Whether the document is there afterwards, with another text, path or tags than before."""
+        """Return whether the document is there afterwards, with another text, path or tags than before."""
         return self.change in ("created", "changed", "renamed")
 
     @property
     def is_growing(self) -> bool:
-        """Whether a text comes that was not there."""
+        """Return whether the step adds a text that was not there."""
         return self.change in ("created", "changed")
 
     @property
@@ -367,7 +367,7 @@ class _Change:
 
     @property
     def has_removed(self) -> bool:
-        """Whether a document goes."""
+        """Return whether the change removes a document."""
         return bool(self._removed)
 
     def write(self, step: _Step, document_id: int, index: FileIndex) -> None:

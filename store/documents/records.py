@@ -51,7 +51,7 @@ def parse_document_path(text: str) -> tuple[str, str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """How many documents one user or project may have, and how many bytes of their texts."""
+    """The limits of one user or project: how many documents, and how many bytes of their texts."""
 
     documents: int
     text_bytes: int
@@ -78,7 +78,7 @@ class WantedFile:
 
 @dataclass(frozen=True, slots=True)
 class ManifestComparison:
-    """How a page of a manifest differs from what is stored; `stored` counts the documents of the whole root."""
+    """The differences of a page of a manifest from the store; `stored` counts all documents of the root."""
 
     sync: int
     wanted: tuple[WantedFile, ...]
@@ -116,7 +116,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What became of a file; `refusal` is the code and the message with which it was refused."""
+    """The outcome for a file; `refusal` is the code and the message with which it was refused."""
 
     path: str
     change: DocumentChange
@@ -179,13 +179,13 @@ class MirroredDocument:
 
     @property
     def reference(self) -> str:
-        """How the document is named outside its root."""
+        """The name of the document outside its root."""
         return document_path(self.mount, self.root, self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFilters:
-    """Which documents are looked at; what a word is worth does not depend on it.
+    """Conditions on the documents that a search looks at; they do not change what a word is worth.
 
     Attributes:
         root: the name of a root; None for all.

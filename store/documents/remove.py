@@ -19,7 +19,7 @@ REMOVED_AT_ONCE = 1_000  # documents, in one transaction
 
 @dataclass(frozen=True, slots=True)
 class RemovedDocuments:
-    """What was removed; `remaining` documents are still to be."""
+    """Counts of what was removed; `remaining` documents are still to be removed."""
 
     documents: int = 0
     passages: int = 0

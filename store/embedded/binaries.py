@@ -40,7 +40,7 @@ class ServerUser:
 
     @property
     def is_named(self) -> bool:
-        """Whether the system has a name for the id, as initdb requires."""
+        """Return whether the system has a name for the id, as initdb requires."""
         with suppress(KeyError):
             return bool(pwd.getpwuid(self.uid))
         return False
@@ -62,7 +62,7 @@ class ServerUser:
         )
 
     def can(self, test: str, path: Path) -> bool:
-        """Whether the path passes `test` for this user: `-x` to run or enter it, `-r` to read it."""
+        """Return whether the path passes `test` for this user: `-x` to run or enter it, `-r` to read it."""
         return self.run(["/bin/sh", "-c", f'test {test} "$1"', "sh", path]).returncode == 0
 
 

@@ -82,7 +82,7 @@ class Home:
 
     @property
     def log_file(self) -> Path:
-        """What the server says."""
+        """The file to which the server writes its log."""
         return self.data_dir / "server.log"
 
     @property
@@ -139,7 +139,7 @@ class Home:
             yield descriptor if supervisor.try_lock(descriptor, fcntl.LOCK_EX) else None
 
     def is_locked(self, name: str) -> bool:
-        """Whether somebody holds the lock exclusively."""
+        """Return whether somebody holds the lock exclusively."""
         with suppress(FileNotFoundError), _open_descriptor(self.data_dir / name, os.O_RDWR) as descriptor:
             return not supervisor.try_lock(descriptor, fcntl.LOCK_SH)
         return False
@@ -211,7 +211,7 @@ class Home:
         )
 
     def accepts_connections(self, state: supervisor.ServerState) -> bool:
-        """Whether the server takes connections at this moment."""
+        """Return whether the server takes connections at this moment."""
         return PGconn.ping(self.conninfo(state, APPLICATION).encode()) == Ping.OK
 
     def cluster_major(self) -> str | None:

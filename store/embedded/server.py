@@ -95,7 +95,7 @@ class ServerLease:
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """What can be said of a data directory's server without starting it; None is what cannot."""
+    """Facts about a data directory's server, found without starting it; None is what cannot be found."""
 
     running: bool
     supervisor_alive: bool
@@ -271,7 +271,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _works_in(pid: int, folder: Path) -> bool:
-    """Whether the process has `folder` as its current one, as the postmaster of a cluster has."""
+    """Return whether the process has `folder` as its current one, as the postmaster of a cluster has."""
     if Path("/proc/self").exists():
         try:
             return Path(f"/proc/{pid}/cwd").readlink() == folder

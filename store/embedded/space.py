@@ -1,4 +1,4 @@
-"""How much space the database has left, and what is refused when little is left.
+"""The space that the database has left, and what is refused when little is left.
 
 Below `RESERVE_BYTES` of free space everything is refused that lets the database grow. What is left is for
 deletions, for pruning and for the log of reads. When half of that is gone, reads are not logged any more, so the
@@ -39,7 +39,7 @@ _log = structlog.get_logger("memex.store")
 
 @dataclass(frozen=True, slots=True)
 class SpaceReport:
-    """What is known of the space: None is what nobody can tell or has asked for."""
+    """A report on the space: None is what nobody can tell or has asked for."""
 
     level: Level
     free_bytes: int | None
@@ -65,12 +65,12 @@ class Space:
 
     @property
     def is_measured(self) -> bool:
-        """Whether `keep_measured` has anything to do."""
+        """Return whether `keep_measured` has anything to do."""
         return self._max_database_bytes is not None
 
     @property
     def level(self) -> Level:
-        """What is refused, more from level to level: nothing, growth, the log of reads, every write.
+        """The level of the space; more is refused at each: nothing, growth, the log of reads, every write.
 
         The disk is looked at once a second.
         """
@@ -86,7 +86,7 @@ class Space:
 
     @property
     def is_logged(self) -> bool:
-        """Whether calls that write nothing are logged."""
+        """Return whether calls that write nothing are logged."""
         return self.level in ("ample", "low")
 
     def refuse_growth(self) -> None:

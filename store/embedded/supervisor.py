@@ -38,7 +38,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class ServerState(TypedDict):
-    """What the supervisor says of the server; true only while `supervisor.lock` is taken.
+    """The supervisor's report on the server; true only while `supervisor.lock` is taken.
 
     `phase` is `waiting` (there is no server: processes of the one before may have to end first), `starting`,
     `ready`, or `failed` (it exited before it was ready; another attempt follows). `restart_at_s` is when the next
@@ -54,7 +54,7 @@ class ServerState(TypedDict):
 
 
 class SupervisorArguments(TypedDict):
-    """What `embedded.start` asks for: the command to keep running, as whom, and the lock to hold."""
+    """The arguments from `embedded.start`: the command to keep running, as whom, and the lock to hold."""
 
     data_dir: str
     command: list[str]

@@ -31,7 +31,7 @@ DOCUMENTS = ("documents", "project_documents")  # the kinds of scopes that hold 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who holds a key. `key_id` is None for whoever runs commands on the machine itself."""
+    """The holder of a key. `key_id` is None for whoever runs commands on the machine itself."""
 
     tenant_id: int
     role: Role

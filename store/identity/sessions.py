@@ -23,7 +23,7 @@ SESSION_HINT = "Sign in."
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """Who is signed in, and whose memory is shown.
+    """A session of a browser: who is signed in, and whose memory is shown.
 
     Attributes:
         session_id: the number by which the session is listed and revoked.
@@ -43,7 +43,7 @@ class BrowserSession:
 
     @property
     def is_looking_at_other(self) -> bool:
-        """Whether an admin looks at the memory of a user."""
+        """Return whether an admin looks at the memory of a user."""
         return self.principal.role == "admin" and self.user_id is not None
 
 

@@ -1,4 +1,4 @@
-"""What admins keep: tenants, their keys, projects and members."""
+"""The records that admins keep: tenants, their keys, projects and members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

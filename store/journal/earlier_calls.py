@@ -1,4 +1,4 @@
-"""What log and history know of texts that were told before there was a journal. For maintenance."""
+"""Facts from log and history about texts that were told before there was a journal. For maintenance."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ class EarlierCall:
 
 @dataclass(frozen=True, slots=True)
 class KnownText:
-    """What a journal knows of a text: see `queries/journal/entry_known.sql`."""
+    """The facts that a journal holds about a text: see `queries/journal/entry_known.sql`."""
 
     is_made: bool
     held_by: str | None

@@ -43,7 +43,7 @@ class InnerOperation:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How an attempt at a call ended, as the log has it; `degraded` is the code that its answer bears."""
+    """The end of an attempt at a call, as the log has it; `degraded` is the code that its answer bears."""
 
     status: Status
     error_code: str | None = None
@@ -52,7 +52,7 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """What one tool call requests, by whom and when.
+    """The request of one tool call: what it asks for, by whom and when.
 
     Attributes:
         tool_call_id: the caller's, or one made for the call.
@@ -80,7 +80,7 @@ class CallRequest:
 
 @dataclass(slots=True)
 class CallRecord:
-    """What happened in a call so far. It grows while the call runs, so that a failed call has a record too.
+    """The record of a call so far. It grows while the call runs, so that a failed call has a record too.
 
     Attributes:
         inner: the operations inside the call, in the order in which they ended.
@@ -104,7 +104,7 @@ class CallRecord:
 
     @property
     def has_asked_model(self) -> bool:
-        """Whether a chat model or an embedder was asked so far."""
+        """Return whether a chat model or an embedder was asked so far."""
         return "embedder" in self.config or any(one.model is not None for one in self.inner)
 
     def restart(self) -> None:
@@ -132,7 +132,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What a call returns, and how the log keeps it.
+    """The result of a call, and the form in which the log keeps it.
 
     In `request` and `response` a text that a revision holds is `{"$text": "path@version:start-end"}` and a diff
     `{"$diff": [old reference or null, new reference]}`; `expand` puts the texts back. `config` is what the call

@@ -16,7 +16,7 @@ NEWEST_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class CallFilters:
-    """What calls are looked for; None for no filter.
+    """Conditions on the calls that are looked for; one that is None lets every call through.
 
     Attributes:
         kinds: of one of these tools.
@@ -36,7 +36,7 @@ class CallFilters:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every call passes."""
+        """Return whether every call passes."""
         return self == CallFilters()
 
 

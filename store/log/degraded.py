@@ -1,4 +1,4 @@
-"""How many of the newest answers lacked the part of a model or an embedder."""
+"""Counts of the newest answers that lacked the part of a model or an embedder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

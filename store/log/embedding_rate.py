@@ -1,4 +1,4 @@
-"""How fast an embedder worked lately, by the log of what was sent to it."""
+"""The recent speed of an embedder, by the log of what was sent to it."""
 
 from memex.store.database import Connection, row
 from memex.store.log.operations import EMBED

@@ -1,4 +1,4 @@
-"""Which revisions a logged operation saw, by the forms in which the log names them. Pure."""
+"""The revisions that a logged operation saw, by the forms in which the log names them. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How long the log lasts: calls are kept, or removed when they are old.
+"""Retention of the log: calls are kept, or removed when they are old.
 
 The tool call id of a call that was removed can be used again, and nobody can explain, undo or replay the call any
 more. What it wrote stays: revisions are no part of the log.
@@ -18,7 +18,7 @@ CALLS_A_BATCH = 1_000  # looked at in one transaction
 
 @dataclass(frozen=True, slots=True)
 class PruneReport:
-    """What was removed of the log, or would be.
+    """Counts of what was removed from the log, or would be.
 
     Attributes:
         calls: attempts at tool calls.

@@ -26,7 +26,7 @@ class ReviewedCall:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What the call answered, as the log keeps it."""
+        """The answer of the call, as the log keeps it."""
         result: dict[str, Any] = (self.response or {}).get("result") or {}
         return result
 
@@ -38,7 +38,7 @@ class ReviewedCall:
 
     @property
     def has_flagged_secret(self) -> bool:
-        """Whether the call stored something that looks like a secret."""
+        """Return whether the call stored something that looks like a secret."""
         found = (self.config or {}).get("secrets") or []
         return any(one["action"] == "flagged" for one in found)
 

@@ -1,4 +1,4 @@
-"""What a tenant's requests to models cost, by day (UTC) and model."""
+"""The cost of a tenant's requests to models, by day (UTC) and model."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -11,7 +11,7 @@ from memex.store.sql import sql
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What requests to a model used; `usd` is None where no price is known.
+    """The usage by requests to a model; `usd` is None where no price is known.
 
     `is_estimated` where the answer did not say its tokens, and they were guessed.
     """
@@ -25,7 +25,7 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class DailySpend:
-    """What one model used for a tenant on a day; `usd` counts what has a known price."""
+    """The usage of one model by a tenant on a day; `usd` counts what has a known price."""
 
     day: date
     model: str

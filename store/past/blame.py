@@ -1,4 +1,4 @@
-"""Which version of a file wrote each of its lines. Pure."""
+"""Attribution of each line of a file to the version that wrote it. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Blame(Generic[V]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether older versions can change nothing any more."""
+        """Return whether older versions can change nothing any more."""
         return self._open == 0
 
     def show(self, text: str, version: V) -> None:

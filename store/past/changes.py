@@ -1,4 +1,4 @@
-"""What was changed since a moment in a caller's scopes: the files that differ, and their texts as they stood."""
+"""The changes in a caller's scopes since a moment: the files that differ, and their texts as they stood."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class _ChangedFile:
 
 @dataclass(frozen=True)
 class ScopeChanges:
-    """What was changed in one scope since the moment.
+    """The changes in one scope since the moment.
 
     Attributes:
         file_ids: the ids of the files that were written, moved, deleted or made.

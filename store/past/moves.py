@@ -1,4 +1,4 @@
-"""Where a file was before it came from another mount, as far as its reader may know."""
+"""The earlier place of a file that came from another mount, as far as its reader may know it."""
 
 from contextlib import suppress
 

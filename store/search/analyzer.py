@@ -66,7 +66,7 @@ _PART_BOUNDARY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SearchLanguage:
-    """What search knows of a language beside its stemmer: `languages/<name>.yaml`.
+    """The tables that search has for a language beside its stemmer: `languages/<name>.yaml`.
 
     Attributes:
         stop_words: words that are left out of the index.
@@ -121,7 +121,7 @@ class Analyzer:
 
     @property
     def engine(self) -> str:
-        """What the lexemes depend on; two analyzers of the same engine agree on every text."""
+        """The name of all that lexemes depend on; two analyzers of the same engine agree on every text."""
         return (
             f"analyzer-{ANALYZER_VERSION}/{self.language}/snowball-{Stemmer.version()}"
             f"/unicode-{unicodedata.unidata_version}"
@@ -251,7 +251,7 @@ def load_language(name: str) -> SearchLanguage:
 
 @dataclass(frozen=True, slots=True)
 class _AnalysedWord:
-    """What a match of `_WORD` gives: its tokens, and their lexemes alone; and what it looks like."""
+    """The analysis of a match of `_WORD`: its tokens, their lexemes alone, and what the word looks like."""
 
     tokens: tuple[Token, ...]
     lexemes: tuple[str, ...]

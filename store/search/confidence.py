@@ -1,4 +1,4 @@
-"""How sure a search may be that memory says something about a question, from the strength of its evidence. Pure.
+"""The confidence of a search that memory answers a question, from the strength of its evidence. Pure.
 
 The evidence of a file is its share: its score by words, of the most that the question could score. Where word
 pieces were compared, twice its MaxSim is added. The score tells how often a question with so much evidence is one
@@ -41,7 +41,7 @@ CHANCE_PASSAGES = 500  # of a larger memory no more goes off
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How sure a search may be, from 0 to 1, and the band in which this score lies."""
+    """The confidence of a search, from 0 to 1, and the band in which this score lies."""
 
     score: float
     band: Band

@@ -1,4 +1,4 @@
-"""What is derived from a file's text for search, lists and links, and how it differs from what is stored."""
+"""The rows derived from a file's text for search, lists and links, and their difference from stored ones."""
 
 import hashlib
 from collections import Counter
@@ -58,7 +58,7 @@ class NewChunk:
 
     @property
     def length(self) -> int:
-        """How many lexemes it has, repeats counted."""
+        """The number of lexemes of the chunk, repeats counted."""
         return sum(self.tfs)
 
 

@@ -8,10 +8,10 @@ VECTOR_WEIGHT = 0.4
 
 
 class Comparable(Protocol):
-    """What can be put in order."""
+    """A value that can be put in order."""
 
     def __lt__(self, other: Any, /) -> bool:
-        """Whether it comes first."""
+        """Return whether this value comes first."""
         ...
 
 

@@ -57,7 +57,7 @@ class NearChunk:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it is known how near it is; of a chunk that was compared, False if nothing was made of it yet."""
+        """Return whether its nearness is known; False for a compared chunk of which nothing was made yet."""
         return self.distance is not None or self.interaction is not None
 
 
@@ -89,7 +89,7 @@ class EmbeddingStart:
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """How far a model has embedded all that there is.
+    """The progress of a model in embedding all that there is.
 
     `chunks` and `embedded` count places, of which several may share a text and its vector; `state_texts` texts have
     token states, which take `state_bytes`; `indexes` are those of large scopes; `error` is the last one of the
@@ -116,7 +116,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True)
 class ScopeStatus:
-    """How far a model has embedded one scope."""
+    """The progress of a model in embedding one scope."""
 
     tenant: str
     kind: str

@@ -1,4 +1,4 @@
-"""What can be read ahead of its turn, and the statements that read it."""
+"""The reads that can be made ahead of their turn, and the statements that make them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

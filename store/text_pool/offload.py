@@ -71,12 +71,12 @@ async def run_in_thread(chars: int, work: Callable[..., T], *arguments: Any) -> 
 
 
 def is_short(chars: int) -> bool:
-    """Whether work on so many characters is done here and now."""
+    """Return whether work on so many characters is done here and now."""
     return chars <= (SHORT_CHARS if _pool.is_kept else UNSERVED_CHARS)
 
 
 def is_quick(text: str) -> bool:
-    """Whether a text is read here and now: also a longer one of ordinary text, and no short one of marks alone."""
+    """Return whether a text is read here and now; a longer ordinary one may be, one of marks alone not."""
     return is_light(text) if _pool.is_kept else len(text) <= UNSERVED_CHARS
 
 

@@ -55,7 +55,7 @@ class TextPool:
 
     @property
     def is_kept(self) -> bool:
-        """Whether a process is kept for the next text."""
+        """Return whether a process is kept for the next text."""
         return self._kept > 0
 
     @property

@@ -1,4 +1,4 @@
-"""Whose work is done next: tenants take turns, and the users of a tenant do so among themselves. Pure."""
+"""The order of work: tenants take turns, and so do the users of a tenant among themselves. Pure."""
 
 from collections import Counter, deque
 from collections.abc import Iterable

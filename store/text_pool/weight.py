@@ -1,4 +1,4 @@
-"""How long a text would take to read, by what it is made of. Pure.
+"""An estimate of how long a text would take to read, by what it is made of. Pure.
 
 Ordinary Markdown is read at some 1.5 µs a character. A text of nothing but marks takes twenty times as long, and
 one line of deep quotation makes each line behind it as dear as the quotation is deep. Both are noticed without
@@ -18,7 +18,7 @@ _DEEP_QUOTE = re.compile(r"^[ \t]*+(?:>[ \t]*+){8}", re.MULTILINE)
 
 
 def is_light(text: str) -> bool:
-    """Whether a text takes no longer to read than a short one, though it may be longer."""
+    """Return whether a text takes no longer to read than a short one, though it may be longer."""
     if len(text) > LIGHT_CHARS:
         return False
     marks = len(text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY))

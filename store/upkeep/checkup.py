@@ -1,4 +1,4 @@
-"""What can be said of a Postgres whatever state its schema is in, for `memex doctor`."""
+"""Facts about a Postgres that can be read whatever state its schema is in, for `memex doctor`."""
 
 from dataclasses import dataclass
 

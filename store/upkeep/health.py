@@ -13,7 +13,7 @@ from memex.store.upkeep.checkup import DatabaseReport
 
 @dataclass(frozen=True, slots=True)
 class TenantFigures:
-    """What a tenant has in its queue, jobs, index and log, and what the database takes on disk.
+    """Figures of a tenant's queue, jobs, index and log, and of the room that the database takes on disk.
 
     Attributes:
         queue: `waiting`, `oldest_at`, `given_up`.

@@ -46,7 +46,7 @@ class IndexedScope:
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """What stands in the index of a scope that was made anew. `files` counts the messages of conversations."""
+    """Counts of a scope's index after it was made anew. `files` counts the messages of conversations."""
 
     language: str
     files: int
@@ -55,7 +55,7 @@ class RebuildReport:
 
 @dataclass(frozen=True, slots=True)
 class _DerivedFile:
-    """What is derived of one file."""
+    """A file, and the index that is derived from it."""
 
     file_id: int
     size_chars: int

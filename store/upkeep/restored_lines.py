@@ -1,4 +1,4 @@
-"""What the journal knows beside its entries, taken from scopes and put anew: see `restore`."""
+"""The records of the journal beside its entries, taken from scopes and put anew: see `restore`."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from memex.store.sql import sql
 
 @dataclass(frozen=True, slots=True)
 class StoredLine:
-    """What was known of a line of a page since a change of its scope; a row of the table `statement`.
+    """The state of a line of a page since a change of its scope; a row of the table `statement`.
 
     `entry_owner` is the user whose entry holds the words; None where none does, or one of somebody else.
     """
@@ -36,7 +36,7 @@ class StoredLine:
 
 @dataclass(frozen=True, slots=True)
 class StoredRival:
-    """Which newer statement contradicts an older one, since a change of a scope; a row of the table `rival`.
+    """A newer statement that contradicts an older one, since a change of a scope; a row of the table `rival`.
 
     The scopes of both are told by their kinds and keys: `older_owner` and `newer_owner` are those keys.
     """
@@ -61,7 +61,7 @@ class StoredRival:
 
 @dataclass(frozen=True, slots=True)
 class StoredRepeat:
-    """That the text of an entry was told again; a row of the table `told_again`."""
+    """A record that the text of an entry was told again; a row of the table `told_again`."""
 
     path: str
     said_at: datetime

@@ -1,1 +1,1 @@
-"""Who waits, for how long, and what is said when the wait was in vain."""
+"""Waits for the database: who waits, for how long, and what is said when the wait was in vain."""

@@ -1,4 +1,4 @@
-"""What errors of Postgres become: ours, by their SQLSTATE. What Postgres said goes to the process log alone."""
+"""Postgres errors translated into ours by SQLSTATE. What Postgres said goes to the process log alone."""
 
 from collections.abc import Callable, Mapping
 
@@ -130,7 +130,7 @@ def error_of_wait(reason: Refusal) -> MemexError:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether a call failed because no server took its writes, and for nothing that it did itself.
+    """Return whether a call failed because no server took its writes, and for nothing that it did itself.
 
     A connection that broke in the middle says neither: the call may have crashed the server.
     """
@@ -138,7 +138,7 @@ def is_away(error: BaseException) -> bool:
 
 
 def takes_no_row(error: MemexError) -> bool:
-    """Whether an error says that the database takes no rows, while it may answer what only reads."""
+    """Return whether an error says that the database takes no rows, while it may answer what only reads."""
     return isinstance(error, DiskLow) or error.details.get("reason") == READ_ONLY
 
 

@@ -78,7 +78,7 @@ class Slot:
 
 @dataclass(slots=True)
 class _Share:
-    """What a tenant or a user holds, waits for, and has used since it was last idle."""
+    """The slots that a tenant or a user holds and waits for, and the time used since it was last idle."""
 
     used_s: float
     running: int = 0
@@ -112,7 +112,7 @@ class FairQueue:
 
     @property
     def waiting(self) -> int:
-        """How many wait for a slot."""
+        """The number of calls that wait for a slot."""
         return self._waiting
 
     async def take(self, flow: Flow, lanes: Sequence[Lane] = ()) -> Slot:

@@ -45,14 +45,14 @@ def read_only_error(connection: psycopg.AsyncConnection[Any]) -> StoreUnavailabl
 
 
 def refused_as_read_only(error: psycopg.DatabaseError, connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Whether a server refused something because it takes no writes."""
+    """Return whether a server refused something because it takes no writes."""
     if isinstance(error, psycopg.errors.FeatureNotSupported):  # what a standby does not do at all
         return not connection.closed and connection.pgconn.parameter_status(b"in_hot_standby") == b"on"
     return isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
 
 
 def is_wrong_server(error: psycopg.DatabaseError | StoreUnavailable) -> bool:
-    """Whether what failed may go well on another connection."""
+    """Return whether what failed may go well on another connection."""
     if isinstance(error, StoreUnavailable):
         return error.details.get("reason") == READ_ONLY
     return error.sqlstate in SERVER_GONE or (
@@ -61,7 +61,7 @@ def is_wrong_server(error: psycopg.DatabaseError | StoreUnavailable) -> bool:
 
 
 class Primary:
-    """What one process knows of the server that takes writes.
+    """The knowledge that one process has of the server that takes writes.
 
     Args:
         pools: whose connections are thrown away when the server has changed. The first one leads to the database.
@@ -77,7 +77,7 @@ class Primary:
 
     @property
     def is_away(self) -> bool:
-        """Whether the database took no writes when it was last used."""
+        """Return whether the database took no writes when it was last used."""
         return time.monotonic() < self._away_until_s
 
     def note_away(self) -> None:
@@ -87,13 +87,13 @@ class Primary:
         self._away_until_s = time.monotonic() + AWAY_FOR_S
 
     def is_read_only(self, connection: psycopg.AsyncConnection[Any]) -> bool:
-        """Whether the server of a connection said that it takes no writes."""
+        """Return whether the server of a connection said that it takes no writes."""
         said = connection.pgconn.parameter_status
         is_said = b"on" in (said(b"in_hot_standby"), said(b"default_transaction_read_only"))
         return is_said and not self._is_pooled
 
     async def is_elsewhere(self, connection: psycopg.AsyncConnection[Any]) -> bool:
-        """Whether a connection leads to a server that takes no writes while another one does.
+        """Return whether a connection leads to a server that takes no writes while another one does.
 
         A new connection asks, at most once a second. When it finds the primary, all older connections are thrown
         away. As long as it finds none they are kept, since reading goes on.

@@ -32,7 +32,7 @@ def socket_limits(conninfo: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """How long a transaction may wait for a lock, run a statement, and rest between statements; 0 is no limit."""
+    """The limits on how long a transaction waits for a lock, runs a statement, or idles; 0 is no limit."""
 
     lock_s: float = 5.0
     statement_s: float = 30.0

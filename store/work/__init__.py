@@ -1,1 +1,1 @@
-"""What is derived of conversations about work, and what a person decided by hand."""
+"""Records about work: those derived from conversations, and those that a person decided by hand."""

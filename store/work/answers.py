@@ -1,4 +1,4 @@
-"""What a chat model answered about messages that were read for work: spans and kinds, and no words."""
+"""A chat model's answers about messages that were read for work: spans and kinds, and no words."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class UnansweredMessage:
 
 @dataclass(frozen=True, slots=True)
 class MessageAnswer:
-    """What a model answered about a message; `spans` is None if it gave no answer that can be used."""
+    """A model's answer about a message; `spans` is None if it gave no answer that can be used."""
 
     conversation_no: int
     number: int

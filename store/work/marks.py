@@ -1,4 +1,4 @@
-"""What a person decided by hand about items of work."""
+"""The decisions that a person made by hand about items of work."""
 
 from collections.abc import Callable
 from datetime import date, datetime

@@ -41,11 +41,11 @@ class SessionRow:
     has_answers: bool = False
 
     def is_derived_by(self, version: int, reader: str) -> bool:
-        """Whether what is derived can be read on: it is of these rules, and of no other model than `reader`."""
+        """Return whether what is derived can be read on: by these rules, and no other model than `reader`."""
         return self.deriver_version == version and self.derived_reader in ("", reader)
 
     def is_derived(self, version: int, reader: str) -> bool:
-        """Whether all of it was read by these rules, with all answers of the model `reader`; "" for none."""
+        """Return whether all was read by these rules, with all answers of the model `reader`; "" for none."""
         return (
             self.is_derived_by(version, reader)
             and not self.has_answers
@@ -107,7 +107,7 @@ class UnderivedMessage:
 
 @dataclass(frozen=True, slots=True)
 class NewObservation:
-    """What a span of a message says; `place` is its place among the observations of the message."""
+    """An observation in a span of a message; `place` is its place among the observations of the message."""
 
     conversation_no: int
     number: int
@@ -132,7 +132,7 @@ class RereadMessage:
 
 @dataclass(frozen=True, slots=True)
 class DerivedSession:
-    """How far a conversation was read; `before` is how far it had been, and `is_anew` replaces what was derived.
+    """The progress in a conversation; `before` is the earlier one, and `is_anew` replaces what was derived.
 
     `reader` is the model whose answers what is derived now holds; "" for none.
     """

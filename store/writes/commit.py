@@ -113,7 +113,7 @@ async def _mark_series(
 
 @dataclass(slots=True)
 class DerivedRows:
-    """What changes in the tables that are derived of texts.
+    """The changes in the tables that are derived from texts.
 
     Attributes:
         known: the files that may have links.

@@ -1,4 +1,4 @@
-"""What a commit makes of texts, and what it refuses before. Pure: a process of the text pool may do it.
+"""The rows that a commit derives from texts, and checks before. Pure: a process of the text pool may do it.
 
 The marks of Markdown are counted before a text is parsed. To count them takes some milliseconds for the largest
 file, and to parse a mebibyte of nothing but marks takes ten seconds.

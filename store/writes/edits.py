@@ -63,7 +63,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known of a journal entry beside its text.
+    """The facts about a journal entry beside its text.
 
     Attributes:
         origin: whose words the text has.
@@ -224,7 +224,7 @@ class EditedFile:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the store would see a difference."""
+        """Return whether the store would see a difference."""
         if self.head is None:
             return self.content is not None
         stored = None if self.head.deleted else self.head.content
@@ -247,7 +247,7 @@ class PlannedRevision:
 
     @property
     def is_entry(self) -> bool:
-        """Whether it is an entry of a journal."""
+        """Return whether the file is an entry of a journal."""
         return is_entry_at(self.file.scope.virtual(self.file.path))
 
 

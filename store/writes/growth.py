@@ -1,4 +1,4 @@
-"""Which commits let memory grow, and whether they may."""
+"""The growth of memory by commits, and the check whether a commit may let it grow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ SHRINKING_EDITS = (
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What a commit changes.
+    """The amounts that a commit changes, and the limits of its tenant.
 
     Attributes:
         used: what each scope stores after it.
@@ -35,7 +35,7 @@ class Growth:
 
     @property
     def is_checked_by_tenant(self) -> bool:
-        """Whether the commit could exceed a limit of its tenant."""
+        """Return whether the commit could exceed a limit of its tenant."""
         grows = any(getattr(self.added, measure) > 0 for measure in self.tenant_limits)
         return grows and not self.is_shrinking
 
@@ -89,12 +89,12 @@ def check(
 
 
 def can_shrink(edits: Sequence[Edit]) -> bool:
-    """Whether a commit of these edits may be one that `is_shrinking`."""
+    """Return whether a commit of these edits may be one that `is_shrinking`."""
     return all(isinstance(edit, SHRINKING_EDITS) for edit in edits)
 
 
 def is_shrinking(edits: Sequence[Edit], written: Sequence[PlannedRevision]) -> bool:
-    """Whether a commit leaves less text standing than before, and no more files.
+    """Return whether a commit leaves less text standing than before, and no more files.
 
     History grows by each commit. So only deletions, reverts, and what takes statements out of files count: each of
     them takes away something that an earlier commit has added, and so there is an end to them. A patch that removes

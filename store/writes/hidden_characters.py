@@ -66,7 +66,7 @@ class HiddenCharacter:
 
     @property
     def kind(self) -> HiddenKind:
-        """What the character does to a text."""
+        """The effect that the character has on a text."""
         return _kind(self.character)
 
 

@@ -1,4 +1,4 @@
-"""What memory knows of the paths of texts that are about to replace files there."""
+"""The histories of the paths at which texts are about to replace files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

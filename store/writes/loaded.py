@@ -1,4 +1,4 @@
-"""What a commit loads before it plans: scopes, heads and chunks of the files that the edits name."""
+"""The rows that a commit loads before it plans: scopes, heads and chunks of the files that the edits name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class StoredHead:
 
 @dataclass(frozen=True, slots=True)
 class LoadedFiles:
-    """What the store has of the files that edits name: their scopes, heads, and chunks by scope and file.
+    """The stored state of the files that edits name: their scopes, heads, and chunks by scope and file.
 
     `usage` is what each scope stores, and may store.
     """
@@ -67,7 +67,7 @@ class CommitPlan:
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """What becomes of each file."""
+        """The change of each file."""
         return tuple(planned.change for planned, _ in self.files)
 
     @property

@@ -153,7 +153,7 @@ def _last_line_end(content: str, start: int, end: int) -> int:
 
 
 def _would_be_title(content: str, point: int, document: MarkdownDocument) -> bool:
-    """Whether a line put in at `point` would become a title, or a part of one: it is underlined there."""
+    """Return whether a line put in at `point` would become a title, or a part of one: underlined there."""
     underlined = any(
         heading.start == point and re.search(r"[\r\n].", content[heading.start : heading.end])
         for heading in document.headings

@@ -58,7 +58,7 @@ async def apply(
 
 
 def is_short(stored: LoadedFiles, edits: Sequence[Edit]) -> bool:
-    """Whether edits of files may be planned while locks are held, and on the event loop."""
+    """Return whether edits of files may be planned while locks are held, and on the event loop."""
     texts = [_written_text(edit) for edit in edits] + [one.content or "" for one in stored.heads]
     if not all(map(offload.is_quick, texts)):
         return False

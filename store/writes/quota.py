@@ -42,7 +42,7 @@ HISTORY_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class StoredAmounts:
-    """What a scope, or a tenant, stores; or how a commit changes that."""
+    """The amounts that a scope, or a tenant, stores; or how a commit changes them."""
 
     files: int = 0
     bytes: int = 0
@@ -70,7 +70,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class ScopeUsage:
-    """What a scope stores as its lock shows it, without its files, and the quotas that hold for it."""
+    """The amounts that a scope's lock says are stored, without its files, and the quotas that hold for it."""
 
     used: StoredAmounts
     quotas: Sequence[Quota]

@@ -1,4 +1,4 @@
-"""What a draft gives back: what its commit did, or would do, and the entry of a told text."""
+"""The results of a draft: what its commit did, or would do, and the entry of a told text."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which newer statement contradicts an older one that stays, as a commit records it; contexts read that."""
+"""Records of newer statements that contradict older ones; a commit makes them, and contexts read them."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ LINE: Span = (0, 0)  # of a line of a page, which its words tell
 
 @dataclass(frozen=True, slots=True)
 class StatementPlace:
-    """Where a statement stands: a line of a page, or words of an entry of the journal.
+    """The place of a statement: a line of a page, or words of an entry of the journal.
 
     Attributes:
         path: virtual; None for the entry that holds the text of the call.
@@ -40,7 +40,7 @@ class ContradictingPair:
 
 @dataclass(frozen=True, slots=True)
 class RivalRecords:
-    """What a call says of statements that contradict each other.
+    """The records of a call about statements that contradict each other.
 
     Attributes:
         named: the pairs of which both stay.

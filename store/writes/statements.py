@@ -1,4 +1,4 @@
-"""What a commit makes of the lines of pages: which were filed, which are gone, and which are back."""
+"""The records that a commit makes of lines of pages: which were filed, which are gone, which are back."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ class EndedWords:
 
 @dataclass(frozen=True, slots=True)
 class LineRecords:
-    """What the call that commits says of lines; of all other lines that went or came, the texts tell.
+    """The committing call's own records of lines; all other changed lines are found in the texts.
 
     Attributes:
         filed: the statements of the call that pages hold.

@@ -1,4 +1,4 @@
-"""What Postgres must know of tables that have grown at once, such as by an import.
+"""The statistics that Postgres needs of tables that have grown at once, such as by an import.
 
 Autovacuum finds that out by itself, up to a minute later. Until then, the planner takes the files of a user for one
 row, and a context over 10,000 new files takes 20 times as long.

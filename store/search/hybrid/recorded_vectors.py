@@ -1,4 +1,4 @@
-"""What a vector search found once, put back into the scopes as a search of the past sees them."""
+"""The recorded results of a vector search, put back into the scopes as a search of the past sees them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

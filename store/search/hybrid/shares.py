@@ -1,4 +1,4 @@
-"""How much of a query a passage holds, by the weight that search gives each word. Pure."""
+"""The share of a query that a passage holds, by the weight that search gives each word. Pure."""
 
 from collections.abc import Collection, Mapping
 

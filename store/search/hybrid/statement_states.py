@@ -23,14 +23,14 @@ TRIMMED_AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class RecordedSimilarities:
-    """What a comparison found: the digest of what was asked for, and the similarity of each statement."""
+    """The result of a comparison: the digest of what was asked for, and the similarity of each statement."""
 
     asked: str
     similar: Sequence[int | None]
 
 
 class StatementReader:
-    """How similar statements are to questions, for one caller and within one transaction.
+    """A reader of how similar statements are to questions, for one caller and within one transaction.
 
     `recorded` is what a comparison found once. The next one gives it back if it is asked for the same statements:
     a replay does that.

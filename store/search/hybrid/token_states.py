@@ -28,7 +28,7 @@ TRIMMED_AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class StateSize:
-    """What is kept of a model's token states: of how many texts, with how many word pieces."""
+    """The size of a model's token states: of how many texts, with how many word pieces."""
 
     model: str
     texts: int
