@@ -1,1 +1,1 @@
-"""What decides: one request in, memory operations out."""
+"""The layer that decides: one request in, memory operations out."""

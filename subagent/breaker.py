@@ -55,7 +55,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class Breaker:
-    """Whether a provider is asked. It is of one process and one event loop, and knows no lock.
+    """A circuit breaker for a provider. It is of one process and one event loop, and knows no lock.
 
     After `MAX_FAILURES` failures in a row it opens for the tenants whose requests failed; if requests of two
     tenants failed, for all. So no tenant can take the provider from another one by requests that make it fail. Any
@@ -84,12 +84,12 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the provider is left alone for some tenant."""
+        """Return whether the provider is left alone for some tenant."""
         return self._failures.total() >= MAX_FAILURES
 
     @property
     def seconds_left(self) -> float:
-        """How long nothing is asked any more; 0 if the next request is let through."""
+        """The seconds for which nothing is asked any more; 0 if the next request is let through."""
         return max(0.0, self._until_s - self.clock()) if self.is_open else 0.0
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What an answer depends on beside the state and the request."""
+"""The versions that an answer depends on beside the state and the request."""
 
 import re
 

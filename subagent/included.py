@@ -1,4 +1,4 @@
-"""What a context holds beside memory: lines of other kinds, each kind in a section of its own. Pure.
+"""The parts of a context beside memory: lines of other kinds, each kind in a section of its own. Pure.
 
     [3fa9] From old conversations: what was said then, by whom and when. It may no longer hold.
 
@@ -65,7 +65,7 @@ class FoundSection:
 
 
 class IncludedPlace(NamedTuple):
-    """Where a line stands that is no line of memory: its passage, and the section of its kind."""
+    """The place of a line that is no line of memory: its passage, and the section of its kind."""
 
     section: FoundSection
     passage: FoundPassage

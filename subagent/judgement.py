@@ -1,4 +1,4 @@
-"""Whether memory says anything about a question: the confidence of the best line, and what that cannot judge. Pure.
+"""The confidence that memory answers a question, by the best line, and what that cannot judge. Pure.
 
 The best line judges a question by meaning or words. Some questions are answered by something else, such as a list
 of what is open, and some are too short, too long, or in another language than English. Their band is lifted to
@@ -37,7 +37,7 @@ _PATH = re.compile(r"(?<![\w/])(?:user|shared|projects)/\w|\w\.md\b")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How sure it is that memory says something about a question.
+    """The confidence that memory says something about a question.
 
     Attributes:
         score: of the best line, from 0 to 1.

@@ -1,4 +1,4 @@
-"""What a model may use in one call, and what it has used: requests, tool calls, tokens, money and seconds."""
+"""The limits of a model in one call, and its use of them: requests, tool calls, tokens, money, seconds."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ RESERVED_SHARE = 4  # one part of so many
 
 
 class ModelFailure(StrEnum):
-    """Why a model gave no plan. The values are the sentences that the log keeps, so they never change."""
+    """The reason why a model gave no plan. The log keeps the values, sentences that never change."""
 
     TIMEOUT = "it took too long"
     NO_CONNECTION = "there is no connection to it"
@@ -31,7 +31,7 @@ class ModelFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a model may use in one call, at most.
+    """The most that a model may use in one call.
 
     Attributes:
         requests: to the model; repeats of one that failed on its way do not count.
@@ -72,7 +72,7 @@ class Price:
 
 
 class Spending(Protocol):
-    """What the caller's tenant spends on models."""
+    """The money that the caller's tenant spends on models."""
 
     async def check(self) -> None:
         """Refuse another request when the day's money is spent.
@@ -97,7 +97,7 @@ class UnlimitedSpending:
 
 @dataclass(slots=True)
 class Meter:
-    """What one call has used of its limits; a request is refused as soon as any of them is used up.
+    """The part of its limits that one call has used; a request is refused as soon as any of them is used up.
 
     `reserved` requests are kept for another way to ask, and with them a quarter of the tokens to be written.
     """
@@ -117,12 +117,12 @@ class Meter:
 
     @property
     def seconds_left(self) -> float:
-        """How long the call may go on; never below 0."""
+        """The seconds for which the call may go on; never below 0."""
         return max(0.0, self.started_s + self.limits.seconds - self.clock())
 
     @property
     def output_tokens_left(self) -> int:
-        """How many tokens the model may still write."""
+        """The number of tokens that the model may still write."""
         kept = self.limits.output_tokens // RESERVED_SHARE if self.reserved else 0
         return max(0, self.limits.output_tokens - kept - self.output_tokens)
 

@@ -80,7 +80,7 @@ class Choice(NamedTuple):  # as `Omitted`
 
     @property
     def group(self) -> tuple[object, ...]:
-        """What spans have in common that share a header: the day, the page, or the passage beside memory."""
+        """The values that spans under one header share: the day, the page, or the passage beside memory."""
         if self.included is not None:
             return self.included.passage.reference
         if is_entry_at(self.reference.path):
@@ -145,7 +145,7 @@ class SaidMessage:
 
     @property
     def link(self) -> str:
-        """What `[[…]]` holds to cite it."""
+        """The text that `[[…]]` holds to cite the message."""
         return message_reference(*self.place)
 
 
@@ -213,7 +213,7 @@ class FiledStatement:
 
     @property
     def order(self) -> tuple[date, tuple[str, int], int]:
-        """What statements are ordered by in time: those of one day by their place, as in a context."""
+        """The key that orders statements in time: those of one day by their place, as in a context."""
         return self.day, series_order(self.path), self.reference.span[0] if self.reference else 0
 
 
@@ -268,7 +268,7 @@ class Planner(Protocol):
 
     @property
     def is_slow(self) -> bool:
-        """Whether planning takes so long that no connection may be held meanwhile."""
+        """Return whether planning takes so long that no connection may be held meanwhile."""
 
     @property
     def config(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the models read, by name: Markdown files, each with front matter that has a `version` and a `purpose`.
+"""The prompts of the models, by name: Markdown files, each with front matter: a `version` and a `purpose`.
 
 The prompt of a tool has under `# Tool` the description for the model that calls the tool, with its `## Arguments`,
 a list item on one line each; under `# Instructions` the system prompt of Memex's own model. The prompt that reads a

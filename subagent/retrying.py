@@ -1,4 +1,4 @@
-"""When a request to a provider is sent again, and after how long."""
+"""The rules by which a request to a provider is sent again, and after how long."""
 
 from collections.abc import Mapping
 

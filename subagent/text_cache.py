@@ -1,4 +1,4 @@
-"""What pure functions make of texts, kept while the texts are asked for, up to so many characters of them."""
+"""The results of pure functions of texts, kept while the texts are asked for, up to so many characters."""
 
 import threading
 from collections import OrderedDict

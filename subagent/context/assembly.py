@@ -53,7 +53,7 @@ class Section:
 
     @property
     def chars(self) -> int:
-        """How many characters it adds to what it stands in."""
+        """The number of characters that the section adds to what it stands in."""
         return SECTION_CHARS + len(self.about) + (-1 if self.text is None else len(self.text))
 
     @property
@@ -78,13 +78,13 @@ class Note:
 
     @property
     def about(self) -> str:
-        """What stands in its header behind the mark."""
+        """The part of the note's header behind the mark."""
         name = header_name(self.path)
         return f"{OUTDATED} · {name}" if self.is_outdated else name
 
     @property
     def chars(self) -> int:
-        """How many characters it adds to a context."""
+        """The number of characters that the note adds to a context."""
         return SECTION_CHARS + len(self.about) + len(self.text)
 
     @property

@@ -17,7 +17,7 @@ ListOrder = Literal["kind", "due", "overdue", "days", "new"]
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a question asks for as a list.
+    """The list that a question asks for.
 
     Attributes:
         name: the name of the intent.

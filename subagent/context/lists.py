@@ -60,7 +60,7 @@ async def listed_statements(
 
 @dataclass(frozen=True, slots=True)
 class _DueList:
-    """What is due, or happens, on some days: what is overdue first, if today is one of them.
+    """The list of what is due, or happens, on some days: overdue first, if today is one of the days.
 
     Attributes:
         intent: what is asked for; of a list of tasks, also those that have no day.
@@ -76,7 +76,7 @@ class _DueList:
 
     @property
     def is_today(self) -> bool:
-        """Whether today is one of the days."""
+        """Return whether today is one of the days."""
         return self.days is None or self.days.first <= self.today <= self.days.last
 
     async def statements(self) -> list[StatementUnit]:

@@ -1,4 +1,4 @@
-"""What a host agent's system prompt says of its memory: how to use it, what is pinned for all, what there is. Pure.
+"""The memory block of a host's system prompt: how to use memory, what is pinned for all, what there is. Pure.
 
     You have a long-term memory. …
 
@@ -45,7 +45,7 @@ class PinnedNote:
 
     @property
     def section(self) -> Section:
-        """What the block shows of it, with its line."""
+        """The section of the block that shows the note, with its reference."""
         about = f"{self.reference}{'' if self.is_whole else ' · cut'}"
         return Section(about, self.rendering.render(self.text))
 

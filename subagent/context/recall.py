@@ -34,7 +34,7 @@ class RecalledSpan:
 
 @dataclass(frozen=True, slots=True)
 class RecalledContext:
-    """What memory gives to a query: the text, its hash, what stands in it and what was left out, best first.
+    """The context of a query: the text, its hash, what stands in it and what was left out, best first.
 
     `planner` chose; `failure` says why the model that should have did not. `left_beside` is what was found beside
     memory and has no place in the context. `judgement` says how sure it is that memory answers; None if the
@@ -53,7 +53,7 @@ class RecalledContext:
 
 @dataclass(slots=True)
 class Inclusion:
-    """What was put into a context beside memory, and what was left out of it."""
+    """The passages beside memory that were put into a context, and those that were left out of it."""
 
     sections: list[Section] = field(default_factory=list)
     recalled: list[RecalledSpan] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How a context shows stored text: hidden characters by their code points, remote images by their words. Pure.
+"""The rendering of stored text in a context: hidden characters by code points, remote images by words. Pure.
 
 Rendering changes what a context shows, and nothing else: spans and digests are those of the stored text.
 """
@@ -21,7 +21,7 @@ _FORMAT = re.compile(r"\bmemex-context-\d{1,4}\b", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """How a call shows stored text.
+    """The way in which a call shows stored text.
 
     Attributes:
         format: the version of the format of a context.
@@ -33,7 +33,7 @@ class Rendering:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What the log of a call keeps of the rendering, beside the format."""
+        """The settings that the log of a call keeps of the rendering, beside the format."""
         return {} if self.images == "alt" else {IMAGES: self.images}
 
     def render(self, text: str) -> str:

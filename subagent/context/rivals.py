@@ -1,4 +1,4 @@
-"""Which lines of a pool newer ones contradict, as the calls that told the newer ones recorded it.
+"""The lines of a pool that newer ones contradict, as the calls that told the newer ones recorded it.
 
 An older line is shown as earlier, behind the newer one. A newer one that is not in the pool is read, so that no
 older line is ever shown alone.
@@ -21,7 +21,7 @@ from memex.subagent.statements.bullets import parse_bullet
 
 
 class NewerPlace(NamedTuple):
-    """Where a newer statement stands: the line of a page by its key, or the words of an entry by their span."""
+    """The place of a newer statement: a line of a page by its key, or words of an entry by their span."""
 
     path: str
     line_key: bytes

@@ -1,4 +1,4 @@
-"""Which passages of pinned files go into a context, as far as they fit, and how much is read for one. Pure.
+"""The passages of pinned files that fit into a context, and how much is read for one. Pure.
 
 All else is lines, which `line_selection` selects.
 """
@@ -58,7 +58,7 @@ def rank(value: int, reference: Reference) -> tuple[int, str, int]:
 
 @dataclass(slots=True)
 class PassageSelection:
-    """What has been chosen: by file, in the order in which the files were first chosen."""
+    """The passages that have been chosen: by file, in the order in which the files were first chosen."""
 
     cut: Cut
     chosen: dict[tuple[str, int], list[Choice]] = field(default_factory=dict)

@@ -73,18 +73,18 @@ class StatementUnit:
 
     @property
     def reference(self) -> Reference:
-        """Where it stands."""
+        """The place of the statement."""
         return self.candidate.reference
 
     @property
     def kind(self) -> StatementKind:
-        """What it is: its file, its heading and its box say that."""
+        """The kind of the statement: its file, its heading and its box say that."""
         heading, item = self.candidate.heading, ITEM.match(self.candidate.text)
         return kind_of_item(heading[-1] if heading else "", self.reference.path, item[3] if item else None)
 
     @property
     def order(self) -> tuple[date, tuple[str, int], int]:
-        """What statements are ordered by in time: those of one day by their place."""
+        """The key that orders statements in time: those of one day by their place."""
         return self.day, series_order(self.reference.path), self.reference.span[0]
 
 

@@ -1,4 +1,4 @@
-"""What was found for a context: the passages that may answer, and the pool of their lines."""
+"""The results of the search for a context: the passages that may answer, and the pool of their lines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

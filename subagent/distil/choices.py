@@ -1,4 +1,4 @@
-"""Which statements of messages are kept, and of what kind, where a model chose them. Pure.
+"""The statements of messages that are kept, and their kinds, where a model chose them. Pure.
 
 A choice is a span of a message and a kind. The statement itself is what the rules read at that span, so that the
 log can hold choices, and no text of a message.

@@ -1,4 +1,4 @@
-"""What the texts of messages state: the words of the person who wrote them, and nobody else's. Pure.
+"""The statements in the texts of messages: the words of the person who wrote them, and nobody else's. Pure.
 
 A message is read as a text for `memory_remember` is, with these differences: it never makes memory forget,
 and quoted lines, code alone and what was pasted state nothing; neither do single words and orders to play a role. A
@@ -39,7 +39,7 @@ _ROLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """What a message states and what of it is skipped, and the request to forget something that it holds."""
+    """The statements of a message, the spans that are skipped, and the request to forget that it holds."""
 
     extraction: Extraction
     request: ForgetRequest | None = None

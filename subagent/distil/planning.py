@@ -1,4 +1,4 @@
-"""Where statements of old conversations go in memory, by rules; what is older than memory changes nothing of it."""
+"""Filing of statements of old conversations, by rules; what is older than memory changes nothing of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class OutdatedStatement:
 
 @dataclass(frozen=True, slots=True)
 class DistilPlan:
-    """What statements of conversations change, and those that are outdated. Each addition names its message.
+    """The plan for statements of conversations, and those that are outdated. Each addition names its message.
 
     `known` are statements that other files make already, with the paths of those files.
     """
@@ -117,7 +117,7 @@ class _Taking:
             self.adds.append(self.changes.carry_out(add, about, found))
 
     def _was_given_up(self, add: Addition) -> bool:
-        """Whether memory held a statement and has given it up since it was said, such as on request."""
+        """Return whether memory gave a statement up since the statement was said, such as on request."""
         removed_at = self.removed.get(statement_form(add.statement.text))
         if removed_at is None or add.said is None:
             return False

@@ -23,7 +23,7 @@ TOLERANCE = timedelta(minutes=10)  # by which the clock of a provider may be ahe
 
 @dataclass(frozen=True, slots=True)
 class HumanMessage:
-    """What a person wrote in a conversation.
+    """A message that a person wrote in a conversation.
 
     Attributes:
         place: the conversation, and the number of the message.
@@ -39,7 +39,7 @@ class HumanMessage:
 
     @property
     def said_at_s(self) -> float:
-        """What messages of one day are ordered by."""
+        """The time that orders messages of one day, in seconds; 0 if nobody knows it."""
         return self.said_at.timestamp() if self.said_at else 0.0
 
     def day(self, now: datetime) -> date:

@@ -1,4 +1,4 @@
-"""What memory has given up: statements that stood in its files, and do not any more."""
+"""The statements that memory has given up: they stood in its files, and do not any more."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What every embedder is, and what they share."""
+"""The interface of every embedder, and the functions that embedders share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a service and the process that holds its model send each other, as bytes. Pure.
+"""The messages between a service and the process that holds its model, as bytes. Pure.
 
 A message is its length in four bytes and then a document in JSON. An answer with vectors has their numbers behind
 the document: the vector of each text, and then the states of each text, as float32.

@@ -41,7 +41,7 @@ gives_up_at_shutdown: ContextVar[bool] = ContextVar("gives_up", default=True)
 
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
-    """How models of OpenAI, or of a server that speaks as it does, are reached."""
+    """The access to models of OpenAI, or of a server that speaks as it does."""
 
     api_key: str | None = None
     base_url: str | None = None
@@ -81,7 +81,7 @@ class ChatModel:
 
     @property
     def profile(self) -> dict[str, Any] | None:
-        """What this model can do that others cannot, on which its requests depend; None until it is first asked."""
+        """The special abilities of this model, on which its requests depend; None until it is first asked."""
         if self._model is None:
             return None
         from pydantic_ai.profiles import DEFAULT_PROFILE  # noqa: PLC0415  # whoever has a model has it

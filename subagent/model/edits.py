@@ -137,7 +137,7 @@ class AcceptedEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditChecker:
-    """What the edits of a part of a text are judged by.
+    """A checker of the edits that a model makes for a part of a text.
 
     Attributes:
         quotes: the whole text.
@@ -275,7 +275,7 @@ class EditChecker:
         return AcceptedEdit(Removal(target.path, Statement(edit.kind, said, *evidence), target.text), target)
 
     def _only_sounds_like_request(self, evidence: Span) -> bool:
-        """Whether a sentence sounds like a request to forget and is none: the rules carry out those that are."""
+        """Return whether a sentence only sounds like a request to forget; the rules carry out real ones."""
         is_inside = any(start < evidence[1] and evidence[0] < end for start, end in self.reminders)
         return is_inside or sounds_like_request(self.quotes.text[slice(*evidence)])
 
@@ -353,7 +353,7 @@ class EditChecker:
         return None
 
     def _is_about(self, target: StoredStatement, edit: Edit, said: str) -> bool:
-        """Whether an edit speaks of what its target does: of the same thing by its key, or with a word of it."""
+        """Return whether an edit is about what its target is about: by its key, or by a word of it."""
         if target.subject is not None and target.subject == subject_of(edit.kind, edit.statement):
             return True
         return self._shares_word(target, self.analyzer.lexemes(f"{edit.statement}\n{said}"))

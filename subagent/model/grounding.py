@@ -1,4 +1,4 @@
-"""Whether a statement stands on a text: its numbers and names, and most of its other words. Pure.
+"""The check whether a statement stands on a text: its numbers and names, and most of its other words. Pure.
 
 A model may put a name in for `she` and a date for `tomorrow`, and knows both from the text and the clock. What
 comes from nowhere is invented.
@@ -48,7 +48,7 @@ _RELATIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """What a statement may be made of.
+    """The words, lexemes and numbers that a statement may be made of.
 
     Attributes:
         words: the words of the text, case folded.
@@ -153,7 +153,7 @@ def _names(statement: str) -> Iterator[str]:
 
 
 def _begins_sentence(text: str, place: int) -> bool:
-    """Whether nothing but space and opening marks stands between a word and the end of a sentence before it."""
+    """Return whether only space and opening marks stand between a word and the end of a sentence."""
     for at in range(place - 1, -1, -1):
         if text[at] in _SENTENCE_END:
             return True

@@ -54,7 +54,7 @@ class StoredStatement:
 
     @property
     def subject(self) -> str | None:
-        """What it says something about; see `statements.subject_of`."""
+        """The thing that the statement says something about; see `statements.subject_of`."""
         return subject_of(self.kind, self.text)
 
 
@@ -104,7 +104,7 @@ class NumberedStatements:
 
 @dataclass(slots=True)
 class NearestStatements:
-    """What finds the stored statements near to the parts of a text: in the user's files, and in a project's.
+    """The search for stored statements near to parts of a text: in the user's files, and in a project's.
 
     Attributes:
         project: the project whose files count besides those of the user.

@@ -10,7 +10,7 @@ from memex.subagent.statements.forgetting import own_sentences, sounds_like_requ
 
 @dataclass(frozen=True, slots=True)
 class NonStatements:
-    """What of a text states nothing: `barred` is no evidence at all, `orders` are to be done once.
+    """The parts of a text that state nothing: `barred` is no evidence at all, `orders` are to be done once.
 
     `reminders` sound like requests to forget, and the rules carry out none of them.
     """

@@ -49,7 +49,7 @@ def client_version() -> str:
 
 @dataclass(slots=True)
 class _Downgrade:
-    """Whether a model is asked without tools for some time, since it has misused them."""
+    """The time for which a model is asked without tools, since it has misused them."""
 
     failures: int = 0
     until_s: float = 0.0

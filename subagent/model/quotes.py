@@ -1,4 +1,4 @@
-"""Where a text holds what a model quotes from it. Pure."""
+"""The places in a text of what a model quotes from it. Pure."""
 
 import re
 import unicodedata
@@ -40,7 +40,7 @@ class QuoteFinder:
         return found
 
     def is_quoted(self, span: Span) -> bool:
-        """Whether a part of the text stands in a quote or in code: the words of another."""
+        """Return whether a part of the text stands in a quote or in code: the words of another."""
         line = self.text.rfind("\n", 0, span[0]) + 1
         is_code = bisect_right(self._fences, span[0]) % 2 == 1
         return is_code or _QUOTED_LINE.match(self.text, line) is not None

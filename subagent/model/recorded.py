@@ -30,7 +30,7 @@ REPLAY_TIMEOUT_S = 3_600.0  # nothing that is played takes long, but a machine m
 
 
 class RecordedAnswer(BaseModel):
-    """What a model answered to one request, as the log has it.
+    """A model's answer to one request, as the log has it.
 
     Attributes:
         request: its digest and form; see `agent.Job`.
@@ -98,7 +98,7 @@ def recording_of(operation: Operation, texts: Mapping[bytes, str]) -> Recording 
 
 @dataclass(slots=True)
 class RecordingCursor:
-    """How far a recording has been played."""
+    """The place up to which a recording has been played."""
 
     answers: Sequence[RecordedAnswer]
     place: int = 0
@@ -106,7 +106,7 @@ class RecordingCursor:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all answers were given."""
+        """Return whether all answers were given."""
         return self.place == len(self.answers)
 
     def next(self) -> RecordedAnswer:
@@ -132,7 +132,7 @@ class RecordedModel(Model):
 
     @property
     def system(self) -> str:
-        """What stands in a provider's place."""
+        """The name that stands in a provider's place."""
         return "recorded"
 
     async def request(self, *_: Any) -> ModelResponse:

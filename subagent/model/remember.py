@@ -295,7 +295,7 @@ class _Reader:
 
     @property
     def _staged(self) -> dict[StoredStatement, AcceptedEdit]:
-        """What earlier parts of the text gave, the last first."""
+        """The edits accepted in earlier parts of the text, by their statements, the last part first."""
         return {
             StoredStatement(
                 accepted.part.path,
@@ -308,7 +308,7 @@ class _Reader:
         }
 
     def _may_correct(self, parts_left: int) -> bool:
-        """Whether a request is to spare for an answer that has to be mended."""
+        """Return whether a request is to spare for an answer that has to be mended."""
         meter = self.session.meter
         return meter.limits.requests - meter.reserved - meter.requests > parts_left
 

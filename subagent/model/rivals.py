@@ -112,7 +112,7 @@ class ShownRivals:
 
     @property
     def max_chars(self) -> int:
-        """How long all lines are at most."""
+        """The length of all lines at most, in characters."""
         return sum(len("N000 · \n") + min(len(one.statement.text), SHOWN_CHARS) for one in self.rivals)
 
     def lines(self, max_chars: int) -> str:
@@ -186,7 +186,7 @@ class JudgedRival:
 
 @dataclass(slots=True)
 class JudgedChanges:
-    """What the new statements of a call change by the verdicts of a model.
+    """The changes that the new statements of a call make by the verdicts of a model.
 
     A verdict is carried out only if the statement that it is about is stored, and only on a rival that may give
     way, in the scope to which the new statement goes. A rival that is not settled is told to the caller.

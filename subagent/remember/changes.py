@@ -1,4 +1,4 @@
-"""What the new statements of one call change: which stored statements they replace, close or contradict."""
+"""The changes by the new statements of one call: which stored ones they replace, close or contradict."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace

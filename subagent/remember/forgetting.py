@@ -56,7 +56,7 @@ class ForgetPlan:
 
     @property
     def texts(self) -> list[str]:
-        """What is taken out."""
+        """The texts that are taken out."""
         return [*(one.removes for one in self.removals), *(one.text for one in self.words)]
 
 

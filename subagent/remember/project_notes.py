@@ -37,7 +37,7 @@ TASKS = frozenset({"pending", "done", "blocker"})  # of which the same words may
 
 @dataclass(frozen=True, slots=True)
 class NotePlan:
-    """What memory holds about a note.
+    """The place of a note, and what memory holds about it.
 
     Attributes:
         path: where the note belongs.

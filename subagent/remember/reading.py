@@ -1,4 +1,4 @@
-"""What the text of a call holds, and which reads of memory filing it begins with. Both are known beforehand."""
+"""The contents of a call's text, and the first reads of memory to file it. Both are known beforehand."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What Memex itself said and is sent back: contexts in their wrapper, and lines of pages with their stamps.
+"""The words of Memex itself, sent back: contexts in their wrapper, and lines of pages with their stamps.
 
 It is no word of the teller's: `memory_remember` keeps none of it, conversations are captured without it, and
 distilling makes no statement of it.
@@ -52,7 +52,7 @@ def without_spans(text: str, spans: Iterable[Span]) -> str:
 
 
 def may_repeat_lines(text: str) -> bool:
-    """Whether a text has lines with a stamp, which may be lines of pages."""
+    """Return whether a text has lines with a stamp, which may be lines of pages."""
     return next(_stamped(text), None) is not None
 
 

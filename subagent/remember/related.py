@@ -1,4 +1,4 @@
-"""What memory holds already about a statement: where it stands, and the files that it names."""
+"""Stored text related to a statement: where the statement stands already, and the files that it names."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]")
 
 @dataclass(frozen=True, slots=True)
 class RelatedFiles:
-    """What is known of a statement.
+    """The stored files and statements that a statement is related to.
 
     Attributes:
         home: the file of its series that says it, or says something else of the same thing; None when none does.
@@ -53,7 +53,7 @@ class RelatedFiles:
 
 @dataclass(frozen=True, slots=True)
 class SaidTime:
-    """When a text was said: the day, and the moment in its zone; None if the day alone is known."""
+    """The time when a text was said: the day, and the moment in its zone; None if only the day is known."""
 
     day: date
     moment: datetime | None = None

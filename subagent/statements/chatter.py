@@ -1,4 +1,4 @@
-"""Whether a short text is small talk: moods, weather, thanks, jokes, remarks on the conversation. Pure.
+"""Test whether a short text is small talk: moods, weather, thanks, jokes, remarks on the conversation. Pure.
 
 Each sentence gets points: for numbers, names, dates, events, and words of a durable fact; against moods, the
 weather of the moment and words to the assistant. The best sentence decides, and the tone of the others counts too.

@@ -111,7 +111,7 @@ class SkippedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a text holds: statements and skipped spans, each in order, all disjoint."""
+    """The contents of a text: statements and skipped spans, each in order, all disjoint."""
 
     statements: tuple[Statement, ...]
     skipped: tuple[SkippedSpan, ...]
@@ -119,7 +119,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
-    """What a sentence is, and where in it the text to store stands."""
+    """The verdict on a sentence, and where in it the text to store stands."""
 
     verdict: StatementKind | NonStatement | Literal["empty"]
     start: int
@@ -158,7 +158,7 @@ def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[St
 
 
 def _is_named(before: Statement | SkippedSpan | None, text: str) -> bool:
-    """Whether a sentence or heading ends with the name of a secret."""
+    """Return whether a sentence or heading ends with the name of a secret."""
     return before is not None and names_secret(text[max(before.start, before.end - 80) : before.end])
 
 
@@ -193,7 +193,7 @@ def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def is_attack(sentence: str) -> bool:
-    """Whether a sentence orders its reader to leave its rules, such as `Ignore all previous instructions`."""
+    """Return whether a sentence tells its reader to leave its rules: `Ignore all previous instructions`."""
     tables = language.load("en")
     plain = strip_opening(tables.lead_in, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
     leading = takewhile(lambda rule: rule.verdict == "instruction", tables.rules)
@@ -327,7 +327,7 @@ def _parts(sentence: str, begin: int, mark: re.Pattern[str]) -> list[tuple[int, 
 
 
 def _are_tasks(parts: list[str], tables: LanguageTables, *, needs_verbs: bool) -> bool:
-    """Whether each part of a line is a task of its own, by its verb; or none has a verb, and each is short."""
+    """Return whether each part of a line is a task, by its verb; or none has a verb, and each is short."""
     if len(parts) < 2 or any(len(part.split()) > _TASK_WORDS for part in parts):
         return False
     plain = [plain_form(part) for part in parts]
@@ -384,7 +384,7 @@ def rule_verdict(sentence: str) -> str:
 
 
 def order_about_text(head: str) -> bool:
-    """Whether the words before a colon are an order to the assistant that is about the text behind it."""
+    """Return whether the words before a colon are an order to the assistant about the text behind it."""
     tables = language.load("en")
     plain = head[:JUDGED_CHARS].translate(APOSTROPHES)
     if _label(plain + ": x", tables) or _match_request(plain + ": x", tables):
@@ -478,7 +478,7 @@ def _verdict(
 
 
 def _fits(patterns: Iterable[LanguagePattern], plain: str, languages: frozenset[str]) -> bool:
-    """Whether a sentence fits one of the patterns that belong to its languages."""
+    """Return whether a sentence fits one of the patterns that belong to its languages."""
     return any(one.language in languages and one.regex.match(plain) for one in patterns)
 
 

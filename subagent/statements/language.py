@@ -1,4 +1,4 @@
-"""What statements look like, as tables: `languages/<code>.yaml`, read once when first needed.
+"""The tables by which statements are recognized: `languages/<code>.yaml`, read once when first needed.
 
 English ships. Another language is one more file beside it with those of its tables that it adds to, in the shape
 that `languages/en.yaml` describes at its head: its labels, rules, greetings and orders are then known too. Every

@@ -1,4 +1,4 @@
-"""Whether two statements say the same in nearly the same words. Pure.
+"""The test whether two statements say the same in nearly the same words. Pure.
 
 To be wrong here is to lose what was said, so that nothing counts as the same but what cannot differ in meaning:
 
@@ -77,7 +77,7 @@ def rotation_key(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def are_paraphrases(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two forms are the same, but for one part that moved to the other end."""
+    """Return whether two forms are the same, but for one part that moved to the other end."""
     if one == other or rotation_key(one) != rotation_key(other):
         return one == other
     return any(
@@ -93,7 +93,7 @@ def texts_are_paraphrases(one: str, other: str) -> bool:
 
 
 def _opens_movable_part(word: str) -> bool:
-    """Whether a word may open a part that moves: a preposition, or a day without its `on`."""
+    """Return whether a word may open a part that moves: a preposition, or a day without its `on`."""
     return word in _PREPOSITIONS or _DAY.fullmatch(word) is not None
 
 

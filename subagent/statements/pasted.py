@@ -1,4 +1,4 @@
-"""What a person pasted into a message: letters, logs, traces of errors and commands. Pure."""
+"""The parts that a person pasted into a message: letters, logs, traces of errors and commands. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -82,6 +82,6 @@ def _letters(lines: Sequence[tuple[Span, str]]) -> Iterator[Span]:
 
 
 def _is_head(lines: Sequence[str]) -> bool:
-    """Whether a mail begins here: several lines of a head, with a subject or an address."""
+    """Return whether a mail begins here: several lines of a head, with a subject or an address."""
     head = list(takewhile(_SENT_FROM.match, lines))
     return len(head) > 1 and any("@" in line or _SUBJECT.match(line) for line in head)

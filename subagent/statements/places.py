@@ -1,4 +1,4 @@
-"""Where statements of each kind are filed: the file says the kind, a box says that it is a task.
+"""The places where statements of each kind are filed: the file says the kind, a box says that it is a task.
 
 A heading says what its statements are about, but for the headings of this table: they stand for a kind. The first
 kind of a file stands under any other heading too.
@@ -42,7 +42,7 @@ _KIND_OF_FILE: dict[str, StatementKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where statements of a kind are filed: a virtual path, the title of a new file there, a heading in it."""
+    """The place of statements of a kind: a virtual path, the title of a new file there, a heading in it."""
 
     path: str
     title: str

@@ -66,7 +66,7 @@ class Segment:
 
     @property
     def start(self) -> int:
-        """Where it begins in the input."""
+        """The place in the input where the segment begins."""
         return self.starts[0]
 
     def places(self) -> "OffsetMap":
@@ -77,7 +77,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class OffsetMap:
-    """Where the characters of a piece stand in the input."""
+    """The places in the input of the characters of a piece."""
 
     starts: tuple[int, ...]
     offsets: tuple[int, ...]
@@ -302,7 +302,7 @@ class _Scanner:
         self.begin("item", text, text_start, kind, is_firm=kind is not None).indent = item.end()
 
     def _joins_list(self, item: re.Match[str], line: str, start: int) -> bool:
-        """Whether the item belongs to a sentence that a list completes: `My languages are:`."""
+        """Return whether the item belongs to a sentence that a list completes: `My languages are:`."""
         opened = self.open
         if opened is None or opened.role not in {"prose", "item"}:
             return False
@@ -319,7 +319,7 @@ class _Scanner:
         return True
 
     def _awaits_list(self, following: str) -> bool:
-        """Whether behind blank lines a numbered list begins, or goes on, that belongs to the open sentence."""
+        """Return whether a numbered list of the open sentence begins, or goes on, behind blank lines."""
         item, opened = _ITEM.match(following), self.open
         if item is None or not item[2][0].isdigit() or opened is None or opened.role not in {"prose", "item"}:
             return False
@@ -328,7 +328,7 @@ class _Scanner:
         return item[2][:-1] != "1" and _ITEM.match(opened.lines[1]) is not None
 
     def _opens_list(self, line: str, marker: str) -> bool:
-        """Whether a line and the list below it are one statement: `My languages are:`, `To renew a passport:`."""
+        """Return whether a line and the list below it are one statement: `My languages are:`."""
         if self.language.list_opener.search(line[-200:]):
             return True
         return marker in {"1.", "1)"} and self._is_process(line)

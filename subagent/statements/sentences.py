@@ -86,7 +86,7 @@ def _ends_sentence(text: str, start: int, end: re.Match[str], width: int, langua
 
 
 def _carries_on(text: str, end: re.Match[str], after: str, language: LanguageTables) -> bool:
-    """Whether a word carries a sentence on behind a mark: `Yahoo! is`, `the dept. of`."""
+    """Return whether a word carries a sentence on behind a mark: `Yahoo! is`, `the dept. of`."""
     if not after[0].islower() or after.casefold() not in language.continuations:
         return False
     word = _WORD_BEFORE.search(text, max(0, end.start() - 40), end.start())
@@ -95,7 +95,7 @@ def _carries_on(text: str, end: re.Match[str], after: str, language: LanguageTab
 
 
 def _line_ends_sentence(text: str, at: int, after: str, width: int, language: LanguageTables) -> bool:
-    """Whether the line that ends at `at` holds its sentence whole: the next begins anew, or would have had room."""
+    """Return whether the line before `at` ends its sentence: the next one begins anew or had room there."""
     line_start = text.rfind("\n", 0, at) + 1
     is_open = language.open_end.search(text, max(line_start, at - 40), at) is not None
     if after[0].islower() and (is_open or after.casefold() in language.continuations):
@@ -110,7 +110,7 @@ def _line_ends_sentence(text: str, at: int, after: str, width: int, language: La
 
 
 def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: LanguageTables) -> bool:
-    """Whether the full stop at `at` is more than the end of an abbreviation, initial or ordinal."""
+    """Return whether the full stop at `at` is more than the end of an abbreviation, initial or ordinal."""
     match = _WORD_BEFORE.search(text, max(start, at - 40), at)
     word = match[0].casefold() if match else ""
     opens = after.casefold() in language.sentence_openers and after[0].isupper()
@@ -135,11 +135,11 @@ def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: La
 
 
 def _is_in_list(text: str, start: int, at: int) -> bool:
-    """Whether a numbered list began in this sentence."""
+    """Return whether a numbered list began in this sentence."""
     return _FIRST_NUMBER.search(text, max(start, at - _LIST_CHARS), at) is not None
 
 
 def _is_marker(text: str, start: int, at: int) -> bool:
-    """Whether the number at `at` is one of a list: `To renew it: 1. pay 2. wait`."""
+    """Return whether the number at `at` is one of a list: `To renew it: 1. pay 2. wait`."""
     before = text[max(start, at - _LIST_CHARS) : at].rstrip(" \t")
     return before == "" or before[-1] in ":：\n" or _is_in_list(text, start, at)

@@ -1,4 +1,4 @@
-"""What of a text is stored: its statements with dates beside days, none that names a secret. Pure."""
+"""The parts of a text that are stored: statements with dates beside days, none that names a secret. Pure."""
 
 from dataclasses import replace
 from datetime import date

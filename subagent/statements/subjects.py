@@ -1,4 +1,4 @@
-"""What a statement is about: its subject, its normal form, and whether it is about the user. Pure."""
+"""The subject of a statement, its normal form, and whether the statement is about the user. Pure."""
 
 import re
 import unicodedata
@@ -51,7 +51,7 @@ def _short_subject(kind: StatementKind, text: str) -> str | None:
 
 
 def is_replaceable(text: str) -> bool:
-    """Whether a statement with a key says nothing besides, so that a newer one may take its place."""
+    """Return whether a statement with a key says nothing besides, so that a newer one may take its place."""
     tables = language.load("en")
     plain = strip_opening(tables.lead_in, plain_form(text))
     rule = _subject_rule(plain, tables)
@@ -59,7 +59,7 @@ def is_replaceable(text: str) -> bool:
 
 
 def is_personal(text: str) -> bool:
-    """Whether a statement is about the user himself, or what is his, or an allergy; what he says of work is not."""
+    """Return whether a statement is about the user, what is his, or an allergy; not what he says of work."""
     tables = language.load("en")
     head = strip_opening(tables.filler, plain_form(text[:JUDGED_CHARS]))
     if is_of_allergy(text) or (tables.private.search(head) and tables.oneself.search(head)):
@@ -70,7 +70,7 @@ def is_personal(text: str) -> bool:
 
 
 def is_of_allergy(text: str) -> bool:
-    """Whether a statement names an allergy, whoever has it."""
+    """Return whether a statement names an allergy, whoever has it."""
     return language.load("en").allergy.search(plain_form(text[:JUDGED_CHARS])) is not None
 
 

@@ -1,4 +1,4 @@
-"""What statements are about, as headings for them: names and things that occur in several statements. Pure.
+"""The topics of statements, as headings for them: names and things that occur in several statements. Pure.
 
 No list of names is needed. A word is a name if it begins with a capital letter within a sentence, and a thing if
 it stands behind a word such as `the` or `my`, and is the last word of its phrase. German, which writes every noun

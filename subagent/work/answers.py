@@ -1,4 +1,4 @@
-"""What a chat model says about a message beside what the rules say. Pure.
+"""The answer of a chat model about a message, beside what the rules say. Pure.
 
 A model names spans of the message and their kinds; its own words are never used. What a label says stays, because
 it is sure. In place of what is only likely, the spans of the model count.
@@ -65,7 +65,7 @@ def answer_digest(reader: str, who: WorkAuthor, text: str) -> bytes:
 
 
 def is_allowed(kind: WorkKind, who: WorkAuthor) -> bool:
-    """Whether somebody can say something of a kind."""
+    """Return whether somebody can say something of a kind."""
     return who == "human" or kind not in HUMAN_KINDS
 
 

@@ -1,4 +1,4 @@
-"""What changed in work between two moments. Pure."""
+"""The changes in work between two moments. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from memex.subagent.work.state import WorkState
 
 @dataclass(frozen=True, slots=True)
 class WorkChanges:
-    """What changed from one state to a later one.
+    """The changes from one state to a later one.
 
     Attributes:
         opened: tasks that are open now and were not.
@@ -34,7 +34,7 @@ class WorkChanges:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed."""
+        """Return whether nothing changed."""
         lists = (
             self.opened,
             self.blocked,

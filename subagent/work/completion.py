@@ -1,4 +1,4 @@
-"""Whether work is done: nothing is open or in the way, all that counts is met, and something proves it. Pure.
+"""Test whether work is done: nothing is open or in the way, all that counts is met, and a proof exists. Pure.
 
 A claim is no proof: what an agent says of its own work never makes it done.
 """
@@ -20,7 +20,7 @@ OpenReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class CompletionEvidence:
-    """What proves that work is done, and where it is recorded."""
+    """A proof that work is done, and where it is recorded."""
 
     kind: EvidenceKind
     reference: str
@@ -30,7 +30,7 @@ class CompletionEvidence:
 
 @dataclass(frozen=True, slots=True)
 class CompletionCheck:
-    """Whether work is done, and why not.
+    """The result of the check whether work is done, and why not.
 
     Attributes:
         claim: the newest text that says that all is done; with reasons against it, it is a mismatch.

@@ -1,4 +1,4 @@
-"""What has to be so before work counts as done: the points of it, and what meets each of them. Pure."""
+"""The definition of done: its points, and what meets each of them. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -78,7 +78,7 @@ class WorkMention:
 
     @property
     def method(self) -> ReadingMethod:
-        """How the text was found."""
+        """The way in which the text was found."""
         return reading_method(self.origin, self.model, is_firm=self.is_firm)
 
     def item(self, status: ItemStatus = "open") -> WorkItem:

@@ -1,4 +1,4 @@
-"""What memory files say about work: the bullets of files that `memory_remember` writes, as items. Pure."""
+"""The items of work in memory files: the bullets of files that `memory_remember` writes. Pure."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is known of work: observations from messages, items of memory files, tool events, and marks made by hand."""
+"""The records of work: observations from messages, items of memory files, tool events, and marks by hand."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -103,7 +103,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True)
 class WorkMark:
-    """What a person decided by hand about an item, by the item's id.
+    """A person's decision about an item, by the item's id.
 
     Attributes:
         ends_on: of `end`, the last day on which the item holds; None if it does not end.
@@ -118,7 +118,7 @@ class WorkMark:
 
 @dataclass(frozen=True, slots=True)
 class ToolEvent:
-    """What a client reports of a tool: a command and whether it succeeded, or which files were changed.
+    """A client's report of a tool: a command and whether it succeeded, or which files were changed.
 
     Attributes:
         succeeded: None if the client does not say.
@@ -169,7 +169,7 @@ class WorkItem:
 
     @property
     def method(self) -> ReadingMethod:
-        """How the text was found."""
+        """The way in which the text was found."""
         return reading_method(self.origin, self.model, is_firm=self.is_firm)
 
     def closed(self, status: ItemStatus, mark: WorkMark) -> "WorkItem":

@@ -1,4 +1,4 @@
-"""How turns speak of work, as tables: `rules/<code>.yaml` and `rules/labels.yaml`, read once when first needed."""
+"""The tables of how turns speak of work, read once: `rules/<code>.yaml` and `rules/labels.yaml`."""
 
 import re
 from collections.abc import Sequence

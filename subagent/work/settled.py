@@ -19,7 +19,7 @@ _Form = tuple[str, ...]
 
 
 class Objectives:
-    """What is wanted: the newest objective, and which session it was said in."""
+    """The objective: the newest one that was said, and the session in which it was said."""
 
     def __init__(self) -> None:
         self.current: WorkItem | None = None
@@ -151,7 +151,7 @@ class Constraints:
 
 
 class SettledWork:
-    """What is wanted, what was settled, and what limits the work."""
+    """The objectives, the decisions and the constraints of work."""
 
     def __init__(self) -> None:
         self.objectives = Objectives()

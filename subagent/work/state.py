@@ -1,4 +1,4 @@
-"""Where work stands: what is open, what holds and what is over, by what was said and when. Pure.
+"""The state of work: what is open, what holds and what is over, by what was said and when. Pure.
 
 All that is known is put in the order of time, and each thing changes what stood before it:
 
@@ -38,7 +38,7 @@ MAX_REQUESTS = 20
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """Where work stands at a moment.
+    """The state of work at a moment.
 
     Attributes:
         objective: what is wanted; None if nobody said.
@@ -83,7 +83,7 @@ class WorkState:
 
     @property
     def token(self) -> str:
-        """What names this state: its moment, and a digest of what is open and what holds."""
+        """The name of this state: its moment, and a digest of what is open and what holds."""
         standing = [
             self.objective,
             *self.constraints,

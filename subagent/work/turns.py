@@ -1,4 +1,4 @@
-"""What one turn of a session says about work, without a language model.
+"""The spans of one turn of a session that speak about work, found without a language model.
 
 A label (`Decision:`, `TODO:`), or a heading or line such as `Next steps` above a list, says what something is, and
 is firm. Otherwise the patterns of `rules/` are tried on each clause, and where none fits, a linear model decides
@@ -69,7 +69,7 @@ class SessionTurn:
 
     @property
     def who(self) -> WorkAuthor | None:
-        """Whose words these are; None if the turn is not read."""
+        """The author of these words; None if the turn is not read."""
         if self.part != "message" or not self.text.strip():
             return None
         if self.role == "user" and self.human_authored:
@@ -79,7 +79,7 @@ class SessionTurn:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSpan:
-    """What a span of a turn says about work; `start` and `end` count code points."""
+    """A span of a turn that says something about work; `start` and `end` count code points."""
 
     kind: WorkKind
     start: int

@@ -56,7 +56,7 @@ class QuotedObservations(BaseModel):
 
 
 def can_show(message: QuotableMessage) -> bool:
-    """Whether a message is short enough to be shown to a model, and says something of its own."""
+    """Return whether a message is short enough to be shown to a model, and says something of its own."""
     return message.has_words and len(message.shown) <= WINDOW_CHARS - FRAME_CHARS
 
 

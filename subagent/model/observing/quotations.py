@@ -1,4 +1,4 @@
-"""Where a message says what a model quotes from it, and which quotations count. Pure.
+"""The places in messages of what a model quotes from them, and the rules by which quotations count. Pure.
 
 A quotation counts only if it stands in the message that it is said to be from, word for word, in the author's own
 words: not in code, in a quote, in a table, or in what a program put in. Only white space, quotation marks and
@@ -53,7 +53,7 @@ class QuotableMessage:
 
     @property
     def has_words(self) -> bool:
-        """Whether anything of it is its author's."""
+        """Return whether any of the text is its author's."""
         return any(map(str.isalnum, self.shown))
 
     def find(self, quotation: str) -> Iterator[Span]:
@@ -73,11 +73,11 @@ class QuotableMessage:
 
     @cached_property
     def has_attack(self) -> bool:
-        """Whether the text gives orders to its reader, such as `Ignore all previous instructions`."""
+        """Return whether the text gives orders to its reader, such as `Ignore all previous instructions`."""
         return bool(self._attacks)
 
     def is_attack(self, span: Span) -> bool:
-        """Whether a span is a part of such an order."""
+        """Return whether a span is a part of such an order."""
         return any(start < span[1] and span[0] < end for start, end in self._attacks)
 
     @cached_property
@@ -101,20 +101,20 @@ class QuotableMessage:
 
 @dataclass(slots=True)
 class CheckedAnswer:
-    """What counts of an answer: by the place of each message its spans; and how much does not, by the reason."""
+    """The spans of an answer that count, by the place of their message; `dropped` counts the rest."""
 
     spans: list[list[AnsweredSpan]]
     dropped: Counter[Fault] = field(default_factory=Counter)
 
     @property
     def count(self) -> int:
-        """How many spans count."""
+        """The number of spans that count."""
         return sum(map(len, self.spans))
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """What a model says: that a message, counted from 1, says something of a kind in these words."""
+    """A model's claim that a message, counted from 1, says something of a kind in these words."""
 
     message: int
     kind: WorkKind

@@ -45,12 +45,12 @@ class WorkReader:
 
     @property
     def name(self) -> str:
-        """What its answers are known by: the version of the prompt, and the model."""
+        """The name by which its answers are known: the version of the prompt, and the model."""
         return reader_name(self.prompt.version, self.chat.name)
 
     @property
     def seconds(self) -> float:
-        """How long one call may take."""
+        """The seconds that one call may take."""
         return self._limits.seconds
 
     @property

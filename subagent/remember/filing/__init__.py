@@ -1,1 +1,1 @@
-"""Where statements are filed, and how they are put into a Markdown file and taken out of it. Pure."""
+"""Filing of statements: where each goes, and how it is put into a Markdown file and taken out. Pure."""

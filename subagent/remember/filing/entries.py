@@ -1,4 +1,4 @@
-"""What is put into a file, and what the entries of one call make of each other."""
+"""The entries that are put into a file, and what those of one call make of each other."""
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryOutcome:
-    """What became of an entry or of a text to take out; `replaced` is what went.
+    """The outcome for an entry or for a text to take out; `replaced` is what went.
 
     `overtaken`: a later entry of the same call takes its place, or a bullet that was said later has it, and it is
     not filed. Of a text to take out:

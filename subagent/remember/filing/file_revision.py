@@ -191,7 +191,7 @@ class FileRevision:
         return next((item for item in reversed(found) if item.text == wanted), found[-1] if found else None)
 
     def _nests(self, item: ListItem) -> bool:
-        """Whether something stands below a bullet."""
+        """Return whether something stands below a bullet."""
         below = item.own_end != item.end and self._rendered(item.own_end, item.end).strip()
         return bool(item.children) or bool(below)
 
@@ -348,7 +348,7 @@ class FileRevision:
         return any(start < span[1] and span[0] < end for start, end, _ in self.rewritten)
 
     def _keeps_structure(self, change: _Change) -> bool:
-        """Whether headings, lists, code and front matter stay what they are; a paragraph may go."""
+        """Return whether headings, lists, code and front matter stay what they are; a paragraph may go."""
         start, end, text = change
         after = markdown.parse(self.text[:start] + text + self.text[end:])
         return layout.structure(after) == layout.structure(self.document)

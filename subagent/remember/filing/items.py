@@ -1,4 +1,4 @@
-"""What a Markdown file says: its list items, and the lines and sentences of its prose, with where they stand."""
+"""The contents of a Markdown file: list items, and lines and sentences of prose, with where they stand."""
 
 import re
 from bisect import bisect_right
@@ -63,7 +63,7 @@ class ListItem:
     cited: list[CitedPlace] = field(default_factory=list)  # messages that say the same; new ones alone
 
     def resists(self, entry: Entry) -> bool:
-        """Whether it was said after an entry, so that the entry does not take its place.
+        """Return whether it was said after an entry, so that the entry does not take its place.
 
         An entry that was taken from a conversation gives way to what may be newer: to a statement of the same day,
         to one without a day, and if nobody knows when the entry was said, to any. What the call itself has put in
@@ -83,13 +83,13 @@ class ListItem:
         return self.text
 
     def is_redated_by(self, entry: Entry) -> bool:
-        """Whether an entry, which says the same later, names another due day."""
+        """Return whether an entry, which says the same later, names another due day."""
         is_later = self.day is not None and self.day < entry.date
         return is_later and entry.due is not None and entry.due != self.due
 
     @property
     def is_changed(self) -> bool:
-        """Whether an entry took the place of what the file says here."""
+        """Return whether an entry took the place of what the file says here."""
         if self.entry is None:
             return False
         return (self.normal_form, self.due) != (self.normal_form_before, self.due_before)
@@ -169,7 +169,7 @@ def prose_sentences(text: str, document: MarkdownDocument, *, with_lines: bool =
 
 @dataclass(frozen=True, slots=True)
 class _WrittenItem:
-    """What the lines of a list item say, without what is nested below it."""
+    """The contents of the lines of a list item, without what is nested below it."""
 
     text: str
     normal_form: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a Markdown file is laid out with: line endings, list markers, and blocks that are left open. Pure."""
+"""The layout of a Markdown file: line endings, list markers, and blocks that are left open. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a draft does to a file, as plain data that can be called: a process may do it. Pure."""
+"""The work that a draft does on a file, as plain data that can be called: a process may do it. Pure."""
 
 from dataclasses import dataclass
 from datetime import date

@@ -42,7 +42,7 @@ class ClauseValue:
 
     @property
     def is_moment(self) -> bool:
-        """Whether it is a day or a time."""
+        """Return whether the value is a day or a time."""
         return self.kind.startswith(("date", "time"))
 
 

@@ -1,4 +1,4 @@
-"""What is done: whether a statement says that a task is done, in words of its own. Pure.
+"""The test whether a statement says that a task is done, in words of its own. Pure.
 
 `I booked the flights`, `The flights are booked` and `Done booking the flights` say that `Book the flights` is
 done. A task that is closed by mistake is forgotten, so the verb, and all words of the thing, have to be the same

@@ -1,4 +1,4 @@
-"""Whose a liking is: that of the user, or of somebody else. Pure."""
+"""The holder of a liking: the user, or somebody else. Pure."""
 
 import re
 from collections.abc import Collection

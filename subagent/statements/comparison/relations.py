@@ -1,4 +1,4 @@
-"""What a new statement makes of an older one: it replaces it, closes it, contradicts it, or leaves it alone. Pure.
+"""The outcome of a new statement for an older one: replaced, closed, contradicted, or left alone. Pure.
 
 Finding the older statement is the easy half: it shares rare words with the new one. Deciding is the hard half.
 `decide` says `replaces` or `closes` only by the grounds of `replacement`, and not by how likely a contradiction is.
@@ -47,7 +47,7 @@ Weights = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class StatementComparison:
-    """How an older statement stands to a new one.
+    """The comparison of an older statement with a new one.
 
     Attributes:
         older: the older statement.
@@ -70,7 +70,7 @@ class StatementComparison:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What becomes of an older statement, and how likely the new one contradicts it, from 0 to 1.
+    """The outcome for an older statement, and how likely the new one contradicts it, from 0 to 1.
 
     `rest` is what else the older statement says, which stays; see `replacement.Supersession`.
     """

@@ -1,4 +1,4 @@
-"""Whether a new statement takes an older one out of its page, and what of it stays. Pure.
+"""The test whether a new statement takes an older one out of its page, and what of it stays. Pure.
 
 A statement goes only if the new one gives another value of the same property of the same thing. There are four
 grounds, and each can be read off the two texts:
@@ -44,7 +44,7 @@ _OWN_SUBJECT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """Why an older statement goes, and what else it says, which stays.
+    """The reason why an older statement goes, and what else it says, which stays.
 
     Attributes:
         ground: see above.

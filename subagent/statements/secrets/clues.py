@@ -1,4 +1,4 @@
-"""What a text must hold so that a rule about secrets may find one in it; a look for all of it at once. Pure."""
+"""The marks without which no rule finds a secret in a text; one look finds them all. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from memex.subagent.statements.secrets.marks import Marks, parse_marks, to_small
 
 
 class Clue:
-    """Which rules a mark belongs to, as bits: the members of an enumeration would take a third of the time."""
+    """The rules that a mark belongs to, as bits: members of an enumeration would take a third of the time."""
 
     NAME = 1  # the name of a secret
     PASSWORD = 2  # such a name, whose value may have no digit
@@ -67,7 +67,7 @@ _LINK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Clues:
-    """What a text holds.
+    """The marks of secrets that a text holds.
 
     Attributes:
         text: with straight quotes.
@@ -84,17 +84,17 @@ class Clues:
     first_digit: int | None
 
     def has(self, clue: int) -> bool:
-        """Whether the text has a mark of a rule."""
+        """Return whether the text has a mark of a rule."""
         return self.found & clue != 0
 
     @property
     def has_digit(self) -> bool:
-        """Whether the text has a digit."""
+        """Return whether the text has a digit."""
         return self.first_digit is not None
 
     @property
     def may_name_value(self) -> bool:
-        """Whether the name of a secret may be there, with a value behind it."""
+        """Return whether the name of a secret may be there, with a value behind it."""
         if not self.found & Clue.NAME:
             return False
         if self.has_digit and _DIGIT.search(self.text, self.first_name):

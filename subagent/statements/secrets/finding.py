@@ -68,7 +68,7 @@ class FoundSecret:
 
 @dataclass(frozen=True, slots=True)
 class SecretPlace:
-    """Where a secret stands, for people: line and column count from 1."""
+    """The place of a secret, for people: line and column count from 1."""
 
     line: int
     column: int
@@ -147,7 +147,7 @@ def _blanked(text: str, found: Sequence[FoundSecret]) -> str:
 
 
 def _overlaps(one: FoundSecret, spans: Sequence[Span]) -> bool:
-    """Whether a secret overlaps one of some spans, which are in order and disjoint."""
+    """Return whether a secret overlaps one of some spans, which are in order and disjoint."""
     place = bisect_left(spans, one.end, key=lambda span: span[0])
     return place > 0 and one.start < spans[place - 1][1]
 
@@ -219,12 +219,12 @@ def _trimmed(words: WordEnds, start: int, end: int) -> tuple[int, int]:
 
 
 def _is_sign_of(line: str, start: int, end: int) -> bool:
-    """Whether the last character may be one of the password: a `!` or `?` that no sentence follows."""
+    """Return whether the last character may be one of the password: a `!` or `?` that no sentence follows."""
     return line[end - 1] in "!?*" and end - start > 5
 
 
 def _is_code(value: str, kind: str) -> bool:
-    """Whether a value is a part of a program, a bare name or an example, and no secret."""
+    """Return whether a value is a part of a program, a bare name or an example, and no secret."""
     if kind in {"code", "bare", "card", "personal"}:
         return False
     if _CODE.search(value) or _EXAMPLE.fullmatch(value):

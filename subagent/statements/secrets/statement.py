@@ -1,4 +1,4 @@
-"""Whether a statement holds a secret: keys, tokens, passwords and codes with their value, card numbers. Pure.
+"""Secrets in statements: keys, tokens, passwords and codes with their value, card numbers. Pure.
 
 A secret is found by its own form (`forms.py`), or by a word that names it and a value that soon follows, in
 English, German, French and Spanish. What is not found may be a secret too.
@@ -269,7 +269,7 @@ _LONE_VALUE = lazy_pattern(
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text holds a secret."""
+    """Return whether a text holds a secret."""
     return next(_spans(text), None) is not None
 
 
@@ -297,14 +297,14 @@ def find_values(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def names_secret(text: str) -> bool:
-    """Whether a text ends with the name of a secret, so that the value may stand in the next sentence."""
+    """Return whether a text ends with the name of a secret, whose value may stand in the next sentence."""
     tail = text[-80:].replace("’", "'")
     names = _NAMES.finditer(_to_names(tail, to_small(tail)))
     return any(match.lastgroup in {"password", "code"} for match in names)
 
 
 def is_lone_value(text: str) -> bool:
-    """Whether a short sentence holds hardly more than what may be the value of a secret."""
+    """Return whether a short sentence holds hardly more than what may be the value of a secret."""
     return len(text) <= 80 and _LONE_VALUE.match(text) is not None
 
 
@@ -379,7 +379,7 @@ def _to_names(text: str, small: str) -> str:
 
 
 class WordEnds:
-    """Where the words of a text end: many values may stand in one word, which is read once."""
+    """The ends of the words of a text: many values may stand in one word, which is read once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -394,7 +394,7 @@ class WordEnds:
 
 
 def _is_card(digits: str) -> bool:
-    """Whether a number ends with the check digit of a card's (ISO/IEC 7812-1, by Luhn)."""
+    """Return whether a number ends with the check digit of a card's (ISO/IEC 7812-1, by Luhn)."""
     numbers = [int(char) for char in reversed(digits) if char.isdigit()]
     doubled = (sum(divmod(2 * number, 10)) for number in numbers[1::2])
     return 13 <= len(numbers) <= 19 and (sum(numbers[::2]) + sum(doubled)) % 10 == 0

@@ -1,1 +1,1 @@
-"""What a clause of a turn says about work: clauses with their surroundings, their features, a linear model."""
+"""The kinds of clauses about work: clauses with their surroundings, their features, a linear model."""

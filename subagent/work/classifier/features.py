@@ -1,4 +1,4 @@
-"""What the linear model sees of a clause: its own words and form, those of its surroundings, and its author. Pure.
+"""The features of a clause in the linear model: its words and form, its surroundings, and its author. Pure.
 
 Beside the words, their pairs and their parts, the model sees patterns: a run of words in which only the common ones
 stand as they are (`has`, `still`, `not`), and of each other word its ending, so that `the importer is merged` and

@@ -1,4 +1,4 @@
-"""Which kind of thing about work a clause says, by a linear model of ten classes: nine kinds, and nothing. Pure.
+"""The kind of a clause about work, by a linear model of ten classes: nine kinds, and nothing. Pure.
 
 The weights are a multinomial logistic regression, fitted by `memex.evals.work.fit` to turns of independent writers.
 `clause_kinds.npz` beside this module holds the features that matter, and a weight of each class for each of them.

@@ -1,1 +1,1 @@
-"""What ends an item of work: the decision of a person, the end of an agent's plan, and what proves it."""
+"""The ways in which an item of work ends: a person's decision, the end of an agent's plan, and proof."""

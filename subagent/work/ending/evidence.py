@@ -1,4 +1,4 @@
-"""What proves that work is done: commands that a client reports as succeeded, and commits. Pure."""
+"""The evidence that work is done: commands that a client reports as succeeded, and commits. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How a person keeps items of work: what ends on a day, what is pinned, and what stays out of packs. Pure."""
+"""A person's settings of items of work: what ends on a day, is pinned, or stays out of packs. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ CLOSING: Mapping[MarkAction, ItemStatus] = {
 
 @dataclass(frozen=True, slots=True)
 class ItemKeeping:
-    """How an item is kept: `ends_on` is the last day on which it holds."""
+    """A person's settings for an item: `ends_on` is the last day on which it holds."""
 
     is_pinned: bool = False
     is_left_out: bool = False

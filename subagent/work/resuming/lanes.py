@@ -27,7 +27,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class LaneHints:
-    """What is known of the work that is looked for; each hint is a text that is compared, never a pattern.
+    """The hints about the work that is looked for; each is a text that is compared, never a pattern.
 
     Attributes:
         title: of a session.
@@ -49,7 +49,7 @@ class LaneHints:
 
     @property
     def are_given(self) -> bool:
-        """Whether there is any hint."""
+        """Return whether there is any hint."""
         return any(getattr(self, one.name) for one in fields(self))
 
 
@@ -70,7 +70,7 @@ class Lane:
 
     @property
     def is_imported(self) -> bool:
-        """Whether a transcript alone names the place."""
+        """Return whether a transcript alone names the place."""
         return self.label.startswith(IMPORTED)
 
     @property
@@ -95,7 +95,7 @@ class ScoredLane:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Which lane is meant. Only with `resolved` is it one; `ambiguous` and `needs_hint` name candidates."""
+    """The lane that is meant. Only `resolved` makes it one; `ambiguous` and `needs_hint` name candidates."""
 
     status: LaneStatus
     lane: Lane | None

@@ -65,7 +65,7 @@ class ResumePoint:
 
 @dataclass(frozen=True, slots=True)
 class ReadWork:
-    """What holds in a project that another one reads from: its constraints and decisions."""
+    """The constraints and decisions that hold in a project that another one reads from."""
 
     project: str
     constraints: tuple[WorkItem, ...]
@@ -91,7 +91,7 @@ class WorkPack:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is told under a heading: `rank` is the order in which headings are given room, from 0."""
+    """The items under a heading: `rank` is the order in which headings are given room, from 0."""
 
     heading: str
     rank: int
@@ -100,7 +100,7 @@ class _Source:
 
     @property
     def is_of_a_lane(self) -> bool:
-        """Whether it says what one lane is about, and not what holds for all."""
+        """Return whether it says what one lane is about, and not what holds for all."""
         return self.rank in (0, 5)
 
 
