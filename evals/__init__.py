@@ -1,1 +1,1 @@
-"""How well and how fast Memex remembers."""
+"""Measurements of how well and how fast Memex remembers."""

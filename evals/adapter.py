@@ -1,4 +1,4 @@
-"""What a memory service must offer so that cases can be asked of it: two calls, over a state that it is given.
+"""The interface of a memory service that can be measured: two calls, over a state that it is given.
 
 Memex itself is measured through this (`memex_adapter.py`), and any other service can be:
 
@@ -39,7 +39,7 @@ from memex.service.evals.states import State
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call used of models; `usd` None where no price is known."""
+    """The usage of models by a call; `usd` None where no price is known."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -90,7 +90,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a text.
+    """The outcome for a text that was told.
 
     Attributes:
         status: committed, or nothing.

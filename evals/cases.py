@@ -60,7 +60,7 @@ class ExpectedSpan(_Model):
 
 
 class ContextExpected(_Expectation):
-    """What is expected of the answer to a question.
+    """The expectations of the answer to a question.
 
     Attributes:
         paths: files that must be sources.
@@ -89,7 +89,7 @@ class ContextExpected(_Expectation):
 
 
 class RememberExpected(_Expectation):
-    """What is expected after a text is remembered.
+    """The expectations after a text is remembered.
 
     Attributes:
         status: committed, or nothing.
@@ -196,7 +196,7 @@ class SequenceInputs(_Model):
 
 
 class Metadata(_Model):
-    """What is known about a case.
+    """The facts about a case.
 
     Attributes:
         tags: the tags that choose cases and group figures.

@@ -57,7 +57,7 @@ class First(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolChoiceCase:
-    """What a user says, and what is right to call first."""
+    """The words of a user, and the tool that is right to call first."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""What one change does to many calls of the log, with statistics over them."""
+"""The effect of one change on many calls of the log, with statistics over them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any

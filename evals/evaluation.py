@@ -49,7 +49,7 @@ class ContextRater(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """How cases are run.
+    """The options with which cases are run.
 
     Attributes:
         planner: the planner, by the name that known failures use: `builtin`, or a model.

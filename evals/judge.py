@@ -18,7 +18,7 @@ RUBRIC = (
 
 @asynccontextmanager
 async def open_rater(name: str | None) -> AsyncIterator[ContextRater | None]:
-    """What rates contexts by the model of this name; None without one.
+    """Give a rater of contexts by the model of this name; None without one.
 
     Raises:
         ValidationFailed: there is no such model, or something that it needs is missing.

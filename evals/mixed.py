@@ -105,7 +105,7 @@ class _RandomModel:
 
 @dataclass(slots=True)
 class _CallGenerator:
-    """What is asked of the service, one thing after the other, the same by its seed."""
+    """A generator of calls of the service, one after the other, the same by its seed."""
 
     chance: random.Random
     made: list[tuple[str, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a model answered in cases, kept as files and played again: the same run without network, key or cost.
+"""The answers of a model in cases, kept as files and played again: the same run without network, key or cost.
 
     <folder>/<kind>/<model>/<case>.json
 
@@ -30,7 +30,7 @@ FORMAT = 1
 
 
 class CaseRecording(BaseModel):
-    """What a model answered in a case.
+    """The answers of a model in a case.
 
     Attributes:
         format: of the file.
@@ -171,7 +171,7 @@ class PlaybackPlanner:
 
     @property
     def config(self) -> dict[str, Any]:
-        """That it is played."""
+        """The configuration in the log, which says that the answers are played."""
         return {"model": self._model, "mode": "recorded"}
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
@@ -191,7 +191,7 @@ class PlaybackPlanner:
 
 
 def is_stale(kept: Recording | None, requests: Sequence[dict[str, Any]]) -> bool:
-    """Whether a call asked a model something else than what was answered when it was recorded.
+    """Return whether a call asked a model something else than what was answered when it was recorded.
 
     Args:
         kept: the call's recording; None where there is none.

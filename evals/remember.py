@@ -1,4 +1,4 @@
-"""How well the rules read statements and file them. `make eval-remember` plays every case, without a database.
+"""Measure how well the rules read and file statements. `make eval-remember` plays all, without a database.
 
 The cases in `cases/remember.yaml` say what each text should become; a case passes when all of it does, exactly.
 """
@@ -46,7 +46,7 @@ class RuleCase:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutput:
-    """What became of a case's text: the reading, its statements' outcomes, and the files afterwards."""
+    """The outcome for a case's text: the reading, its statements' outcomes, and the files afterwards."""
 
     reading: Extraction
     outcomes: tuple[tuple[Statement, EntryOutcome], ...]
@@ -55,7 +55,7 @@ class RuleOutput:
 
 @dataclass(frozen=True, slots=True)
 class RuleVerdict:
-    """What a case should give and gives, as pairs that can be counted, and why it fails if it does."""
+    """The expected and the found results of a case, as pairs that can be counted, and why it fails."""
 
     case: RuleCase
     expected: Mapping[str, Counter[Pair]]
@@ -65,7 +65,7 @@ class RuleVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many of what was expected was found, and how much besides."""
+    """Counts of what was expected, of what was found, and of what of it is right."""
 
     expected: int
     found: int

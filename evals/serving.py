@@ -16,7 +16,7 @@ from memex.wiring import running_service
 
 @dataclass(frozen=True, slots=True)
 class ServingOptions:
-    """Where a run takes place, and who plans there.
+    """The place where a run happens, and the planner there.
 
     Attributes:
         model: plans; `builtin` for the rules.
@@ -40,7 +40,7 @@ class ServingOptions:
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether the database stays, so that runs can be kept in it."""
+        """Return whether the database stays, so that runs can be kept in it."""
         return self.is_own or self.database_url is not None
 
 

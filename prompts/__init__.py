@@ -1,1 +1,1 @@
-"""What the models read: one Markdown file a prompt."""
+"""The prompts that the models read: one Markdown file a prompt."""

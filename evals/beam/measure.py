@@ -1,4 +1,4 @@
-"""What a played chat of BEAM shows: each figure with the cases that it counts. Pure."""
+"""Figures of a played chat of BEAM, each with the cases that it counts. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial

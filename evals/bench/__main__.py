@@ -1,4 +1,4 @@
-"""How fast Memex is, beside references measured in the same run. `make bench` runs it.
+"""Measure how fast Memex is, beside references measured in the same run. `make bench` runs it.
 
 Machines differ and are noisy, so what counts is the ratio to the reference; every figure is a median (p50) or a
 95th percentile over several rounds. The text is random words with the frequencies of English (Zipf-Mandelbrot,

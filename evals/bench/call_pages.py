@@ -1,4 +1,4 @@
-"""How long the service works for pages of calls over a log of a million calls."""
+"""The time that the service works for pages of calls over a log of a million calls."""
 
 from datetime import UTC, datetime
 from typing import Any

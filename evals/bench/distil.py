@@ -1,4 +1,4 @@
-"""How fast messages become statements of memory, by rules."""
+"""The time in which messages become statements of memory, by rules."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What `memex-hook` costs a coding agent: a process for each event, beside a bare `python -c pass`."""
+"""The cost of `memex-hook` for a coding agent: a process for each event, beside a bare `python -c pass`."""
 
 import json
 import os

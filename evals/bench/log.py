@@ -1,4 +1,4 @@
-"""What the log takes: of the time of memory_context, and in bytes a call."""
+"""The cost of the log: its share of the time of memory_context, and its bytes a call."""
 
 import statistics
 import time
@@ -25,7 +25,7 @@ MAX_SHARE = 0.15  # of the time of memory_context that the log's statement may t
 
 @dataclass(slots=True)
 class CallTimings:
-    """What parts of a call took, in milliseconds, a sample a call."""
+    """The times of the parts of a call, in milliseconds, a sample a call."""
 
     statement_ms: list[float] = field(default_factory=list)
     add_ms: list[float] = field(default_factory=list)

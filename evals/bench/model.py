@@ -1,4 +1,4 @@
-"""What a chat model costs beside its own time: one that answers at once, in the built-in planner's place."""
+"""The cost of a chat model beside its own time: one that answers at once, in the built-in planner's place."""
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionDef, FunctionModel

@@ -1,4 +1,4 @@
-"""How long the service works for each page of the web UI, and how many bytes a browser loads for it."""
+"""The time that the service works for each page of the web UI, and the bytes that a browser loads for it."""
 
 import re
 from collections.abc import AsyncIterator
@@ -57,7 +57,7 @@ PAGES = (
 
 @dataclass(slots=True)
 class PageFigures:
-    """What one page took, a sample a request, in milliseconds; and its bytes."""
+    """The times of one page, a sample a request, in milliseconds; and its bytes."""
 
     wall_ms: list[float] = field(default_factory=list)
     python_ms: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class PageFigures:
 
 @dataclass(frozen=True, slots=True)
 class FirstLoad:
-    """What a browser loads that has nothing yet: the first page, its style, scripts and icon.
+    """The bytes that a browser with an empty cache loads: the first page, its style, scripts and icon.
 
     Attributes:
         total_bytes: all of it; style, scripts and icon as they are sent, compressed.

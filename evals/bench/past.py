@@ -1,4 +1,4 @@
-"""How fast memory answers as of a moment: over 20 revisions of each file, and when 100 files changed since."""
+"""The time of answers as of a moment: over 20 revisions of each file, and when 100 files changed since."""
 
 import time
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""How fast a search is: by the size of the scope, beside much of others' data, and with vectors."""
+"""The time of a search: by the size of the scope, beside much of others' data, and with vectors."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence

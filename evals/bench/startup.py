@@ -1,4 +1,4 @@
-"""How long the service takes to its first answer, and the memory that it holds."""
+"""The time of the service to its first answer, and the memory that it holds."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a told text costs: bytes of the database for each byte told, and processor time a call."""
+"""The cost of a told text: bytes of the database for each byte told, and processor time a call."""
 
 import statistics
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""How fast the two tools are, phase by phase, and how fast a vault comes in."""
+"""The time of the two tools, phase by phase, and the time in which a vault comes in."""
 
 import os
 import statistics
@@ -41,7 +41,7 @@ PHASES = {
 
 @dataclass(slots=True)
 class PhaseTimings:
-    """What one phase of a call took, a sample a call, in milliseconds."""
+    """The times of one phase of a call, a sample a call, in milliseconds."""
 
     wall_ms: list[float] = field(default_factory=list)
     python_ms: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What benchmarks work with: random text, a service with one connection, timings and tables."""
+"""The parts that benchmarks share: random text, a service with one connection, timings and tables."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""How fast writes are, beside INSERTs of the same files into a table with a GIN index, and what they leave."""
+"""The time of writes, beside INSERTs of the same files into a table with a GIN index, and what they leave."""
 
 import random
 import time

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class FreshFact(NamedTuple):
-    """What is told, what is asked right after the answer, and the words of the fact that a context must hold."""
+    """A fact to tell, the question right after the answer, and the words that a context must hold."""
 
     text: str
     question: str

@@ -1,1 +1,1 @@
-"""What memory that was made from conversations holds, beside the conversations themselves."""
+"""Measurements of memory that was made from conversations, beside the conversations themselves."""

@@ -31,7 +31,7 @@ Answers = dict[tuple[str, int], dict[str, Any]]  # of memory_context, by setting
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the contexts of a question held: shares of the evidence by setting and budget, and characters.
+    """The figures of one question: shares of the evidence by setting and budget, and characters of contexts.
 
     Attributes:
         held: the share of the evidence of which a context holds something.
@@ -46,7 +46,7 @@ class Asked:
 
 @dataclass(slots=True)
 class IncludedMeasure:
-    """What a part of a suite shows.
+    """The figures of a part of a suite.
 
     Attributes:
         part: the name of the part.

@@ -1,1 +1,1 @@
-"""Whether what was told is still there: each sentence is looked for by its own words."""
+"""The check whether what was told is still there: each sentence is looked for by its own words."""

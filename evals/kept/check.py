@@ -31,7 +31,7 @@ _SECRET = "[secret:"  # noqa: S105  # what stands in the place of one
 
 @dataclass(slots=True)
 class FoundSentence:
-    """What became of the sentences of texts.
+    """The outcomes for the sentences of texts.
 
     Attributes:
         counts: sentences by what became of them: `shown` among the first ten hits, `found` among the first hundred,

@@ -1,4 +1,4 @@
-"""What is told and then looked for: the open lives, the messages of BEAM's users and the turns of LoCoMo."""
+"""The texts that are told and then looked for: open lives, messages of BEAM's users and turns of LoCoMo."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class ToldText:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What one user tells memory, in order.
+    """The texts that one user tells memory, in order.
 
     Attributes:
         name: of the life or the chat.

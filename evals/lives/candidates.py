@@ -1,4 +1,4 @@
-"""What search finds for the statements of a text, so that an evaluation can tell finding from deciding."""
+"""Statements that search finds for those of a text, so that an evaluation can tell finding from deciding."""
 
 from collections.abc import Collection
 from typing import Any, cast

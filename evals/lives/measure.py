@@ -1,4 +1,4 @@
-"""What a played life shows: each figure with the cases that it counts. Pure."""
+"""Figures of a played life, each with the cases that it counts. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -126,7 +126,7 @@ def standing(fact: Fact, units: Sequence[Unit]) -> list[Unit]:
 
 @dataclass(slots=True)
 class _Writes:
-    """What the texts of a life did to memory."""
+    """The effects that the texts of a life had on memory."""
 
     played: PlayedLife
     before: PlayedText | None = None

@@ -42,12 +42,12 @@ class Unit:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the unit is shown as one that may be out of date."""
+        """Return whether the unit is shown as one that may be out of date."""
         return OUTDATED_MARK in self.whole
 
     @property
     def is_done(self) -> bool:
-        """Whether the unit stands among the tasks that are done."""
+        """Return whether the unit stands among the tasks that are done."""
         return self.label.endswith(DONE_HEADING) or self.text.startswith("- [x]")
 
 

@@ -1,1 +1,1 @@
-"""Whether a context is empty where memory cannot answer, and only there."""
+"""The check whether a context is empty where memory cannot answer, and only there."""

@@ -1,4 +1,4 @@
-"""Which questions lose their answer, and which foreign ones get nothing, at each least confidence. Pure."""
+"""Counts of questions that lose their answer, and of foreign ones with none, by least confidence. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What a model that picks lines brings beside the rules, and what a perfect one could bring."""
+"""The gain of a model that picks lines over the rules alone, and the gain that a perfect one could bring."""

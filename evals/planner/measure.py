@@ -31,7 +31,7 @@ Pick = Callable[[ToldQuestion, list[ContextLine]], list[ContextLine]]
 
 @dataclass(slots=True)
 class PlannerFigures:
-    """What was measured.
+    """The figures that were measured.
 
     Attributes:
         rules: the contexts of the rules, by budget.
@@ -59,7 +59,7 @@ class PlannerFigures:
 
     @property
     def questions(self) -> int:
-        """How many were asked."""
+        """The number of questions that were asked."""
         return next((figures.questions for figures in self.rules.values()), 0)
 
     def count(self, who: str, worth: float, budget: int, question: ToldQuestion, context: str) -> None:

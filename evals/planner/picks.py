@@ -1,4 +1,4 @@
-"""What a model picked for told questions: asked now, or kept in a file and played again without a model."""
+"""The picks of a model for told questions: asked now, or kept in a file and played again without a model."""
 
 import gzip
 import time
@@ -22,7 +22,7 @@ from memex.subagent.planner import ContextRequest
 
 
 class ModelPicks(BaseModel):
-    """What a model picked for one question.
+    """The picks of a model for one question.
 
     Attributes:
         user: who asked it.
@@ -100,7 +100,7 @@ class LivePicker:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPicker:
-    """What a model once picked; a picked line that is no longer found is left out.
+    """A player of a model's recorded picks; a picked line that is no longer found is left out.
 
     Attributes:
         picks: by user and question.

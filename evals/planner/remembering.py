@@ -36,7 +36,7 @@ class RecordedText(BaseModel):
 
 @dataclass(slots=True)
 class RememberFigures:
-    """What became of texts.
+    """The figures of the texts that were told.
 
     Attributes:
         texts: that were told.

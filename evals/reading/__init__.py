@@ -1,1 +1,1 @@
-"""What people write to an assistant and ask it later, labelled."""
+"""Labelled texts that people write to an assistant, and labelled questions that they ask it later."""

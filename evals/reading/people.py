@@ -1,4 +1,4 @@
-"""What invented people told an assistant and asked later."""
+"""Invented people: what they told an assistant, and what they asked later."""
 
 from dataclasses import dataclass
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""How often a context holds the statements that answer a question of invented people.
+"""Measure how often a context holds the statements that answer a question of invented people.
 
 Run `python -m memex.evals.reading.recall`. Each person tells memory what they said, statement by statement, and
 asks their questions. Without options they are those of `held_out/`, whose writer had seen neither the rules nor the

@@ -1,4 +1,4 @@
-"""What draws plots, from matplotlib, whose caches would otherwise lie in the home folder.
+"""The set-up of matplotlib, which draws plots, and whose caches would otherwise lie in the home folder.
 
 Whatever draws imports matplotlib from here. Its list of fonts holds those that it brings along, in a temporary
 folder that goes with the process; so plots have the same measures on each machine.

@@ -38,7 +38,7 @@ class DatasetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker said at once, on one line; `caption` describes a picture that was shared with it."""
+    """The words that one speaker said at once, on one line; `caption` describes a picture shared with it."""
 
     id: str
     speaker: str

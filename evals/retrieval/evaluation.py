@@ -54,7 +54,7 @@ Outcome = TypeVar("Outcome", QuestionOutcome, ForeignOutcome)
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """How a suite is run.
+    """The options with which a suite is run.
 
     Attributes:
         mode: the search mode: bm25, hybrid or auto.

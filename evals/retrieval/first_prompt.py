@@ -1,4 +1,4 @@
-"""What a model is shown before it answers a question: the first prompt, made as the service makes it."""
+"""The first prompt, which a model is shown before it answers a question, made as the service makes it."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -118,7 +118,7 @@ class PublishedFigure:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two figures are within 0.3 points."""
+        """Return whether the two figures are within 0.3 points."""
         return abs(self.found - self.published) <= TOLERANCE
 
 

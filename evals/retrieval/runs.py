@@ -102,7 +102,7 @@ class ForeignOutcome(RunDocument):
 
 
 class ForeignRun(RunDocument):
-    """How well evidence tells the questions that a memory can answer from those of another memory.
+    """Figures of how well evidence tells the questions that a memory can answer from those of another memory.
 
     Attributes:
         name: the part.
@@ -130,7 +130,7 @@ class ForeignRun(RunDocument):
 
 
 class RetrievalConfig(RunDocument):
-    """How a run was made."""
+    """The configuration of a run."""
 
     mode: str
     budgets: tuple[int, ...]

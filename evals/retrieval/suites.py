@@ -19,7 +19,7 @@ ARCHIVES = {"dendron": "dendron-site.tar.gz", "foam": "foam-docs.tar.gz"}
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEvidence:
-    """What a context should hold of a file: `text` anywhere, else the whole `span`, else any part of the file."""
+    """The evidence expected of a file: `text` anywhere, else the whole `span`, else any part of the file."""
 
     path: str
     span: Span | None = None

@@ -1,1 +1,1 @@
-"""How well secrets are found in texts: made-up secrets of public formats, and ordinary lines of real notes."""
+"""Measurements of finding secrets in texts: made-up ones of public formats, and ordinary lines of notes."""

@@ -26,7 +26,7 @@ Finder = Callable[[str], Iterable[Span]]
 
 @dataclass(frozen=True, slots=True)
 class SecretsMeasure:
-    """What one finder found: shares of the secrets in the two halves, and of ordinary lines."""
+    """The results of one finder: shares of the secrets in the two halves, and of ordinary lines."""
 
     finder: str
     tuned: float
@@ -36,7 +36,7 @@ class SecretsMeasure:
 
     @property
     def is_good_enough(self) -> bool:
-        """Whether it finds enough in both halves, and takes few lines for a secret."""
+        """Return whether it finds enough in both halves, and takes few lines for a secret."""
         return min(self.tuned, self.held_out) >= WANTED_FOUND and self.false_hits <= WANTED_FALSE_HITS
 
 
@@ -116,7 +116,7 @@ def _measure(name: str, finder: Finder, made: list[Sample], lines: list[str]) ->
 
 
 def _covers(spans: Iterable[Span], sample: Sample) -> bool:
-    """Whether each line of a secret lies in what was found."""
+    """Return whether each line of a secret lies in what was found."""
     found = list(spans)
     for piece in sample.pieces:
         start = sample.text.find(piece)

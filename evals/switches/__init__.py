@@ -1,1 +1,1 @@
-"""What each mechanism of contexts and of remembering brings to the whole job: measured without it."""
+"""The gain of each mechanism of contexts and of remembering for the whole job: measured without it."""

@@ -25,7 +25,7 @@ LIFE_FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class ToldSample:
-    """How much is asked: each nth question of the first chats of a set (all by default), and of lives."""
+    """The size of a sample: each nth question of the first chats of a set (all by default), and of lives."""
 
     every: int = 1
     chats: int | None = None

@@ -1,4 +1,4 @@
-"""What people said and what is asked about it, of the data sets BEAM and LoCoMo."""
+"""The texts that people said and the questions about them, of the data sets BEAM and LoCoMo."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What contexts held: the evidence that came back, the characters used, and how much of them is evidence. Pure."""
+"""Figures of contexts: the evidence that came back, the characters, and how many are evidence. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What people told a memory, and what is asked about it."""
+"""The texts that people told a memory, and the questions about them."""
 
 from dataclasses import dataclass
 

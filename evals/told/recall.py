@@ -1,4 +1,4 @@
-"""Which sentence of a message is a piece of evidence, and whether a context holds that piece. Pure.
+"""The sentence of a message that is its piece of evidence, and whether a context holds that piece. Pure.
 
 A piece of evidence is recalled when the context holds the sentence word for word, or when one line of the context
 holds 80 % of the content words of the sentence.

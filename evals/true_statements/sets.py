@@ -32,7 +32,7 @@ class TrueStatements:
 
     @property
     def analyzer(self) -> Analyzer:
-        """What makes lexemes of the statements."""
+        """The analyzer that makes lexemes of the statements."""
         return analyzer_of(self.language)
 
 

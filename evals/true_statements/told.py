@@ -27,7 +27,7 @@ TOLD = datetime(2026, 11, 23, 9, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class StatementSet:
-    """What became of a set.
+    """The outcome for a set of statements.
 
     `gone` are the statements that went again, each with the one for which it went; `unstored` was never there.
     """

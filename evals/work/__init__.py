@@ -1,1 +1,1 @@
-"""How well turns of sessions are read for work: labelled turns, and precision and recall by kind."""
+"""Measurements of how turns of sessions are read for work: labelled turns, precision and recall by kind."""

@@ -27,7 +27,7 @@ from memex.subagent.work.turns import SessionTurn, observe
 
 @dataclass(frozen=True, slots=True)
 class ModelWorkRun:
-    """What a model was measured at.
+    """The measures of a model.
 
     Attributes:
         model: its name.

@@ -50,7 +50,7 @@ class LabelledTurn:
 
 @dataclass(frozen=True, slots=True)
 class WorkMeasure:
-    """How often a kind was found in a group of turns; shares are None where they would be of nothing."""
+    """Counts of a kind in a group of turns; shares are None where they would be of nothing."""
 
     group: str
     kind: str
@@ -78,7 +78,7 @@ class WorkRun:
 
     @property
     def is_good_enough(self) -> bool:
-        """Whether each measured kind is found well enough in all turns together."""
+        """Return whether each measured kind is found well enough in all turns together."""
         return all(
             (one.precision or 0) >= WANTED_PRECISION and (one.recall or 0) >= WANTED_RECALL
             for one in self.measures

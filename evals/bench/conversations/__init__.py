@@ -1,1 +1,1 @@
-"""How fast conversations are imported and found, beside references of the same run."""
+"""The time of importing and finding conversations, beside references of the same run."""

@@ -35,7 +35,7 @@ SAMPLED_S = 0.5  # how often the memory of all processes is read
 
 @dataclass(frozen=True, slots=True)
 class ImportRun:
-    """What an import took.
+    """The time and memory that an import took.
 
     Attributes:
         wall_s: from the first file to the report, without the start of the process.

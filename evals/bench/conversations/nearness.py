@@ -1,4 +1,4 @@
-"""How fast messages are found by vectors: measuring every vector, and by the scope's own approximate index."""
+"""The time of finding messages by vectors: by measuring all, and by the scope's own approximate index."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How fast messages are found: beside tantivy in process, and with a time beside without."""
+"""The time of finding messages: beside tantivy in process, and with a time beside without."""
 
 import itertools
 import time

@@ -1,4 +1,4 @@
-"""How fast an import is, beside plain INSERTs, and what it leaves; then the searches in what was imported."""
+"""The time of an import, beside plain INSERTs, and what it leaves; then the searches in what was imported."""
 
 import time
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _PLAIN_INSERT = "insert into plain_message (said_at, role, content) values (%s, 
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """What the plain INSERTs took: wall time, and CPU time of this process and of the backend."""
+    """The time of the plain INSERTs: wall time, and CPU time of this process and of the backend."""
 
     wall_s: float
     cpu_s: float

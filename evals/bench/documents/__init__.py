@@ -1,1 +1,1 @@
-"""How fast documents are: mirrored over HTTP by the service, and by the command `memex docs`."""
+"""The time of mirroring documents: over HTTP by the service, and by the command `memex docs`."""

@@ -1,4 +1,4 @@
-"""How fast `memex docs` mirrors a folder, measured from outside: processes of the command beside a service."""
+"""The time in which `memex docs` mirrors a folder, measured from outside: its processes beside a service."""
 
 import asyncio
 import json

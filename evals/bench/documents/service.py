@@ -1,4 +1,4 @@
-"""How fast a folder is mirrored over HTTP, and whether memory beside documents is what it was, and as fast."""
+"""The time of mirroring a folder over HTTP, and whether memory beside documents is the same, and as fast."""
 
 import asyncio
 import hashlib

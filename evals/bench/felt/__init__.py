@@ -1,1 +1,1 @@
-"""What a user waits for: the service over HTTP on real notes, beside a plain service on the same Postgres."""
+"""A user's waiting time: the service over HTTP on real notes, beside a plain one on the same Postgres."""

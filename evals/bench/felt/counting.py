@@ -1,4 +1,4 @@
-"""How many statements and round trips a call takes: a pass of its own, through a proxy before Postgres."""
+"""The number of statements and round trips of a call: a pass of its own, through a proxy before Postgres."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ class CountedService:
 
 @dataclass(frozen=True, slots=True)
 class OperationTraffic:
-    """What one call of an operation sends to Postgres, from each of the services."""
+    """The traffic that one call of an operation sends to Postgres, from each of the services."""
 
     memex: Traffic
     plain: Traffic | None

@@ -1,4 +1,4 @@
-"""How many calls a second many clients get answered, of several users at the same time."""
+"""The number of calls a second that many clients get answered, of several users at the same time."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ CONTEXT_SHARE, REMEMBER_SHARE = 0.7, 0.2  # of the calls; the rest reads and wri
 
 @dataclass(frozen=True, slots=True)
 class LoadShape:
-    """Who calls, and how long. `workers` are those of the service; None for its default."""
+    """The clients that call, and how long. `workers` are those of the service; None for its default."""
 
     clients: Sequence[int] = CLIENTS
     users: int = 20
@@ -33,7 +33,7 @@ class LoadShape:
 
 @dataclass(slots=True)
 class LoadFigures:
-    """What some clients together got. `errors` counts answers by their status, and broken connections."""
+    """Figures of some clients together. `errors` counts answers by their status, and broken connections."""
 
     walls_ms: list[float] = field(default_factory=list)
     errors: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What meaning adds to a call: the same calls to a service with the local embedder and to one without."""
+"""The time that meaning adds to a call: the same calls with the local embedder and without one."""
 
 import asyncio
 import time

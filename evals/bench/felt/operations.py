@@ -20,7 +20,7 @@ MakeRequest = Callable[[], HttpRequest]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCall:
-    """What is called, and how often in a round. `plain` is None where the plain service has no such call."""
+    """A call, and how often it is made in a round. `plain` is None where the plain service lacks it."""
 
     name: str
     calls: int

@@ -29,7 +29,7 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What was sent to Postgres."""
+    """The number of statements and of round trips that were sent to Postgres."""
 
     statements: int = 0
     round_trips: int = 0

@@ -19,7 +19,7 @@ class DatabaseState:
 
     @property
     def name(self) -> str:
-        """What the state is called in the tables."""
+        """The name of the state in the tables."""
         analyzed = "analyzed" if self.is_analyzed else "before autovacuum"
         return f"{analyzed}, {'merged' if self.is_merged else 'fresh'}"
 

@@ -40,7 +40,7 @@ class Scene:
 
     @property
     def plain_conninfo(self) -> str:
-        """How the plain service connects."""
+        """The connection string of the plain service."""
         return make_conninfo(self.lease.conninfo, dbname=PLAIN_DATABASE)
 
     async def fill(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""How long the service takes to its first answer over notes that are there already, and how long commands take."""
+"""The time of the service to its first answer over notes that are there already, and the time of commands."""
 
 import resource
 import statistics
