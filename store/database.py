@@ -108,7 +108,9 @@ class Database:
     ) -> None:
         self._pool = pool
         self._agents, self._sealer = agents, sealer
-        self.primary = Primary([one for one in (pool, agents) if one is not None], is_pooled=is_pooled)
+        self.primary = Primary(
+            [each_pool for each_pool in (pool, agents) if each_pool is not None], is_pooled=is_pooled
+        )
         self.space = space or Space()
         self._queue = FairQueue(pool.max_size, waiting.user_slots or max(1, pool.max_size - 1))
         self._waiting = waiting

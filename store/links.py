@@ -116,11 +116,11 @@ def parse(text: str, path: str, document: MarkdownDocument | None = None) -> tup
     lines = line_spans(text)
     found: list[ParsedLink] = []
     brackets_left = MAX_BRACKETS
-    for one in texts:
-        if sign.search(one.content):
-            content = _up_to_bracket(one.content, brackets_left)
+    for bracketed in texts:
+        if sign.search(bracketed.content):
+            content = _up_to_bracket(bracketed.content, brackets_left)
             env = {"references": references}
-            found += _block_links(text, content, lines[one.first_line : one.end_line], env, path)
+            found += _block_links(text, content, lines[bracketed.first_line : bracketed.end_line], env, path)
             brackets_left -= content.count("[")
             if len(found) >= MAX_LINKS or brackets_left <= 0:
                 break
@@ -138,8 +138,8 @@ def _bracketed_texts(
     texts, references = parse_blocks(front) if "[" in front else ([], {})
     lines = len(_LINE_END.findall(front))
     texts += [
-        BracketedText(one.content, one.first_line + lines, one.end_line + lines)
-        for one in document.bracketed.texts
+        BracketedText(bracketed.content, bracketed.first_line + lines, bracketed.end_line + lines)
+        for bracketed in document.bracketed.texts
     ]
     return texts, {**document.bracketed.references, **references}
 

@@ -212,7 +212,7 @@ class Memory:
             entries=[path.relative for path in parsed if is_entry_at(str(path))] if journal else [],
             **self._seen_revs(),
         )
-        rivals = (self._rival(**one) for one in found)
+        rivals = (self._rival(**row) for row in found)
         return sorted(rivals, key=lambda one: (one.path, one.line_key, one.span, one.newer, one.newer_key))
 
     def _rival(self, **columns: Any) -> Rival:
@@ -252,9 +252,9 @@ class Memory:
         )
         return [
             EntryBeside(
-                scope.virtual(one["path"]), scope.virtual(one["beside"]), one["size_chars"], one["distance"]
+                scope.virtual(row["path"]), scope.virtual(row["beside"]), row["size_chars"], row["distance"]
             )
-            for one in found
+            for row in found
         ]
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:

@@ -126,21 +126,21 @@ async def hidden_words(
     if journal is None or not journal.writable:
         return {}
     sources = await memory.statement_sources([(line.held_in.path, line.line_key)])
-    spans = [one for one in sources if one.state == "forgotten"]
+    spans = [source for source in sources if source.state == "forgotten"]
     if not spans:
         return {}
     others = [
-        one
-        for one in await memory.entry_statements(list(dict.fromkeys(one.path for one in spans)))
-        if one.state == "forgotten" and one.line_key != line.line_key
+        statement
+        for statement in await memory.entry_statements(list(dict.fromkeys(span.path for span in spans)))
+        if statement.state == "forgotten" and statement.line_key != line.line_key
     ]
     found = await rows(
         connection,
         "memory/entry_words",
         scope_id=journal.scope_id,
-        paths=[one.path.removeprefix(f"{journal.mount}/") for one in spans],
-        starts=[one.start_char for one in spans],
-        ends=[one.end_char for one in spans],
+        paths=[span.path.removeprefix(f"{journal.mount}/") for span in spans],
+        starts=[span.start_char for span in spans],
+        ends=[span.end_char for span in spans],
     )
     words: dict[str, list[tuple[int, str]]] = {}
     for row in found:

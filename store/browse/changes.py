@@ -36,12 +36,12 @@ async def list_changes(
     )
     return [
         Change(
-            mount=access.by_id[one["scope_id"]].mount,
-            rev=one["rev"],
-            made_at=one["created_at"],
-            actor=one["actor"],
-            files=one["files"],
-            path=access.by_id[one["scope_id"]].virtual(one["path"]),
+            mount=access.by_id[row["scope_id"]].mount,
+            rev=row["rev"],
+            made_at=row["created_at"],
+            actor=row["actor"],
+            files=row["files"],
+            path=access.by_id[row["scope_id"]].virtual(row["path"]),
         )
-        for one in found
+        for row in found
     ]

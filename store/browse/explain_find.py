@@ -118,7 +118,7 @@ async def explain_find(
         revision=revision,
         mode="bm25" if ranking.near is None else "hybrid",
         rank=rank,
-        is_shown=any(one.path == path for one in shown),
+        is_shown=any(shown_hit.path == path for shown_hit in shown),
         hit=hit,
         words=words,
         removed_by=removed_by,

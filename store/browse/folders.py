@@ -108,10 +108,10 @@ async def list_tree(connection: Connection, access: Access, prefix: str) -> Fold
     parents: list[Folder] = []
     if len(above) > 1:
         found = await rows(connection, "memory/folder_count", scope_id=scope.scope_id, folders=above[1:])
-        parents = [_folder_of(scope, one["path"], one) for one in found]
+        parents = [_folder_of(scope, row["path"], row) for row in found]
     if folder:
         parents.append(_folder_of(scope, folder, counted[0]))
-    inside = [_folder_of(scope, f"{folder}{one['name']}/", one) for one in counted if one["name"]]
+    inside = [_folder_of(scope, f"{folder}{row['name']}/", row) for row in counted if row["name"]]
     return FolderTree(tuple(parents), tuple(inside[:MAX_FOLDERS]))
 
 

@@ -42,15 +42,15 @@ async def count_tags(
 def merge_topics(files: Iterable[TagCount], documents: Iterable[TagCount]) -> list[Topic]:
     """Return the tags of both, those that most bear first; written as memory has them."""
     found: dict[str, Topic] = {
-        tag_key(one.tag): Topic(one.tag, one.files, 0, one.updated_at) for one in files
+        tag_key(counted.tag): Topic(counted.tag, counted.files, 0, counted.updated_at) for counted in files
     }
-    for one in documents:
-        known = found.get(tag_key(one.tag))
-        found[tag_key(one.tag)] = Topic(
-            known.tag if known else one.tag,
+    for counted in documents:
+        known = found.get(tag_key(counted.tag))
+        found[tag_key(counted.tag)] = Topic(
+            known.tag if known else counted.tag,
             known.files if known else 0,
-            one.files,
-            max(known.updated_at, one.updated_at) if known else one.updated_at,
+            counted.files,
+            max(known.updated_at, counted.updated_at) if known else counted.updated_at,
         )
     return [
         found[key] for key in sorted(found, key=lambda key: (-found[key].files - found[key].documents, key))

@@ -43,7 +43,9 @@ class EvidenceReader:
             self._connection,
             "citations/line_removed",
             scope_ids=list(scopes),
-            revs=[NEWEST if self._revs is None else self._revs.get(one, 0) for one in scopes.values()],
+            revs=[
+                NEWEST if self._revs is None else self._revs.get(scope_id, 0) for scope_id in scopes.values()
+            ],
             paths=sorted({path.relative for path in placed}),
             limit=MAX_LINES,
         )

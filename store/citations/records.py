@@ -56,21 +56,21 @@ class DistilledPart:
 
 def write_statement(access: Access, citations: Iterable[Citation], now: datetime) -> Statement:
     """Return the statement that stores citations; one that is stored already says then what this call found."""
-    found = {one.key: one for one in citations}.values()
+    found = {citation.key: citation for citation in citations}.values()
     return "citations/citation_write", {
         "tenant_id": access.tenant_id,
         "cited_at": now,
-        "scope_ids": [one.scope_id for one in found],
-        "user_ids": [one.user_id for one in found],
-        "conversation_ids": [one.place[0] for one in found],
-        "numbers": [one.place[1] for one in found],
-        "statement_sha256s": [one.statement_sha256 for one in found],
-        "message_sha256s": [one.message_sha256 for one in found],
-        "starts": [one.span[0] for one in found],
-        "ends": [one.span[1] for one in found],
-        "said_ats": [one.said_at for one in found],
-        "revisions": [one.revision for one in found],
-        "tool_call_ids": [one.tool_call_id for one in found],
+        "scope_ids": [citation.scope_id for citation in found],
+        "user_ids": [citation.user_id for citation in found],
+        "conversation_ids": [citation.place[0] for citation in found],
+        "numbers": [citation.place[1] for citation in found],
+        "statement_sha256s": [citation.statement_sha256 for citation in found],
+        "message_sha256s": [citation.message_sha256 for citation in found],
+        "starts": [citation.span[0] for citation in found],
+        "ends": [citation.span[1] for citation in found],
+        "said_ats": [citation.said_at for citation in found],
+        "revisions": [citation.revision for citation in found],
+        "tool_call_ids": [citation.tool_call_id for citation in found],
     }
 
 
@@ -82,11 +82,11 @@ def mark_statement(
         "tenant_id": access.tenant_id,
         "is_again": is_again,
         "scope_id": scope_id,
-        "conversation_ids": [one.conversation_id for one in parts],
-        "until_numbers": [one.until_number for one in parts],
-        "planners": [one.planner for one in parts],
-        "tool_call_ids": [one.tool_call_id for one in parts],
-        "distilled_ats": [one.distilled_at for one in parts],
+        "conversation_ids": [part.conversation_id for part in parts],
+        "until_numbers": [part.until_number for part in parts],
+        "planners": [part.planner for part in parts],
+        "tool_call_ids": [part.tool_call_id for part in parts],
+        "distilled_ats": [part.distilled_at for part in parts],
     }
 
 
@@ -100,7 +100,7 @@ async def read_distilled(
         scope_id=scope_id,
         conversation_ids=None if conversation_ids is None else list(conversation_ids),
     )
-    return {one["conversation_id"]: DistilledPart(**one) for one in found}
+    return {row["conversation_id"]: DistilledPart(**row) for row in found}
 
 
 async def citations_of_places(

@@ -114,16 +114,17 @@ async def put_events(
     async with database.writing(narrowed, lock, scope_ids=[scope.scope_id]) as (connection, read):
         stat = read[0][0]
         digests = [
-            removal_digest(stat["salt"], SourceName(one.runtime, one.runtime), one.session) for one in events
+            removal_digest(stat["salt"], SourceName(event.runtime, event.runtime), event.session)
+            for event in events
         ]
         cursor = await connection.execute(sql("conversations/removed_known"), place | {"digests": digests})
         gone = {bytes(record["sha256"]) for record in await cursor.fetchall()}
         changes: list[EventChange] = ["removed" if digest in gone else "known" for digest in digests]
         once: dict[tuple[str, ...], dict[str, Any]] = {}
-        for number, one in enumerate(events):
+        for number, event in enumerate(events):
             if changes[number] != "removed":
-                key = (one.runtime, one.session, one.turn, one.name)
-                once.setdefault(key, _row(number, one))
+                key = (event.runtime, event.session, event.turn, event.name)
+                once.setdefault(key, _row(number, event))
         if not once:
             return changes
         cursor = await connection.execute(
@@ -139,8 +140,8 @@ async def put_events(
         )
         for record in await cursor.fetchall():
             changes[record["place"]] = "added"
-        if any(one.messages for one in events):
-            conversations = sorted({one.conversation_id for one in events if one.messages})
+        if any(event.messages for event in events):
+            conversations = sorted({event.conversation_id for event in events if event.messages})
             await connection.execute(
                 sql("conversations/event_settle"), place | {"conversation_ids": conversations}
             )

@@ -135,7 +135,9 @@ async def rank_messages(
         scored = scored.among(to_chunk_ids(of_it["chunk_ids"] if of_it else b""))
     best = await _best(connection, scope, scored, filters, limit)
     rescored = await _with_neighbours(connection, view, best[:MAX_RESCORED], filters)
-    by_id = {one.message_id: one for one in best} | {one.message_id: one for one in rescored}
+    by_id = {message.message_id: message for message in best} | {
+        message.message_id: message for message in rescored
+    }
     if vector is not None:
         near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
         ordered = _blend(by_id, near, weight)
@@ -167,9 +169,9 @@ async def find_near_messages(
     """
     _, [view] = await lexical.open_views(connection, [scope], text)
     near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
-    found = [_near(one) for one in near]
+    found = [_near(message) for message in near]
     least = -1.0 if min_similarity is None else min_similarity
-    kept = [one for one in found if one.similarity is not None and one.similarity >= least]
+    kept = [message for message in found if message.similarity is not None and message.similarity >= least]
     return await _hits(connection, view, kept[:limit])
 
 
@@ -191,7 +193,7 @@ async def describe_search(
     near = {words[lexeme]: await _near_words(connection, scope, lexeme) for lexeme in missing}
     return Searched(
         chunks=total["n"] if total else 0,
-        words={words[one]: max(df.get(one, 0), one in query.lexemes) for one in words},
+        words={words[lexeme]: max(df.get(lexeme, 0), lexeme in query.lexemes) for lexeme in words},
         near={word: spellings for word, spellings in near.items() if spellings},
         unfiltered=len(view.scored) if filters.are_set else None,
     )
@@ -209,9 +211,9 @@ def _blend(
     by_words: Mapping[int, RankedMessage], near: Sequence[NearMessage], weight: float
 ) -> list[RankedMessage]:
     """Return the messages of both lists, best first, ties in the order of import."""
-    by_vectors = {one.message_id: one for one in near}
-    nearness = to_nearness({one.message_id: one.distance for one in near})
-    scores = {message_id: one.score for message_id, one in by_words.items()}
+    by_vectors = {message.message_id: message for message in near}
+    nearness = to_nearness({message.message_id: message.distance for message in near})
+    scores = {message_id: message.score for message_id, message in by_words.items()}
     ordered = []
     for message_id, _ in blend(scores, nearness, weight=weight):
         one, other = by_words.get(message_id), by_vectors.get(message_id)
@@ -247,8 +249,8 @@ async def _best(
         )
         found += sorted((RankedMessage(*columns) for columns in passing), key=lambda one: one.order)
         best: dict[int, RankedMessage] = {}
-        for one in found:
-            best.setdefault(one.message_id, one)
+        for message in found:
+            best.setdefault(message.message_id, message)
         if len(best) >= wanted or not len(scored):
             return list(best.values())
         growth = min(MAX_GROWTH, MARGIN * wanted / max(1, len(best)))
@@ -261,16 +263,16 @@ async def _with_neighbours(
 ) -> list[RankedMessage]:
     """Return the short ones of the best messages, and of those beside them, with the words that they borrow."""
     reach = max(series.SHARE_BY_DISTANCE)
-    short = [one for one in best if one.length < series.MAX_SHORT_LEXEMES and one.on_path]
+    short = [message for message in best if message.length < series.MAX_SHORT_LEXEMES and message.on_path]
     if not short:
         return []
     read = await rows(
         connection,
         "conversations/message_near",
         scope_id=view.scope.scope_id,
-        message_ids=[one.message_id for one in short],
-        conversation_nos=[one.conversation_no for one in short],
-        positions=[one.position for one in short],
+        message_ids=[message.message_id for message in short],
+        conversation_nos=[message.conversation_no for message in short],
+        positions=[message.position for message in short],
         reach=2 * reach,
     )
     tfs = view.postings.tfs(record["chunk_id"] for record in read)
@@ -319,26 +321,26 @@ async def _hits(connection: Connection, view: ScopeView, found: Sequence[RankedM
         connection,
         "conversations/message_show",
         scope_id=view.scope.scope_id,
-        message_ids=[one.message_id for one in found],
-        chunk_ids=[one.chunk_id for one in found],
+        message_ids=[message.message_id for message in found],
+        chunk_ids=[message.chunk_id for message in found],
     )
-    tfs = view.postings.tfs(one.chunk_id for one in found)
+    tfs = view.postings.tfs(message.chunk_id for message in found)
     shown = {record["message_id"]: record for record in read}
     analyzer = analyzer_of(view.scope.language)
     hits = []
-    for one in found:
-        record = shown[one.message_id]
-        terms = term_scores(view.query, tfs[one.chunk_id], record["length"])
+    for message in found:
+        record = shown[message.message_id]
+        terms = term_scores(view.query, tfs[message.chunk_id], record["length"])
         hits.append(
             MessageHit(
                 conversation=conversation_of(record),
                 message=message_of(record),
-                span=(one.start, one.end),
-                snippet=snippet(record["text"][one.start : one.end], view.query.lexemes, analyzer),
-                score=one.score,
+                span=(message.start, message.end),
+                snippet=snippet(record["text"][message.start : message.end], view.query.lexemes, analyzer),
+                score=message.score,
                 terms=dict(sorted(terms.items(), key=lambda term: (-term[1], term[0]))),
-                borrowed=dict(one.borrowed),
-                similarity=one.similarity,
+                borrowed=dict(message.borrowed),
+                similarity=message.similarity,
             )
         )
     return hits
@@ -354,7 +356,7 @@ async def _near_words(connection: Connection, scope: Scope, lexeme: str) -> tupl
         scope_id=scope.scope_id,
         prefix=lexeme[:MIN_PREFIX_CHARS],
     )
-    return tuple(difflib.get_close_matches(lexeme, [one["lexeme"] for one in read], MAX_NEAR_WORDS))
+    return tuple(difflib.get_close_matches(lexeme, [record["lexeme"] for record in read], MAX_NEAR_WORDS))
 
 
 def conversation_of(record: Mapping[str, Any]) -> Conversation:

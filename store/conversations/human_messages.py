@@ -87,7 +87,7 @@ async def read_extents(
         untils=[until for _, until in spans.values()],
     )
     names = ("conversation_id", "title", "after_number", "last_number", "human_messages")
-    return [ConversationExtent(*(one[name] for name in names)) for one in found]
+    return [ConversationExtent(*(row[name] for name in names)) for row in found]
 
 
 async def read_human_messages(
@@ -104,7 +104,7 @@ async def read_human_messages(
         connection,
         "conversations/distil_messages",
         scope_id=scope.scope_id,
-        conversation_ids=[one for one, _, _ in spans],
+        conversation_ids=[conversation_id for conversation_id, _, _ in spans],
         afters=[after for _, after, _ in spans],
         untils=[until for _, _, until in spans],
         limit=MAX_MESSAGES,
@@ -125,7 +125,7 @@ async def read_said_before(
         numbers=[number for _, number in places],
         max_chars=max_chars,
     )
-    return {(one["conversation_id"], one["number"]): one["text"] for one in found}
+    return {(row["conversation_id"], row["number"]): row["text"] for row in found}
 
 
 async def read_cited(
@@ -142,12 +142,12 @@ async def read_cited(
     )
     return [
         CitedMessage(
-            (one["conversation_id"], one["number"]),
-            one["title"],
-            one["role"],
-            one["text"],
-            bytes(one["sha256"]),
-            one["said_at"],
+            (row["conversation_id"], row["number"]),
+            row["title"],
+            row["role"],
+            row["text"],
+            bytes(row["sha256"]),
+            row["said_at"],
         )
-        for one in found
+        for row in found
     ]

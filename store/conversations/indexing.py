@@ -58,11 +58,11 @@ def chunk_frequencies(chunks: Sequence[Mapping[str, Any]], language: str) -> dic
     """
     analyzer = analyzer_of(language)
     found: dict[int, Mapping[str, int]] = {}
-    for one in chunks:
-        for title in (one["title"], *one["former_titles"]):
-            text = indexed_text(title, one["role"], one["said_at"], one["text"])
-            if hashlib.sha256(text.encode()).digest() == bytes(one["sha256"]):
-                found[one["chunk_id"]] = dict(Counter(analyzer.passage_lexemes(text)))
+    for row in chunks:
+        for title in (row["title"], *row["former_titles"]):
+            text = indexed_text(title, row["role"], row["said_at"], row["text"])
+            if hashlib.sha256(text.encode()).digest() == bytes(row["sha256"]):
+                found[row["chunk_id"]] = dict(Counter(analyzer.passage_lexemes(text)))
                 break
     return found
 

@@ -102,7 +102,10 @@ async def put_conversations(
     if scope is None:
         raise ValueError("the access has no scope of conversations")
     analyzer = analyzer_of(scope.language)
-    ids = [make_conversation_id(source.kind, source.account, one.provider_id) for one in conversations]
+    ids = [
+        make_conversation_id(source.kind, source.account, conversation.provider_id)
+        for conversation in conversations
+    ]
     place = {"scope_id": scope.scope_id}
     known_statements = (
         ("conversations/conversation_known", place | {"conversation_ids": ids}),
@@ -116,13 +119,15 @@ async def put_conversations(
         *known_statements,
         ("upkeep/reindex_scope", place),
     )
-    digests = {id(message): _digest(message) for one in conversations for message in one.messages}
+    digests = {
+        id(message): _digest(message) for conversation in conversations for message in conversation.messages
+    }
     # Outside of the lock, for it takes longest: what is stored already needs no new chunks.
     before = _known(*await database.read(access.for_conversations(), *known_statements))
     unknown = [
-        (one.title, message)
-        for one, conversation_id in zip(conversations, ids, strict=True)
-        for message in one.messages
+        (conversation.title, message)
+        for conversation, conversation_id in zip(conversations, ids, strict=True)
+        for message in conversation.messages
         if conversation_id not in before
         or (message.provider_id, digests[id(message)]) not in before[conversation_id].messages
     ]
@@ -135,7 +140,9 @@ async def put_conversations(
         stat, known = read[1][0], _known(read[3], read[4])
         if (language := read[5][0]["language"]) != scope.language:  # a rebuild came between
             analyzer, indexed = analyzer_of(language), {}
-        removals = [removal_digest(stat["salt"], source, one.provider_id) for one in conversations]
+        removals = [
+            removal_digest(stat["salt"], source, conversation.provider_id) for conversation in conversations
+        ]
         if again:
             await connection.execute(sql("conversations/removed_lift"), place | {"digests": removals})
             gone: set[bytes] = set()
@@ -148,7 +155,7 @@ async def put_conversations(
         next_id = stat["next_id"] + (not read[2])
         change, derived, stored = _Rows(), DerivedRows(), []
         first_chunk_id = counter.next_chunk_id
-        for one, conversation_id, removal in zip(conversations, ids, removals, strict=True):
+        for conversation, conversation_id, removal in zip(conversations, ids, removals, strict=True):
             if removal in gone:
                 stored.append(StoredConversation(conversation_id, "removed"))
                 continue
@@ -158,10 +165,15 @@ async def put_conversations(
                 mine = known[conversation_id] = _Known(next_id, 1, 1, None, None, b"", False)
                 next_id += 1
             already, began = (len(change.added), len(change.moved)), counter.next_chunk_id
-            for message_id, index in _merge(change, counter, mine, one, digests, indexed, analyzer):
+            for message_id, index in _merge(change, counter, mine, conversation, digests, indexed, analyzer):
                 derived.add(index, counter, message_id, is_known=False)
             is_same = (len(change.added), len(change.moved)) == already and (
-                (one.sha256, one.is_complete, one.folder or mine.folder, one.branch or mine.branch)
+                (
+                    conversation.sha256,
+                    conversation.is_complete,
+                    conversation.folder or mine.folder,
+                    conversation.branch or mine.branch,
+                )
                 == (mine.sha256, mine.is_complete, mine.folder, mine.branch)
             )
             if is_same and not is_new:
@@ -170,8 +182,8 @@ async def put_conversations(
             if counter.next_chunk_id > began:
                 mine.first_chunk_id = mine.first_chunk_id or began
                 mine.last_chunk_id = counter.next_chunk_id - 1
-            change.written.append(_row(conversation_id, mine, one))
-            mine.sha256, mine.is_complete = one.sha256, one.is_complete
+            change.written.append(_row(conversation_id, mine, conversation))
+            mine.sha256, mine.is_complete = conversation.sha256, conversation.is_complete
             added = len(change.added) - already[0]
             has_changed = (len(change.added), len(change.moved)) != already
             what: Change = "created" if is_new else "grown" if has_changed else "unchanged"
@@ -196,7 +208,8 @@ async def put_conversations(
                 "reader_version": reader_version,
                 "imported_at": now,
                 "skipped": _encode(dict(skipped or {})),
-                "conversations": stat["conversations"] + sum(one.change == "created" for one in stored),
+                "conversations": stat["conversations"]
+                + sum(outcome.change == "created" for outcome in stored),
                 "messages": messages,
                 "text_bytes": stat["text_bytes"] + change.text_bytes,
                 "next_id": next_id,

@@ -56,8 +56,8 @@ async def known_files(database: Database, access: Access, files: Sequence[ReadFi
             connection,
             "conversations/file_known",
             scope_id=access.conversations.scope_id,
-            sha256s=[one.sha256 for one in files],
-            lineages=[one.lineage for one in files if one.lineage is not None],
+            sha256s=[file.sha256 for file in files],
+            lineages=[file.lineage for file in files if file.lineage is not None],
         )
 
 
@@ -80,9 +80,9 @@ async def note_files(database: Database, access: Access, files: Sequence[ReadFil
             {
                 "scope_id": access.conversations.scope_id,
                 "tenant_id": access.tenant_id,
-                "sha256s": [one.sha256 for one in files],
-                "lineages": [one.lineage for one in files],
-                "bookmarks": [json.dumps(one.bookmark) if one.bookmark else None for one in files],
+                "sha256s": [file.sha256 for file in files],
+                "lineages": [file.lineage for file in files],
+                "bookmarks": [json.dumps(file.bookmark) if file.bookmark else None for file in files],
                 "read_at": now,
             },
         )

@@ -66,18 +66,18 @@ async def find_passages(
         connection,
         "conversations/passage_show",
         scope_id=scope.scope_id,
-        message_ids=[one.message_id for one in ranked],
-        starts=[one.start for one in ranked],
-        ends=[one.end for one in ranked],
+        message_ids=[passage.message_id for passage in ranked],
+        starts=[passage.start for passage in ranked],
+        ends=[passage.end for passage in ranked],
     )
     shown = {record["message_id"]: record for record in read}
-    tfs = view.postings.tfs(one.chunk_id for one in ranked)
+    tfs = view.postings.tfs(passage.chunk_id for passage in ranked)
     weights = word_weights(view.query, analyzer_of(scope.language), text)
     passages = []
-    for one in ranked:
-        record = shown[one.message_id]
-        held = {*tfs[one.chunk_id], *one.borrowed}
-        passages.append(_passage(record, score=one.score, share=held_share(weights, held)))
+    for passage in ranked:
+        record = shown[passage.message_id]
+        held = {*tfs[passage.chunk_id], *passage.borrowed}
+        passages.append(_passage(record, score=passage.score, share=held_share(weights, held)))
     return view.query, passages
 
 
@@ -85,7 +85,7 @@ async def read_passages(
     connection: Connection, scope: Scope, references: Sequence[Reference]
 ) -> dict[Reference, MessagePassage]:
     """Return the passages that still stand there, by their references."""
-    places = {place: one for one in references if (place := _place(one)) is not None}
+    places = {place: reference for reference in references if (place := _place(reference)) is not None}
     read = await rows(
         connection,
         "conversations/passage_at",

@@ -16,9 +16,9 @@ async def derive_messages(
     after = 0
     while read := await rows(connection, "upkeep/reindex_messages", scope_id=scope_id, after=after):
         messages = [
-            (one["title"], NewMessage("", one["role"], one["text"], said_at=one["said_at"])) for one in read
+            (row["title"], NewMessage("", row["role"], row["text"], said_at=row["said_at"])) for row in read
         ]
-        size_bytes = sum(one["size_bytes"] for one in read)
+        size_bytes = sum(row["size_bytes"] for row in read)
         derived = await offload.run(size_bytes, index_messages, messages, language)
-        yield [(one["message_id"], index) for one, index in zip(read, derived, strict=True)]
+        yield [(row["message_id"], index) for row, index in zip(read, derived, strict=True)]
         after = read[-1]["message_id"]

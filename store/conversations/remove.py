@@ -142,10 +142,10 @@ async def remove_conversation(
             analyzer_of(scope.language)
         ):
             known = {}  # another version made the index, of other lexemes
-        unknown = [one["chunk_id"] for one in read[2] if not (one["has_lexemes"] or one["chunk_id"] in known)]
+        unknown = [row["chunk_id"] for row in read[2] if not (row["has_lexemes"] or row["chunk_id"] in known)]
         chunks = [
-            StoredChunk(one["chunk_id"], 0, 0, (), b"", one["length"], known.get(one["chunk_id"]))
-            for one in read[2]
+            StoredChunk(row["chunk_id"], 0, 0, (), b"", row["length"], known.get(row["chunk_id"]))
+            for row in read[2]
         ]
         derived = DerivedRows()
         derived.add(_without(chunks), counter, 0, is_known=False)
@@ -164,7 +164,7 @@ async def remove_conversation(
             return None
         await write_derived(connection, access.tenant_id, derived, [counter])
         if database.has_vectors:
-            sha256s = [bytes(one["sha256"]) for one in read[2]]
+            sha256s = [bytes(row["sha256"]) for row in read[2]]
             await connection.execute(
                 sql("conversations/vector_remove"), {"scope_id": scope.scope_id, "sha256s": sha256s}
             )
@@ -196,7 +196,7 @@ async def _lexemes(
         )
     if len(read) > MAX_ANALYSED:
         return {}
-    chars = sum(len(one["text"]) for one in read)
+    chars = sum(len(row["text"]) for row in read)
     return await offload.run(chars, chunk_frequencies, read, scope.language)
 
 

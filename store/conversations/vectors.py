@@ -78,12 +78,12 @@ async def missing_messages(
     )
     return [
         UnembeddedChunk(
-            one["chunk_id"],
-            bytes(one["sha256"]),
-            message_reference(one["conversation_id"], one["number"]),
-            indexed_text(one["title"], one["role"], one["said_at"], one["text"]),
+            record["chunk_id"],
+            bytes(record["sha256"]),
+            message_reference(record["conversation_id"], record["number"]),
+            indexed_text(record["title"], record["role"], record["said_at"], record["text"]),
         )
-        for one in found
+        for record in found
     ]
 
 
@@ -147,9 +147,9 @@ async def nearest_messages(
     else:
         found = await rows(connection, "conversations/vector_near", scope_id=scope.scope_id, **parameters)
     best: dict[int, NearMessage] = {}
-    for one in sorted(found, key=lambda one: (one["distance"], one["message_id"], one["start_char"])):
-        if one["distance"] == one["distance"]:  # no distance, NaN, to a vector of zeros
-            place = {"start": one["start_char"], "end": one["end_char"]}
-            columns = {name: (one | place)[name] for name in NearMessage.__dataclass_fields__}
-            best.setdefault(one["message_id"], NearMessage(**columns))
+    for record in sorted(found, key=lambda one: (one["distance"], one["message_id"], one["start_char"])):
+        if record["distance"] == record["distance"]:  # no distance, NaN, to a vector of zeros
+            place = {"start": record["start_char"], "end": record["end_char"]}
+            columns = {name: (record | place)[name] for name in NearMessage.__dataclass_fields__}
+            best.setdefault(record["message_id"], NearMessage(**columns))
     return list(best.values())

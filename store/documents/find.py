@@ -95,10 +95,10 @@ async def read_passages(
     """Return the passages that still stand there, by their references."""
     by_mount = {scope.mount: scope for scope in scopes}
     places: dict[str, list[tuple[str, str, Reference]]] = {}
-    for one in references:
-        named = parse_document_path(one.path)
+    for reference in references:
+        named = parse_document_path(reference.path)
         if named is not None and named[0] in by_mount:
-            places.setdefault(named[0], []).append((*named[1:], one))
+            places.setdefault(named[0], []).append((*named[1:], reference))
     found = {}
     for mount, wanted in places.items():
         read = await rows(
@@ -107,9 +107,9 @@ async def read_passages(
             scope_id=by_mount[mount].scope_id,
             roots=[root for root, _, _ in wanted],
             paths=[path for _, path, _ in wanted],
-            versions=[one.version for _, _, one in wanted],
-            starts=[one.span[0] for _, _, one in wanted],
-            ends=[one.span[1] for _, _, one in wanted],
+            versions=[reference.version for _, _, reference in wanted],
+            starts=[reference.span[0] for _, _, reference in wanted],
+            ends=[reference.span[1] for _, _, reference in wanted],
         )
         for record in read:
             hit = _hit(record, mount)
@@ -136,10 +136,10 @@ async def _best(
             scores=some.scores.tolist(),
             **filters.parameters(),
         )
-        for one in sorted((_ranked(view, *columns) for columns in passing), key=lambda one: one.order):
-            if of_document.get(one.document_id, 0) < passages:
-                of_document[one.document_id] = of_document.get(one.document_id, 0) + 1
-                best.append(one)
+        for chunk in sorted((_ranked(view, *columns) for columns in passing), key=lambda one: one.order):
+            if of_document.get(chunk.document_id, 0) < passages:
+                of_document[chunk.document_id] = of_document.get(chunk.document_id, 0) + 1
+                best.append(chunk)
         if len(best) >= limit:
             break
         growth = min(MAX_GROWTH, MARGIN * limit / max(1, len(best)))
@@ -165,8 +165,8 @@ async def _hits(
     connection: Connection, ranked: Sequence[_Ranked], weights: Mapping[str, Mapping[str, float]]
 ) -> list[DocumentHit]:
     by_scope: dict[int, list[_Ranked]] = {}
-    for one in ranked:
-        by_scope.setdefault(one.view.scope.scope_id, []).append(one)
+    for chunk in ranked:
+        by_scope.setdefault(chunk.view.scope.scope_id, []).append(chunk)
     hits: dict[tuple[int, int], DocumentHit] = {}
     for scope_id, mine in by_scope.items():
         view = mine[0].view
@@ -174,18 +174,18 @@ async def _hits(
             connection,
             "documents/passage_show",
             scope_id=scope_id,
-            chunk_ids=[one.chunk_id for one in mine],
+            chunk_ids=[chunk.chunk_id for chunk in mine],
         )
         shown = {record["chunk_id"]: record for record in read}
-        tfs = view.postings.tfs(one.chunk_id for one in mine)
-        for one in mine:
-            hits[scope_id, one.chunk_id] = _hit(
-                shown[one.chunk_id],
+        tfs = view.postings.tfs(chunk.chunk_id for chunk in mine)
+        for chunk in mine:
+            hits[scope_id, chunk.chunk_id] = _hit(
+                shown[chunk.chunk_id],
                 view.scope.mount,
-                score=one.score,
-                share=held_share(weights[view.scope.language], tfs[one.chunk_id]),
+                score=chunk.score,
+                share=held_share(weights[view.scope.language], tfs[chunk.chunk_id]),
             )
-    return [hits[one.view.scope.scope_id, one.chunk_id] for one in ranked]
+    return [hits[chunk.view.scope.scope_id, chunk.chunk_id] for chunk in ranked]
 
 
 def _hit(record: Mapping[str, Any], mount: str, *, score: int = 0, share: int = 0) -> DocumentHit:

@@ -88,7 +88,7 @@ def _read(document: DocumentToIndex) -> tuple[Description, list[Chunk]]:
         described = _tagged(Description(name[: markdown.MAX_TITLE_CHARS], (), None, ()), document.tags)
         made = list(_chunks(document.kind, text, described))
     if lead:
-        made = [replace(one, start=one.start + lead, end=one.end + lead) for one in made]
+        made = [replace(chunk, start=chunk.start + lead, end=chunk.end + lead) for chunk in made]
     return described, made
 
 

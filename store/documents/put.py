@@ -149,7 +149,7 @@ async def put_documents(
     """
     narrowed = access.for_documents((scope,))
     place = {"scope_id": scope.scope_id, "name": name}
-    paths = list(dict.fromkeys(path for one in files for path in (one.path, one.renamed_from) if path))
+    paths = list(dict.fromkeys(path for file in files for path in (file.path, file.renamed_from) if path))
     known_statement = ("documents/document_known", place | {"paths": paths})
     made_statement = ("documents/scope_made", {"scope_id": scope.scope_id})
     async with database.transaction(narrowed, snapshot=True) as connection:
@@ -160,7 +160,7 @@ async def put_documents(
             check_owner(access, shown[0], name)
         known = _known(held)
         plan = _plan(files, known)
-        check_space(database.space, is_growing=any(one.is_growing for one in plan))
+        check_space(database.space, is_growing=any(step.is_growing for step in plan))
         chunks = await _chunks(connection, scope, plan)
         texts = await _texts(connection, scope, plan)
     indexed = await _index(plan, chunks, texts, made["language"])
@@ -183,7 +183,7 @@ async def put_documents(
                 plan, chunks, texts, read[2][0]["language"], indexed if read[2][0] == made else {}
             )
         plan = _settled(plan, indexed)
-        check_gone(name, sum(one.change == "removed" for one in plan), root["documents"], prune=prune)
+        check_gone(name, sum(step.change == "removed" for step in plan), root["documents"], prune=prune)
         change, derived = _Change(scope, root, now, read[1][0]["next_version"]), DerivedRows()
         for step in plan:
             if step.gone is not None:
@@ -202,7 +202,7 @@ async def put_documents(
         await connection.execute(
             sql("documents/scope_analyzed"), {"scope_id": scope.scope_id, "analyzer": made_by}
         )
-    outcome = tuple(StoredDocument(one.file.path, one.change, one.refusal) for one in plan)
+    outcome = tuple(StoredDocument(step.file.path, step.change, step.refusal) for step in plan)
     return PutDocuments(outcome, root["documents"] + change.documents, len(derived.chunks))
 
 
@@ -324,7 +324,7 @@ def _index_here(
 ) -> _Indexed:
     """Return the same under the lock, where nothing may wait for a process; most of it was made before."""
     wanted = _to_index(plan, chunks, texts)
-    missing = {key: one for key, one in wanted.items() if key not in made_before}
+    missing = {key: document for key, document in wanted.items() if key not in made_before}
     made = index_documents(list(missing.values()), language)
     return {key: made_before[key] for key in wanted if key in made_before} | dict(
         zip(missing, made, strict=True)
@@ -343,10 +343,10 @@ def _settled(plan: _Plan, indexed: _Indexed) -> list[_Step]:
                 kept.add(step.before.path)
     refusals |= {path: TEXT_WANTED for path in kept if path not in refusals}
     return [
-        _Step(one.file, "refused", one.before, refusal=refusals[one.file.path])
-        if one.is_written and one.file.path in refusals
-        else one
-        for one in plan
+        _Step(step.file, "refused", step.before, refusal=refusals[step.file.path])
+        if step.is_written and step.file.path in refusals
+        else step
+        for step in plan
     ]
 
 

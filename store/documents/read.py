@@ -54,7 +54,7 @@ async def list_documents(
     if len(read) > limit:
         last = page[-1]
         ends_at = DocumentPlace(last["place"], last["root"], last["path"])
-    return [document_of(one, mounts[one["scope_id"]]) for one in page], ends_at
+    return [document_of(record, mounts[record["scope_id"]]) for record in page], ends_at
 
 
 async def read_document(

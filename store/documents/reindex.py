@@ -15,13 +15,13 @@ async def derive_documents(
     after = 0
     while read := await rows(connection, "documents/reindex_page", scope_id=scope_id, after=after):
         documents = [
-            DocumentToIndex(one["path"], one["kind"], one["text"], tuple(one["given_tags"])) for one in read
+            DocumentToIndex(row["path"], row["kind"], row["text"], tuple(row["given_tags"])) for row in read
         ]
-        size_bytes = sum(one["size_bytes"] for one in read)
+        size_bytes = sum(row["size_bytes"] for row in read)
         derived = await offload.run(size_bytes, index_documents, documents, language)
         yield [
-            (one["document_id"], index)
-            for one, index in zip(read, derived, strict=True)
+            (row["document_id"], index)
+            for row, index in zip(read, derived, strict=True)
             if isinstance(index, FileIndex)
         ]
         after = read[-1]["document_id"]

@@ -90,7 +90,7 @@ async def remove_documents(connection: Connection, counter: Counters, root_no: i
         root_no: of the root.
         gone: the id and the size of each document.
     """
-    document_ids = [one["document_id"] for one in gone]
+    document_ids = [record["document_id"] for record in gone]
     scope = {"scope_id": counter.scope_id}
     cursor = await connection.execute(sql("documents/chunk_known"), scope | {"document_ids": document_ids})
     chunks = stored_chunks(await cursor.fetchall())
@@ -108,7 +108,7 @@ async def remove_documents(connection: Connection, counter: Counters, root_no: i
         | {
             "root_no": root_no,
             "documents": -len(gone),
-            "text_bytes": -sum(one["size_bytes"] for one in gone),
+            "text_bytes": -sum(record["size_bytes"] for record in gone),
             "passages": -passages,
         },
     )

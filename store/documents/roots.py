@@ -66,8 +66,8 @@ async def compare(
             connection,
             "documents/manifest_compare",
             **place,
-            paths=[one.path for one in files],
-            sha256s=[one.sha256 for one in files],
+            paths=[file.path for file in files],
+            sha256s=[file.sha256 for file in files],
             after=after or "",
             until=until,
         )
@@ -144,7 +144,7 @@ async def finish(
                     "now": now,
                     "patterns": None if patterns is None else list(patterns),
                     "left_out": json.dumps(dict(left_out)),
-                    "examples": json.dumps([dict(one) for one in examples]),
+                    "examples": json.dumps([dict(example) for example in examples]),
                 },
             )
         shown = await row(connection, "documents/root_show", scope_id=scope.scope_id, name=name)

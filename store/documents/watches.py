@@ -60,6 +60,6 @@ async def request_sync(
     """
     async with database.transaction(access.for_documents((scope,))) as connection:
         found = await list_roots(connection, (scope,))
-        if any(one.is_watched(now) for one in found):
+        if any(root.is_watched(now) for root in found):
             await connection.execute(sql("documents/stat_want"), {"scope_id": scope.scope_id, "now": now})
     return found

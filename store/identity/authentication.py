@@ -87,7 +87,7 @@ class _ResolvedAccess:
     def scopes(self) -> list[_ResolvedScope]:
         """The scopes that the caller may read."""
         columns = (self.scope_ids, self.kinds, self.keys, self.writables, self.languages)
-        return [_ResolvedScope(*values) for values in zip(*(one or () for one in columns), strict=True)]
+        return [_ResolvedScope(*values) for values in zip(*(column or () for column in columns), strict=True)]
 
     @property
     def names(self) -> set[tuple[str, str]]:
@@ -175,12 +175,19 @@ async def resolve(
         if missing:
             resolved = await _resolve(connection, principal, user_id)
     found = resolved.scopes
-    scopes = [one.scope for one in found if one.kind not in ("admin", "conversations", *DOCUMENTS)]
-    conversations = next((one.scope for one in found if one.kind == "conversations"), None)
-    documents = sorted(
-        (one.scope for one in found if one.kind in DOCUMENTS), key=lambda one: (one.is_project, one.mount)
+    scopes = [
+        found_scope.scope
+        for found_scope in found
+        if found_scope.kind not in ("admin", "conversations", *DOCUMENTS)
+    ]
+    conversations = next(
+        (found_scope.scope for found_scope in found if found_scope.kind == "conversations"), None
     )
-    logs = {one.kind: one.scope_id for one in found}
+    documents = sorted(
+        (found_scope.scope for found_scope in found if found_scope.kind in DOCUMENTS),
+        key=lambda one: (one.is_project, one.mount),
+    )
+    logs = {found_scope.kind: found_scope.scope_id for found_scope in found}
     visitors_id = resolved.visitors_id
     if user_id is not None and "user" not in logs and visitors_id is not None:
         scopes.append(Scope(visitors_id, "user", True, language))

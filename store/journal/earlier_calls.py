@@ -111,8 +111,8 @@ async def reverted_calls(database: Database, owner: JournalOwner) -> Collection[
     async with database.maintenance() as connection:
         found = await rows(connection, "journal/reverting_call", scope_id=owner.scope_id)
     reverting = defaultdict[str, list[str]](list)
-    for one in found:
-        reverting[one["reverted"]].append(one["tool_call_id"])
+    for row in found:
+        reverting[row["reverted"]].append(row["tool_call_id"])
     standing: dict[str, bool] = {}
 
     def stands(call: str) -> bool:
@@ -135,7 +135,7 @@ async def harmless_calls(
             scope_id=owner.scope_id,
             tool_call_ids=sorted(tool_call_ids),
         )
-    return {one["tool_call_id"] for one in found}
+    return {row["tool_call_id"] for row in found}
 
 
 async def find_writes(
@@ -157,11 +157,11 @@ async def find_writes(
         )
     mounts = dict(zip(references, (path.mount_name for path in parsed), strict=True))
     return {
-        one["reference"]: WrittenPage(
-            (one["scope_id"], one["file_id"], one["rev"]),
-            None if one["path"] is None else f"{mounts[one['reference']]}/{one['path']}",
+        row["reference"]: WrittenPage(
+            (row["scope_id"], row["file_id"], row["rev"]),
+            None if row["path"] is None else f"{mounts[row['reference']]}/{row['path']}",
         )
-        for one in found
+        for row in found
     }
 
 
@@ -180,12 +180,12 @@ async def read_lines(database: Database, writes: Iterable[Write]) -> PageLines:
                     after=after,
                     limit=MAX_VERSIONS,
                 )
-            for one in found:
-                taken, came = changed_lines(before, one["content"])
-                gone |= {key: str(one["tool_call_id"]) for key in taken}
-                brought = {key: one["content"][start:end] for key, (start, end) in came.items()}
-                lines.came[scope_id, file_id, one["rev"]] |= brought
-                before, after = one["content"], one["rev"]
+            for row in found:
+                taken, came = changed_lines(before, row["content"])
+                gone |= {key: str(row["tool_call_id"]) for key in taken}
+                brought = {key: row["content"][start:end] for key, (start, end) in came.items()}
+                lines.came[scope_id, file_id, row["rev"]] |= brought
+                before, after = row["content"], row["rev"]
             if len(found) < MAX_VERSIONS:
                 break
         lines.standing |= lines_of(before).keys()

@@ -95,11 +95,11 @@ async def made_lines(connection: Connection, access: Access, path: str) -> list[
     )
     return [
         MadeLine(
-            path=access.by_id[one["scope_id"]].virtual(one["path"]),
-            key=bytes(one["line_key"]),
-            words=(one["start_char"], one["end_char"]),
-            state=one["state"],
-            held_in=one["held_in"],
+            path=access.by_id[row["scope_id"]].virtual(row["path"]),
+            key=bytes(row["line_key"]),
+            words=(row["start_char"], row["end_char"]),
+            state=row["state"],
+            held_in=row["held_in"],
         )
-        for one in found
+        for row in found
     ]

@@ -58,8 +58,8 @@ def percentile_ms(sums: Iterable[HourlySum], fraction: float) -> float | None:
     It is the upper end of the bucket that holds this call.
     """
     counts: dict[int, int] = {}
-    for one in sums:
-        for bucket, count in zip(one.buckets, one.counts, strict=True):
+    for hour in sums:
+        for bucket, count in zip(hour.buckets, hour.counts, strict=True):
             counts[bucket] = counts.get(bucket, 0) + count
     wanted, seen = fraction * sum(counts.values()), 0
     for bucket in sorted(counts):

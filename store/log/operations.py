@@ -179,7 +179,7 @@ async def add_embedding(
 
 def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]) -> list[str]:
     """Return the revisions that a call saw: in the operations inside it, and in its answer. Not what it wrote."""
-    values = [value for one in call.record.inner for value in (one.request, one.response)]
+    values = [value for operation in call.record.inner for value in (operation.request, operation.response)]
     if answer is not None:
         values += [answer.request, answer.response]
     return [revision for revision in find_revisions(values) if revision not in writes]
@@ -206,14 +206,14 @@ def _inside_columns(inner: Sequence[tuple[int, InnerOperation]], now: datetime) 
     texts: list[str] = []
     digests: list[bytes] = []
     last: dict[str, int] | None = None
-    for ordinal, one in inner:
-        told = f"{to_json(one.kind)},{to_json(one.request)},{to_json(one.response)}"
-        state = SAME_STATE if texts and one.state == last else one.state
-        began_us = (one.started_at - now) // timedelta(microseconds=1)
-        rest = to_json([state, one.error_code, began_us, round(one.duration_ms, 3)])
+    for ordinal, operation in inner:
+        told = f"{to_json(operation.kind)},{to_json(operation.request)},{to_json(operation.response)}"
+        state = SAME_STATE if texts and operation.state == last else operation.state
+        began_us = (operation.started_at - now) // timedelta(microseconds=1)
+        rest = to_json([state, operation.error_code, began_us, round(operation.duration_ms, 3)])
         texts.append(f"[{ordinal},{told},{rest[1:]}")
         digests.append(text_digest(f"[{told}]"))
-        last = one.state
+        last = operation.state
     return {"inside": f"[{','.join(texts)}]", "inside_sha256": b"".join(digests)}
 
 
@@ -221,26 +221,26 @@ def _request_columns(inner: Sequence[tuple[int, InnerOperation]]) -> Mapping[str
     """Return the columns of requests to models; a digest is made of the text that is stored."""
     if not inner:
         return NO_REQUESTS
-    asked = [one for _, one in inner]
-    requests = [to_json(one.request) for one in asked]
-    responses = [None if one.response is None else to_json(one.response) for one in asked]
-    kinds = [to_json(one.kind) for one in asked]
+    asked = [operation for _, operation in inner]
+    requests = [to_json(operation.request) for operation in asked]
+    responses = [None if operation.response is None else to_json(operation.response) for operation in asked]
+    kinds = [to_json(operation.kind) for operation in asked]
     return {
         "ordinals": [ordinal for ordinal, _ in inner],
-        "kinds": [one.kind for one in asked],
-        "statuses": [_status_of(one.error_code) for one in asked],
+        "kinds": [operation.kind for operation in asked],
+        "statuses": [_status_of(operation.error_code) for operation in asked],
         "requests": requests,
         "request_sha256s": [
             text_digest(f"[{kind},{request}]") for kind, request in zip(kinds, requests, strict=True)
         ],
         "responses": responses,
-        "states": [None if one.state is None else to_json(one.state) for one in asked],
-        "error_codes": [one.error_code for one in asked],
-        "starts": [one.started_at for one in asked],
-        "durations_ms": [one.duration_ms for one in asked],
-        "models": [one.model for one in asked],
-        "usages": [None if one.usage is None else to_json(one.usage) for one in asked],
-        "prompt_sha256s": [one.prompt_sha256 for one in asked],
+        "states": [None if operation.state is None else to_json(operation.state) for operation in asked],
+        "error_codes": [operation.error_code for operation in asked],
+        "starts": [operation.started_at for operation in asked],
+        "durations_ms": [operation.duration_ms for operation in asked],
+        "models": [operation.model for operation in asked],
+        "usages": [None if operation.usage is None else to_json(operation.usage) for operation in asked],
+        "prompt_sha256s": [operation.prompt_sha256 for operation in asked],
         "result_sha256s": [None if text is None else text_digest(text) for text in responses],
     }
 
@@ -417,8 +417,10 @@ async def list_calls_that_saw(
 async def _with_inner(connection: Connection, scope_ids: Sequence[int], records: Rows) -> list[Operation]:
     """Return calls with the operations inside them, at most 1,000 of each in rows of their own, in their order."""
     inner: dict[int, list[Operation]] = {record["operation_id"]: [] for record in records}
-    for one in await rows(connection, "log/operation_inner", scope_ids=scope_ids, parent_ids=list(inner)):
-        inner[one.pop("parent_id")].append(Operation(**one))
+    for inner_record in await rows(
+        connection, "log/operation_inner", scope_ids=scope_ids, parent_ids=list(inner)
+    ):
+        inner[inner_record.pop("parent_id")].append(Operation(**inner_record))
     calls = []
     for record in records:
         inside, digests = record.pop("inside"), record.pop("inside_sha256")

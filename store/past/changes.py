@@ -124,7 +124,7 @@ class ChangeReader:
 
 def check_size(changes: Iterable[ScopeChanges]) -> None:
     """Refuse to read everything anew that was changed where it is too much; raises LimitExceeded."""
-    chars = sum(file.size_chars for one in changes for file in one.past_files)
+    chars = sum(file.size_chars for change in changes for file in change.past_files)
     if chars > MAX_CHARS:
         raise LimitExceeded(
             f"{chars:,} characters of files were changed since that moment, over {MAX_CHARS:,}.",

@@ -69,8 +69,8 @@ async def open_past(
         revs = {access.by_id[record["scope_id"]].mount: record["rev"] for record in found}
     else:
         revs = {mount: rev for mount, rev in as_of.items() if mount in access.by_mount}
-        for one in await rows_as(ScopeState, connection, "memory/scope_state", scope_ids=ids):
-            mount, newest = access.by_id[one.scope_id].mount, one.rev
+        for state in await rows_as(ScopeState, connection, "memory/scope_state", scope_ids=ids):
+            mount, newest = access.by_id[state.scope_id].mount, state.rev
             if revs.get(mount, 0) > newest:
                 raise ValidationFailed(
                     f"{mount}/ has seen {newest:,} changes, not yet {revs[mount]:,}.",
@@ -325,18 +325,18 @@ def _added_chunks_of(
             chunk_id=chunk_id,
             file_id=file.file_id,
             path=file.path,
-            span=(one.chunk.start, one.chunk.end),
-            length=one.length,
-            tfs={lexeme: one.frequencies[lexeme] for lexeme in lexemes},
+            span=(past_chunk.chunk.start, past_chunk.chunk.end),
+            length=past_chunk.length,
+            tfs={lexeme: past_chunk.frequencies[lexeme] for lexeme in lexemes},
             tag_keys=file.tag_keys,
             dated=file.dated,
             about=file.about,
             detail=ChunkDetail(
                 chunk_id=chunk_id,
-                heading_path=one.chunk.heading_path,
-                length=one.length,
-                start_char=one.chunk.start,
-                end_char=one.chunk.end,
+                heading_path=past_chunk.chunk.heading_path,
+                length=past_chunk.length,
+                start_char=past_chunk.chunk.start,
+                end_char=past_chunk.chunk.end,
                 version=file.version,
                 title=file.title,
                 size_chars=file.size_chars,
@@ -344,10 +344,10 @@ def _added_chunks_of(
                 tags=file.tags,
                 updated_at=file.created_at,
                 body_start=body_start,
-                text=one.text,
+                text=past_chunk.text,
             ),
         )
-        for one, chunk_id in zip(mine, ids, strict=False)
+        for past_chunk, chunk_id in zip(mine, ids, strict=False)
     ]
 
 
@@ -364,11 +364,11 @@ def _passages(part: Sequence[tuple[PastFile, str]], query: Query) -> list[FilePa
                 body_start=mine[0].chunk.start,
                 passages=tuple(
                     Passage(
-                        span=(one.chunk.start, one.chunk.end),
-                        heading=one.chunk.heading_path,
-                        score=score(query, one.frequencies, one.length),
+                        span=(past_chunk.chunk.start, past_chunk.chunk.end),
+                        heading=past_chunk.chunk.heading_path,
+                        score=score(query, past_chunk.frequencies, past_chunk.length),
                     )
-                    for one in mine[: find.MAX_PASSAGES]
+                    for past_chunk in mine[: find.MAX_PASSAGES]
                 ),
             )
         )

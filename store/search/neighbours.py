@@ -30,12 +30,12 @@ async def add_neighbours(
         filters: the filters of the search. A file that they leave out may lend words, and is not returned.
     """
     by_scope: dict[int, list[ScoredChunk]] = {}
-    with_series = {one.scope.scope_id for one in views if one.has_series}
+    with_series = {view.scope.scope_id for view in views if view.has_series}
     for candidate in best[:MAX_RESCORED_FILES]:
         is_short = candidate.length < series.MAX_SHORT_LEXEMES and candidate.scope.scope_id in with_series
         if is_short and series.neighbours(candidate.relative_path, 1):
             by_scope.setdefault(candidate.scope.scope_id, []).append(candidate)
-    wanted = [one for one in views if one.scope.scope_id in by_scope]
+    wanted = [view for view in views if view.scope.scope_id in by_scope]
     reach = max(series.SHARE_BY_DISTANCE)
     paths = {scope_id: _series_paths(candidates, 2 * reach) for scope_id, candidates in by_scope.items()}
     read = await batch(
@@ -44,28 +44,30 @@ async def add_neighbours(
             (
                 "search/chunk_alone",
                 {
-                    "scope_id": one.scope.scope_id,
-                    "paths": paths[one.scope.scope_id],
-                    "lexemes": list(one.query.lexemes),
+                    "scope_id": view.scope.scope_id,
+                    "paths": paths[view.scope.scope_id],
+                    "lexemes": list(view.query.lexemes),
                 },
             )
-            for one in wanted
+            for view in wanted
         ),
     )
     found: list[ScoredChunk] = []
-    for one, records in zip(wanted, read, strict=True):
-        chunks = _single_chunks(one, records, frozenset(paths[one.scope.scope_id]))
-        centres = {candidate.path for candidate in by_scope[one.scope.scope_id]}
+    for view, records in zip(wanted, read, strict=True):
+        chunks = _single_chunks(view, records, frozenset(paths[view.scope.scope_id]))
+        centres = {candidate.path for candidate in by_scope[view.scope.scope_id]}
         near = {
-            path for path in chunks if centres & set(map(one.scope.virtual, _with_neighbours(path, reach)))
+            path for path in chunks if centres & set(map(view.scope.virtual, _with_neighbours(path, reach)))
         }
-        found += (_rescore(one, path, chunks) for path in sorted(near) if is_allowed(filters, chunks[path]))
+        found += (_rescore(view, path, chunks) for path in sorted(near) if is_allowed(filters, chunks[path]))
     return [candidate for candidate in found if candidate.score > 0]
 
 
 def _series_paths(candidates: Iterable[ScoredChunk], reach: int) -> list[str]:
     """Return the paths of chunks' files and of the files up to `reach` places before or after them."""
-    return sorted({path for one in candidates for path in _with_neighbours(one.relative_path, reach)})
+    return sorted(
+        {path for candidate in candidates for path in _with_neighbours(candidate.relative_path, reach)}
+    )
 
 
 def _with_neighbours(path: str, reach: int) -> list[str]:

@@ -117,8 +117,8 @@ class Postings:
         for lexeme, entries in self._entries.items():
             ids = entries >> 32
             near = entries[ids < len(is_wanted)]
-            for one in near[is_wanted[near >> 32]].tolist():
-                found[one >> 32][lexeme] = one & _LOW
+            for posting in near[is_wanted[near >> 32]].tolist():
+                found[posting >> 32][lexeme] = posting & _LOW
         return found
 
 

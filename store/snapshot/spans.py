@@ -47,7 +47,7 @@ class SpanReader:
             ValidationFailed: a span does not lie in its text.
         """
         known = [self._known(reference) for reference in references]
-        unknown = [one for one, text in zip(references, known, strict=True) if text is None]
+        unknown = [reference for reference, text in zip(references, known, strict=True) if text is None]
         read = iter(await self._stored(unknown, statement) if unknown else ())
         return [next(read) if text is None else text for text in known]
 

@@ -31,7 +31,7 @@ class TextProcess:
     """A fresh interpreter that does tasks: without an environment, and with no file but its pipes."""
 
     def __init__(self) -> None:
-        paths = [str(Path(one).absolute()) for one in sys.path]
+        paths = [str(Path(path).absolute()) for path in sys.path]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _PROGRAM, *paths],
             stdin=subprocess.PIPE,

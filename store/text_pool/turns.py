@@ -37,7 +37,7 @@ class Turns(Generic[T]):
         if not free:
             return None
         tenant = min({owner[0] for owner in free}, key=self._rank_of_tenant)
-        owner = min((one for one in free if one[0] == tenant), key=self._rank_of_user)
+        owner = min((owner for owner in free if owner[0] == tenant), key=self._rank_of_user)
         self._turn += 1
         self._last_turn[tenant] = self._last_turn[owner] = self._turn
         self._running[owner] += 1

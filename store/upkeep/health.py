@@ -53,17 +53,19 @@ async def read_figures(database: Database, tenant_id: int, model: str | None) ->
         return TenantFigures(
             queue=await row(connection, "health/queue_state", **tenant) or {},
             jobs=await rows(connection, "health/job_counts", **tenant) if database.has_jobs else [],
-            scopes=sum(one["memories"] for one in made),
+            scopes=sum(record["memories"] for record in made),
             stale_scopes=sum(
-                one["scopes"] for one in made if reindex.is_stale(one["language"], one["analyzer"])
+                record["scopes"]
+                for record in made
+                if reindex.is_stale(record["language"], record["analyzer"])
             ),
-            unmerged=sum(one["unmerged"] for one in made),
+            unmerged=sum(record["unmerged"] for record in made),
             vectors=await row(connection, "health/vector_progress", **tenant, model=model)
             if has_vectors
             else None,
             oldest_call_at=oldest["oldest_at"] if oldest else None,
             unfinished_erasures=[
-                one["user_id"] for one in await rows(connection, "health/erasure_unfinished", **tenant)
+                record["user_id"] for record in await rows(connection, "health/erasure_unfinished", **tenant)
             ],
             database=report,
             table_sizes=await rows(connection, "health/table_sizes"),

@@ -255,12 +255,12 @@ def _head_columns(files: Sequence[_DerivedFile]) -> dict[str, object]:
     derived = [file.index for file in files]
     return {
         "file_ids": [file.file_id for file in files],
-        "titles": [one.title for one in derived],
-        "tags": [SEPARATOR.join(one.tags) for one in derived],
-        "tag_keys": [SEPARATOR.join(one.tag_keys) for one in derived],
+        "titles": [file_index.title for file_index in derived],
+        "tags": [SEPARATOR.join(file_index.tags) for file_index in derived],
+        "tag_keys": [SEPARATOR.join(file_index.tag_keys) for file_index in derived],
         "size_chars": [file.size_chars for file in files],
-        "path_keys": [one.path_key for one in derived],
-        "name_keys": [one.name_key for one in derived],
-        "pinned": [one.pinned for one in derived],
-        "dated": [one.dated for one in derived],
+        "path_keys": [file_index.path_key for file_index in derived],
+        "name_keys": [file_index.name_key for file_index in derived],
+        "pinned": [file_index.pinned for file_index in derived],
+        "dated": [file_index.dated for file_index in derived],
     }

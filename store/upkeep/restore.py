@@ -165,7 +165,9 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
         async with database.maintenance() as connection:
             scope_id = await _make(connection, tenant_id, scope)
             for part in _parts(scope.revisions):
-                columns = await offload.run_in_thread(sum(len(one.content) for one in part), _columns, part)
+                columns = await offload.run_in_thread(
+                    sum(len(revision.content) for revision in part), _columns, part
+                )
                 place = {"scope_id": scope_id, "tenant_id": tenant_id}
                 await connection.execute(sql("upkeep/restore_revisions"), place | columns)
         await reindex.rebuild(database, scope_id)
@@ -197,11 +199,11 @@ async def _read_scope(
     statements = await read_statements(
         connection,
         scope.scope_id,
-        sorted({one.file_id for one in revisions}),
+        sorted({revision.file_id for revision in revisions}),
         last_rev=last,
         user_id=access.user_id,
     )
-    told = sorted({one.path for one in revisions if one.origin is not None})
+    told = sorted({revision.path for revision in revisions if revision.origin is not None})
     return StoredScope(
         mount=scope.mount,
         key=(access.user_id or "") if is_users else scope.mount.removeprefix("projects/") * scope.is_project,
@@ -224,8 +226,8 @@ async def _make(connection: Connection, tenant_id: int, scope: StoredScope) -> i
         key=scope.key,
         language=scope.language,
         rev=scope.rev,
-        last_at=max((one.created_at for one in scope.revisions), default=None),
-        next_file_id=1 + max((one.file_id for one in scope.revisions), default=0),
+        last_at=max((revision.created_at for revision in scope.revisions), default=None),
+        next_file_id=1 + max((revision.file_id for revision in scope.revisions), default=0),
     )
     assert made is not None  # noqa: S101  # an insert that returns its row
     scope_id: int = made["scope_id"]
@@ -258,14 +260,14 @@ def _columns(part: Sequence[StoredRevision]) -> dict[str, Any]:
         for field in fields(StoredRevision)
     }
     return columns | {
-        "titles": [one.title for one in derived],
-        "tags": [SEPARATOR.join(one.tags) for one in derived],
-        "tag_keys": [SEPARATOR.join(one.tag_keys) for one in derived],
+        "titles": [file_index.title for file_index in derived],
+        "tags": [SEPARATOR.join(file_index.tags) for file_index in derived],
+        "tag_keys": [SEPARATOR.join(file_index.tag_keys) for file_index in derived],
         "size_chars": [len(revision.content) for revision in part],
-        "path_keys": [one.path_key for one in derived],
-        "name_keys": [one.name_key for one in derived],
-        "pinned": [one.pinned for one in derived],
-        "dated": [one.dated for one in derived],
+        "path_keys": [file_index.path_key for file_index in derived],
+        "name_keys": [file_index.name_key for file_index in derived],
+        "pinned": [file_index.pinned for file_index in derived],
+        "dated": [file_index.dated for file_index in derived],
     }
 
 

@@ -105,13 +105,13 @@ async def put_lines(
     """Put all three into a scope; the other scopes that they name are there already."""
     place = {"tenant_id": tenant_id, "scope_id": scope_id}
     if statements:
-        told = _encode([asdict(one) for one in statements])
+        told = _encode([asdict(statement) for statement in statements])
         await connection.execute(sql("upkeep/restore_statements"), place | {"statements": told})
     if rivals:
-        told = _encode([asdict(one) for one in rivals])
+        told = _encode([asdict(rival) for rival in rivals])
         await connection.execute(sql("upkeep/restore_rivals"), place | {"rivals": told})
     if repeats:
-        told = _encode([asdict(one) for one in repeats])
+        told = _encode([asdict(repeat) for repeat in repeats])
         await connection.execute(sql("upkeep/restore_repeats"), place | {"repeats": told})
 
 

@@ -69,7 +69,7 @@ async def _watch(conninfo: str, pid: int, seen: list[Blocker]) -> None:
                     await cursor.execute(sql("upkeep/blockers"), {"pid": pid})
                     found = await cursor.fetchall()
                 for blocker in found:
-                    if blocker.pid not in {one.pid for one in seen}:
+                    if blocker.pid not in {earlier.pid for earlier in seen}:
                         _log.warning(
                             "migration_waits",
                             pid=blocker.pid,

@@ -196,7 +196,9 @@ class FairQueue:
         """
         now_s = self._clock()
         told_s = self._told.get(flow)
-        self._told = {one: at_s for one, at_s in self._told.items() if now_s - at_s < RETRY_AFTER_S}
+        self._told = {
+            told_flow: at_s for told_flow, at_s in self._told.items() if now_s - at_s < RETRY_AFTER_S
+        }
         self._told[flow] = now_s
         if told_s is not None and now_s - told_s < RETRY_AFTER_S:
             await asyncio.sleep(REPEAT_WAIT_S)

@@ -93,8 +93,10 @@ async def known_answers(
     """Return the answers of a scope that have these digests."""
     found = await rows(connection, "work/answer_known", scope_id=scope_id, sha256s=list(digests))
     return {
-        bytes(one["sha256"]): tuple((str(kind), int(start), int(end)) for kind, start, end in one["spans"])
-        for one in found
+        bytes(record["sha256"]): tuple(
+            (str(kind), int(start), int(end)) for kind, start, end in record["spans"]
+        )
+        for record in found
     }
 
 
@@ -106,13 +108,13 @@ async def put_answers(
         return 0
     given: list[dict[str, Any]] = [
         {
-            "conversation_no": one.conversation_no,
-            "number": one.number,
-            "sha256": one.sha256.hex(),
-            "spans": None if one.spans is None else [list(span) for span in one.spans],
-            "tries": one.tries,
+            "conversation_no": answer.conversation_no,
+            "number": answer.number,
+            "sha256": answer.sha256.hex(),
+            "spans": None if answer.spans is None else [list(span) for span in answer.spans],
+            "tries": answer.tries,
         }
-        for one in answers
+        for answer in answers
     ]
     async with database.transaction(access.for_conversations()) as connection:
         noted = await row(

@@ -62,7 +62,7 @@ async def underived_messages(
         max_chars=max_chars,
         reader=reader,
     )
-    return [UnderivedMessage(**one | {"answer": _spans(one["answer"])}) for one in found]
+    return [UnderivedMessage(**record | {"answer": _spans(record["answer"])}) for record in found]
 
 
 async def add_observations(
@@ -84,9 +84,9 @@ async def add_observations(
                 "scope_id": access.conversations.scope_id,
                 "tenant_id": access.tenant_id,
                 "deriver_version": deriver_version,
-                "read": json.dumps([asdict(one) for one in sessions]),
-                "reread": json.dumps([asdict(one) for one in reread]),
-                "observations": json.dumps([asdict(one) for one in found]),
+                "read": json.dumps([asdict(session) for session in sessions]),
+                "reread": json.dumps([asdict(message) for message in reread]),
+                "observations": json.dumps([asdict(observation) for observation in found]),
             },
         )
 

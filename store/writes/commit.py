@@ -61,7 +61,7 @@ async def write_commit(
         file_id = head.file_id if head else counter.take_file_id()
         revisions.append(_revision(planned, file_index, file_id))
         derived.add(file_index, counter, file_id, is_known=head is not None)
-    changed = [counters[scope_id] for scope_id in sorted({one["scope_id"] for one in revisions})]
+    changed = [counters[scope_id] for scope_id in sorted({revision["scope_id"] for revision in revisions})]
     await connection.execute(
         sql("writes/revision_write"),
         {
@@ -191,7 +191,7 @@ async def write_derived(
             "links": _encode(derived.links),
             "removed": _encode(derived.removed),
             "shifted": _encode(derived.shifted),
-            "chunks": _encode([_chunk(*one, keeps_lexemes=keeps_lexemes) for one in derived.chunks]),
+            "chunks": _encode([_chunk(*row, keeps_lexemes=keeps_lexemes) for row in derived.chunks]),
         },
     )
 

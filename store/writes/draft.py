@@ -321,7 +321,7 @@ class Draft:
         self._settle_entry(told)
         heads = [StoredHead(**record) for record in found]
         planned = await planning.apply(heads, self._edits, are_members=self._are_members)
-        return Preview(tuple(one.change for one in planned), dict(state))
+        return Preview(tuple(revision.change for revision in planned), dict(state))
 
     async def commit(
         self,
@@ -632,9 +632,9 @@ def _places_of(edit: Edit) -> list[ScopedPath]:
             return [edit.place, edit.to]
         case Undo():
             return [
-                ScopedPath(one.place.scope, path)
-                for one in edit.revisions
-                for path in {one.place.path, one.head.path, *([one.before.path] if one.before else [])}
+                ScopedPath(undo.place.scope, path)
+                for undo in edit.revisions
+                for path in {undo.place.path, undo.head.path, *([undo.before.path] if undo.before else [])}
             ]
         case _:
             return [edit.place]

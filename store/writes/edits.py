@@ -428,22 +428,22 @@ class WorkingTree:
         self._touch(file, "delete", edit.reason)
 
     def _undo(self, edit: Undo) -> None:
-        files = [self._lift(one) for one in edit.revisions]
-        for one, file in zip(edit.revisions, files, strict=True):
+        files = [self._lift(revision) for revision in edit.revisions]
+        for revision, file in zip(edit.revisions, files, strict=True):
             try:
-                path, file.content = _inverse(one)
+                path, file.content = _inverse(revision)
                 if file.content is not None:
                     place = ScopedPath(file.scope, path)
                     check_content(file.content, place)
-                    _require(self._find(place) is None, one)
+                    _require(self._find(place) is None, revision)
                     file.path, self.standing[place.key] = path, file
             except VersionConflict as conflict:
                 raise VersionConflict(
                     conflict.message,
                     hint="Revert the later calls first, or change the file by hand.",
-                    path=str(one.place),
-                    current_version=one.head.version,
-                    later_calls=list(one.later_calls),
+                    path=str(revision.place),
+                    current_version=revision.head.version,
+                    later_calls=list(revision.later_calls),
                 ) from None
             self._touch(file, "revert", edit.reason)
 

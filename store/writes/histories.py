@@ -66,7 +66,7 @@ async def read_histories(
         base_versions=[text.base_version for text in texts],
         base_sha256s=_digests(text.base_sha256 for text in texts),
     )
-    return {one.path: one for one in found}
+    return {history.path: history for history in found}
 
 
 def _digests(digests: Iterable[str]) -> list[bytes]:

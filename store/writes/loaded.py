@@ -108,16 +108,16 @@ def load_files(found: Rows) -> LoadedFiles:
     heads: list[StoredHead] = []
     chunks: dict[tuple[int, int], list[StoredChunk]] = {}
     usage: dict[int, ScopeUsage] = {}
-    for one in found:
-        scope_id = one["scope_id"]
-        if one["used"] is not None:
-            usage[scope_id] = usage_of(one["used"], one["quotas"])
-        scopes[scope_id] = ScopeState(scope_id, one["rev"], one["language"], one["rebuilds"])
+    for row in found:
+        scope_id = row["scope_id"]
+        if row["used"] is not None:
+            usage[scope_id] = usage_of(row["used"], row["quotas"])
+        scopes[scope_id] = ScopeState(scope_id, row["rev"], row["language"], row["rebuilds"])
         heads.append(
-            StoredHead(scope_id, one["path"], one["file_id"], one["version"], one["content"], one["highest"])
+            StoredHead(scope_id, row["path"], row["file_id"], row["version"], row["content"], row["highest"])
         )
-        if one["chunk_ids"]:
-            chunks[scope_id, one["file_id"]] = _stored_chunks(one)
+        if row["chunk_ids"]:
+            chunks[scope_id, row["file_id"]] = _stored_chunks(row)
     return LoadedFiles(list(scopes.values()), heads, chunks, usage)
 
 
@@ -175,8 +175,8 @@ async def load_undone_revisions(
             limit=MAX_UNDONE_CHARS,
         )
     chains: dict[int, list[_ChainRevision]] = {}
-    for one in await rows_as(_ChainRevision, connection, "writes/revision_chains", **columns):
-        chains.setdefault(one.ordinal, []).append(one)
+    for revision in await rows_as(_ChainRevision, connection, "writes/revision_chains", **columns):
+        chains.setdefault(revision.ordinal, []).append(revision)
     return [
         _undone_revision(place, version, chains.get(ordinal, []))
         for ordinal, (place, version) in enumerate(revisions, start=1)
@@ -186,12 +186,12 @@ async def load_undone_revisions(
 def _undone_revision(place: ScopedPath, version: int, chain: Sequence[_ChainRevision]) -> UndoneRevision:
     if not chain:
         raise OperationNotFound(f"The revision {place}@{version} is gone.")
-    after = next(one for one in chain if (one.path, one.version) == (place.path, version))
-    before = [one for one in chain if one.rev < after.rev]
+    after = next(revision for revision in chain if (revision.path, revision.version) == (place.path, version))
+    before = [revision for revision in chain if revision.rev < after.rev]
     return UndoneRevision(
         place=place,
         head=chain[-1].head,
         after=after.head,
         before=before[-1].head if before else None,
-        later_calls=tuple(one.tool_call_id for one in chain if one.rev > after.rev),
+        later_calls=tuple(revision.tool_call_id for revision in chain if revision.rev > after.rev),
     )

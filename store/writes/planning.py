@@ -41,7 +41,9 @@ async def plan(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool)
     for part in _portions([files[place] for place in places]):
         for made in await offload.run_apart(sum(map(_chars_to_index, part)), derive_files, part):
             derived[next(left)] = made
-    return CommitPlan(stored.fingerprint, tuple((one, derived[place]) for place, one in enumerate(planned)))
+    return CommitPlan(
+        stored.fingerprint, tuple((revision, derived[place]) for place, revision in enumerate(planned))
+    )
 
 
 async def apply(
@@ -91,8 +93,8 @@ def _written_chars(edit: Edit) -> int:
             return edit.chars
         case Undo():
             return sum(
-                len(one.after.content) + len(one.before.content if one.before else "")
-                for one in edit.revisions
+                len(revision.after.content) + len(revision.before.content if revision.before else "")
+                for revision in edit.revisions
             )
         case _:
             return 0
@@ -113,8 +115,8 @@ def _files_to_index(
 ) -> list[FileToIndex]:
     languages = {scope.scope_id: scope.language for scope in stored.scopes}
     files = []
-    for one in planned:
-        file, scope_id = one.file, one.file.scope.scope_id
+    for revision in planned:
+        file, scope_id = revision.file, revision.file.scope.scope_id
         known = stored.chunks.get((scope_id, file.head.file_id), []) if file.head else []
         member = file.edits[-1] if are_members else None
         name = file.scope.virtual(file.path)

@@ -132,7 +132,10 @@ def statements_of(
     """
     rows: list[dict[str, Any]] = []
     pages = [change for change in changes if change.changed and not is_entry_at(change.path)]
-    ended = {(one.path, line_key(one.text)): _shareable(access, one, pages) for one in records.ended}
+    ended = {
+        (ended_line.path, line_key(ended_line.text)): _shareable(access, ended_line, pages)
+        for ended_line in records.ended
+    }
     for change in pages:
         rows += _rows_of(access, change, ended)
     holder = {"entry_scope": entry[0].scope_id, "entry_path": entry[1]} if entry else {"entry_path": ""}
@@ -172,14 +175,14 @@ def uncounted_repeats(access: Access, edits: Iterable[Edit], tool_call_id: str) 
 def overtaken_words(access: Access, words: Iterable[EndedWords], tool_call_id: str) -> list[Statement]:
     """Return the statement that records which words of the journal a call took the place of; none for no words."""
     rows = [
-        _place(access, one.reference.path)
-        | {"key": line_key(one.text).hex(), "state": one.state, "newer": one.newer}
+        _place(access, ended.reference.path)
+        | {"key": line_key(ended.text).hex(), "state": ended.state, "newer": ended.newer}
         | {
-            "held_in": str(one.reference),
-            "start_char": one.reference.span[0],
-            "end_char": one.reference.span[1],
+            "held_in": str(ended.reference),
+            "start_char": ended.reference.span[0],
+            "end_char": ended.reference.span[1],
         }
-        for one in words
+        for ended in words
     ]
     return (
         [("writes/statement_overtake", {"words": json.dumps(rows), "tool_call_id": tool_call_id})]

@@ -88,7 +88,7 @@ def fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk], most: int) -
     words = {file.path: file for file in by_words[:FUSED_FILES]}
     meaning = {group[0].path: group for group in group_by_file(near)}
     scores = {path: file.chunks[0].score for path, file in words.items()}
-    interactions = {key_of(one): one.interaction for one in near if one.interaction is not None}
+    interactions = {key_of(chunk): chunk.interaction for chunk in near if chunk.interaction is not None}
     values = (
         _by_evidence(scores, near, interactions, most, _embedded_share(words.values(), near))
         if interactions
@@ -122,11 +122,11 @@ def fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk], most: int) -
 def by_similarity(near: Sequence[NearChunk], least: float) -> list[RankedFile]:
     """Return the files of the nearest chunks, nearest first, without those less similar than `least`, a cosine."""
     similar = {
-        key_of(one): 1 - one.distance
-        for one in near
-        if one.distance is not None and 1 - one.distance >= least
+        key_of(chunk): 1 - chunk.distance
+        for chunk in near
+        if chunk.distance is not None and 1 - chunk.distance >= least
     }
-    groups = group_by_file(one for one in near if key_of(one) in similar)
+    groups = group_by_file(chunk for chunk in near if key_of(chunk) in similar)
     return [
         RankedFile(
             tuple(map(_unscored_chunk, group)),
@@ -153,7 +153,7 @@ def key_of(chunk: ScoredChunk | NearChunk) -> Key:
 
 def _embedded_share(by_words: Iterable[RankedFile], near: Sequence[NearChunk]) -> float:
     """Return the share of the best chunks by words that are embedded, from 0 to 1; 1 if there are none."""
-    known = {key_of(one) for one in near if one.is_embedded}
+    known = {key_of(chunk) for chunk in near if chunk.is_embedded}
     scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda one: one.order)
     compared = [key_of(chunk) in known for chunk in scored[:COMPARED_BY_WORDS]]
     return sum(compared) / len(compared) if compared else 1.0
@@ -172,7 +172,7 @@ def _by_evidence(
     neither states nor a vector yet counts as the median of it. Meaning counts by the share of the best chunks by
     words that are embedded: the fewer there are, the less it says which is best.
     """
-    cosines = {key_of(one): 1 - one.distance for one in near if one.distance is not None}
+    cosines = {key_of(chunk): 1 - chunk.distance for chunk in near if chunk.distance is not None}
     top = max(scores.values(), default=0) / most
     certainty, doubt = min(1.0, top / SURE_SHARE) ** 2, max(0.0, 1 - top / DOUBTFUL_SHARE)
     least, far = min(interactions.values()), min(cosines.values(), default=0.0)
@@ -180,14 +180,14 @@ def _by_evidence(
     best: dict[str, float] = {}
     close: dict[str, float] = {}
     bonus = {}
-    for one in near:
-        key = key_of(one)
-        if one.is_embedded:
+    for chunk in near:
+        key = key_of(chunk)
+        if chunk.is_embedded:
             similar, cosine = interactions.get(key, least), cosines.get(key, far)
         else:
             similar, cosine = typical, typical_far
-        best[one.path] = max(best.get(one.path, least), similar)
-        close[one.path] = max(close.get(one.path, far), cosine)
+        best[chunk.path] = max(best.get(chunk.path, least), similar)
+        close[chunk.path] = max(close.get(chunk.path, far), cosine)
         bonus[key] = int(most * embedded * (INTERACTION_WEIGHT * (similar - least) + doubt * (cosine - far)))
     values = {
         path: certainty * (scores.get(path, 0) / most)

@@ -21,11 +21,11 @@ async def find_recorded_chunks(
         spans: what was found, the nearest first.
     """
     by_mount = {view.scope.mount: view for view in views}
-    paths = {one.path: parse(one.path) for one in spans}
+    paths = {place.path: parse(place.path) for place in spans}
     found: dict[tuple[str, int], NearChunk] = {}
     asked = []
     for mount, view in by_mount.items():
-        mine = [one for one in spans if paths[one.path].mount_name == mount]
+        mine = [place for place in spans if paths[place.path].mount_name == mount]
         for chunk in view.added:
             path = view.scope.virtual(chunk.path)
             found[path, chunk.span[0]] = NearChunk(
@@ -33,8 +33,8 @@ async def find_recorded_chunks(
             )
         wanted = {
             "scope_id": view.scope.scope_id,
-            "paths": [paths[one.path].relative for one in mine],
-            "starts": [one.span[0] for one in mine],
+            "paths": [paths[place.path].relative for place in mine],
+            "starts": [place.span[0] for place in mine],
         }
         asked.append((view, wanted))
     read = await batch(connection, *(("search/chunk_at", wanted) for _, wanted in asked))
@@ -43,7 +43,7 @@ async def find_recorded_chunks(
             if stored.chunk_id not in view.hidden:
                 found.setdefault((stored.path, stored.span[0]), stored)
     return [
-        replace(near, distance=one.distance, interaction=one.interaction)
-        for one in spans
-        if (near := found.get((one.path, one.span[0]))) is not None
+        replace(near, distance=place.distance, interaction=place.interaction)
+        for place in spans
+        if (near := found.get((place.path, place.span[0]))) is not None
     ]

@@ -61,18 +61,18 @@ async def compare(
     known = set(map(key_of, near))
     scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda one: one.order)
     added = [
-        NearChunk(None, one.path, one.span, one.scope, one.chunk_id, one.file_id, one.added)
-        for one in scored[:COMPARED_BY_WORDS]
-        if key_of(one) not in known
+        NearChunk(None, chunk.path, chunk.span, chunk.scope, chunk.chunk_id, chunk.file_id, chunk.added)
+        for chunk in scored[:COMPARED_BY_WORDS]
+        if key_of(chunk) not in known
     ]
     wanted = {*map(key_of, near[:COMPARED_BY_VECTORS]), *map(key_of, scored[:COMPARED_BY_WORDS])}
     every = [*near, *added]
-    compared = [one for one in every if key_of(one) in wanted]
+    compared = [chunk for chunk in every if key_of(chunk) in wanted]
     read = await _read(connection, views, vector, compared)
     found = await asyncio.to_thread(_compare, states, read, compared)
     return [
-        one if (similar := found.get(key_of(one))) is None else replace(one, interaction=similar)
-        for one in every
+        chunk if (similar := found.get(key_of(chunk))) is None else replace(chunk, interaction=similar)
+        for chunk in every
     ]
 
 
@@ -133,7 +133,9 @@ async def _read(
 ) -> dict[int, Rows]:
     """Return the states of chunks, and of the files beside them in a series, by scope."""
     assert vector.states is not None  # noqa: S101  # compare() has none otherwise
-    by_scope = {view.scope.scope_id: [one for one in chunks if one.scope == view.scope] for view in views}
+    by_scope = {
+        view.scope.scope_id: [chunk for chunk in chunks if chunk.scope == view.scope] for view in views
+    }
     asked = {view.scope.scope_id: view for view in views if by_scope[view.scope.scope_id]}
     found = await batch(
         connection,
@@ -144,7 +146,7 @@ async def _read(
                     "scope_id": scope_id,
                     "model": vector.model,
                     "dimensions": vector.states.shape[1],
-                    "chunk_ids": [one.chunk_id for one in by_scope[scope_id]],
+                    "chunk_ids": [chunk.chunk_id for chunk in by_scope[scope_id]],
                     "paths": _beside(by_scope[scope_id]) if view.has_series else [],
                 },
             )
@@ -156,7 +158,7 @@ async def _read(
 
 
 def _beside(chunks: Sequence[NearChunk]) -> list[str]:
-    return sorted({path for one in chunks for path in series.neighbours(_relative_path(one), 1).values()})
+    return sorted({path for chunk in chunks for path in series.neighbours(_relative_path(chunk), 1).values()})
 
 
 def _relative_path(chunk: NearChunk) -> str:
@@ -183,10 +185,10 @@ def _compare(
         for at, (scope_id, record) in enumerate(records)
         if record["path"] is not None and record["length"] < series.MAX_SHORT_LEXEMES
     }
-    compared = [one for one in chunks if key_of(one) in own]
-    rows_of = [_with_neighbours(best, records, own[key_of(one)], one, beside) for one in compared]
+    compared = [chunk for chunk in chunks if key_of(chunk) in own]
+    rows_of = [_with_neighbours(best, records, own[key_of(chunk)], chunk, beside) for chunk in compared]
     similar = late_interaction.similarity(np.stack(rows_of), states.shape[1]) if rows_of else ()
-    return {key_of(one): float(value) for one, value in zip(compared, similar, strict=True)}
+    return {key_of(chunk): float(value) for chunk, value in zip(compared, similar, strict=True)}
 
 
 def _with_neighbours(
