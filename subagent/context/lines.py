@@ -50,7 +50,7 @@ def _split(text: str) -> Iterator[tuple[Span, tuple[str, ...]]]:
             fence, fence_start = opened[1], start
         elif heading := _HEADING.match(line):
             level = len(heading[1])
-            above = [*(one for one in above if one[0] < level), (level, _title(line[heading.end() :]))]
+            above = [*(upper for upper in above if upper[0] < level), (level, _title(line[heading.end() :]))]
             titles = tuple(title for _, title in above if title)
         elif line:
             for span in _sentences(text, start + len(line) - len(line.lstrip()), end):

@@ -134,13 +134,13 @@ class _DueList:
             return due
         if self.intent.by != "days" or self.days is None:
             return None
-        named = (one.days for one in find_days(text, unit.day))
-        found = (one for one in named if one.first <= self.days.last and self.days.first <= one.last)
+        named = (mention.days for mention in find_days(text, unit.day))
+        found = (dates for dates in named if dates.first <= self.days.last and self.days.first <= dates.last)
         is_weekly = self.days.first == self.days.last and names_weekday(
             text, unit.day, self.days.first.weekday()
         )
         return next(
-            (max(one.first, self.days.first) for one in found), self.days.first if is_weekly else None
+            (max(dates.first, self.days.first) for dates in found), self.days.first if is_weekly else None
         )
 
     def _is_asked(self, due: date, *, is_open: bool) -> bool:

@@ -80,8 +80,10 @@ async def recall(
     judgement = plan.judgement if request.min_confidence is not None else None
     nothing_fits = judgement is not None and request.refuses(judgement)
     places = {passage.reference.path for section in request.included for passage in section.passages}
-    left_beside = [one for one in plan.omitted if one.reference.path in places]
-    plan = replace(plan, omitted=tuple([one for one in plan.omitted if one.reference.path not in places]))
+    left_beside = [passage for passage in plan.omitted if passage.reference.path in places]
+    plan = replace(
+        plan, omitted=tuple([passage for passage in plan.omitted if passage.reference.path not in places])
+    )
     if nothing_fits:
         plan = _pinned_alone(plan)
     of_memory = [choice for choice in plan.choices if choice.included is None]
@@ -151,7 +153,11 @@ def include(choices: Sequence[Choice], request: ContextRequest, room: int, rende
     made = Inclusion()
     for kind in request.included:
         is_open = False
-        chosen = [(one, _stored(one)) for one in choices if one.reason == kind.reason and one.included]
+        chosen = [
+            (choice, _stored(choice))
+            for choice in choices
+            if choice.reason == kind.reason and choice.included
+        ]
         for _, group in groupby(chosen, key=lambda one: one[0].group):
             lines = list(group)
             sections = [] if is_open else [Section(kind.sentence, None)]

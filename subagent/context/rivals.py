@@ -46,9 +46,9 @@ async def mark_older(lines: Sequence[ContextLine], tools: MemoryTools) -> list[C
     if not rivals:
         return list(lines)
     parted, older = _part_lines(lines, rivals)
-    places = {place for one in older for place in one.newer}
+    places = {place for older_line in older for place in older_line.newer}
     wanted = {_place_of(rival): rival.newer for rival in rivals if _place_of(rival) in places}
-    found, missing = _in_pool([*parted, *(one.line for one in older)], wanted)
+    found, missing = _in_pool([*parted, *(older_line.line for older_line in older)], wanted)
     found |= await _read_newer(missing, tools)
     return _marked(parted, older, found)
 
@@ -71,7 +71,7 @@ def _part_lines(
         of_line = of_path.get(line.reference.path, ())
         if line.unit is not None and of_line:
             key = _key(line)
-            if newer := tuple(_place_of(one) for one in of_line if one.line_key == key):
+            if newer := tuple(_place_of(rival) for rival in of_line if rival.line_key == key):
                 older.append(OlderLine(line, newer))
                 continue
         elif of_line and (spans := _spans_in(line, of_line)):
@@ -158,10 +158,12 @@ async def _read_newer(
 def _marked(
     others: Sequence[ContextLine], older: Sequence[OlderLine], found: Mapping[NewerPlace, ContextLine]
 ) -> list[ContextLine]:
-    by_reference = {line.reference: line for line in (*others, *(one.line for one in older))}
-    for one in older:
-        line, unit = by_reference[one.line.reference], one.line.unit
-        newer = [found[place] for place in one.newer if place in found and not _holds(line, found[place])]
+    by_reference = {line.reference: line for line in (*others, *(older_line.line for older_line in older))}
+    for older_line in older:
+        line, unit = by_reference[older_line.line.reference], older_line.line.unit
+        newer = [
+            found[place] for place in older_line.newer if place in found and not _holds(line, found[place])
+        ]
         newer = [new for new in newer if new.reference != line.reference]
         if unit is None or not newer:
             if is_entry_at(line.reference.path):

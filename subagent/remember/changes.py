@@ -74,7 +74,9 @@ class Changes:
                 break
             if await is_stated(found.older, add.path, tools):
                 break
-            about = replace(about, stored=tuple(one for one in about.stored if one != found.older))
+            about = replace(
+                about, stored=tuple(statement for statement in about.stored if statement != found.older)
+            )
         else:
             found = None
         return self.carry_out(add, about, found)
@@ -100,7 +102,11 @@ class Changes:
     def _corrected(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition | None:
         """Return the one stored statement in which a new one puts a value right, with that value; None for none."""
         text = add.statement.text
-        found = {one: right for one in self._older(about) if (right := corrected(text, one.text, analyzer))}
+        found = {
+            stored: right
+            for stored in self._older(about)
+            if (right := corrected(text, stored.text, analyzer))
+        }
         if len(found) != 1:
             return None
         [(older, right)] = found.items()
@@ -186,9 +192,13 @@ def find_contradiction(
         gone: the paths and texts of stored statements that the call has taken out.
     """
     same = _said_before(add, about, gone)
-    stored = [one for one in about.stored if (one.path, one.text) not in gone and one not in same]
+    stored = [
+        statement
+        for statement in about.stored
+        if (statement.path, statement.text) not in gone and statement not in same
+    ]
     found = _relation(add, stored, about, analyzer)
-    if found is None or any(one.order > found[1].order or found[1].day > day for one in same):
+    if found is None or any(statement.order > found[1].order or found[1].day > day for statement in same):
         return None
     relation, older = found
     is_same_scope = mount_of(older.path) == mount_of(add.path)
@@ -210,15 +220,15 @@ def newer_contradiction(
         day: the one on which the older statement was said: what was said before it does not count.
     """
     older, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
-    for one in about.stored:
-        if one.day < day:
+    for statement in about.stored:
+        if statement.day < day:
             continue
-        newer, is_same = view(one.text, one.kind, analyzer), mount_of(one.path) == mount
+        newer, is_same = view(statement.text, statement.kind, analyzer), mount_of(statement.path) == mount
         if older.topic.isdisjoint(newer.topic):
             continue
         relation = decide(newer, [compare(newer, older, about.weights, is_same_scope=is_same)])
         if relation is not None and (relation.outcome != "rival" or relation.likelihood >= LEFT_OUT_FROM):
-            return one
+            return statement
     return None
 
 
@@ -237,17 +247,17 @@ def _relation(
     """Return what a new statement makes of a stored one, and which one that is."""
     new, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
     by_view: dict[StatementView, FiledStatement] = {}
-    for one in stored:
-        older = view(one.text, one.kind, analyzer)
+    for statement in stored:
+        older = view(statement.text, statement.kind, analyzer)
         if (
-            older not in by_view or mount_of(one.path) == mount
+            older not in by_view or mount_of(statement.path) == mount
         ):  # one that stands twice is changed in its scope
-            by_view[older] = one
+            by_view[older] = statement
     relation = decide(
         new,
         [
-            compare(new, older, about.weights, is_same_scope=mount_of(one.path) == mount)
-            for older, one in by_view.items()
+            compare(new, older, about.weights, is_same_scope=mount_of(statement.path) == mount)
+            for older, statement in by_view.items()
         ],
     )
     return None if relation is None else (relation, by_view[relation.older])

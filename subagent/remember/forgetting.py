@@ -89,7 +89,7 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
     matches: list[_Match] = []
     if request.stated:
         for stated in _pools(await _find_matches(request.stated, day, tools, has_journal=has_journal)):
-            named = [one for one in stated if _lefts(one.stored.text, request.stated)]
+            named = [match for match in stated if _lefts(match.stored.text, request.stated)]
             is_meant = len(named) == 1 and _says(named[0].stored.text, request.stated)
             if is_meant and named[0].is_writable(project):
                 return _taking_out(request, named)
@@ -129,10 +129,10 @@ async def forgotten_words(
         told: sentences of entries that are forgotten themselves.
         tools: reads memory.
     """
-    forgotten = [(one.path, line_key(one.removes)) for one in removals if one.is_forgotten]
+    forgotten = [(removal.path, line_key(removal.removes)) for removal in removals if removal.is_forgotten]
     found: dict[str, list[Span]] = {}
-    for one in await tools.statement_sources(forgotten) if forgotten else ():
-        found.setdefault(one.path, []).append((one.start_char, one.end_char))
+    for source in await tools.statement_sources(forgotten) if forgotten else ():
+        found.setdefault(source.path, []).append((source.start_char, source.end_char))
     for sentence in told:
         if sentence.reference is not None:
             found.setdefault(sentence.path, []).append(sentence.reference.span)
@@ -143,11 +143,11 @@ def _taking_out(request: ForgetRequest, meant: Sequence[_Match]) -> ForgetPlan:
     statement = Statement("note", request.text, request.start, request.end)
     return ForgetPlan(
         tuple(
-            Removal(one.stored.path, statement, one.stored.text, is_forgotten=True)
-            for one in meant
-            if one.stored not in one.told
+            Removal(match.stored.path, statement, match.stored.text, is_forgotten=True)
+            for match in meant
+            if match.stored not in match.told
         ),
-        tuple(told for one in meant for told in one.told),
+        tuple(told for match in meant for told in match.told),
     )
 
 
@@ -160,7 +160,9 @@ def stated_beside(
     forgotten, and is skipped. If the request says itself what it means, or stands before the statement, a statement
     is kept that says more: one of a sure kind, or a note with a name or number of its own.
     """
-    forgotten = " ".join([request.text, *(plan.texts or [one.text for one in plan.candidates[:1]])])
+    forgotten = " ".join(
+        [request.text, *(plan.texts or [candidate.text for candidate in plan.candidates[:1]])]
+    )
     named, values = set(analyzer.lexemes(forgotten)), {value.form for value in values_of(forgotten)}
 
     def is_beside(start: int, end: int) -> bool:
@@ -173,13 +175,17 @@ def stated_beside(
             return len(said - named) <= MISSING_SHARE * len(said)
         return not named.isdisjoint(said)
 
-    kept = [one for one in reading.statements if is_beside(one.start, one.end) and not repeats(one)]
-    dropped = [
-        SkippedSpan(one.start, one.end, "forget")
-        for one in reading.statements
-        if is_beside(one.start, one.end) and one not in kept
+    kept = [
+        statement
+        for statement in reading.statements
+        if is_beside(statement.start, statement.end) and not repeats(statement)
     ]
-    skipped = [one for one in reading.skipped if is_beside(one.start, one.end)]
+    dropped = [
+        SkippedSpan(statement.start, statement.end, "forget")
+        for statement in reading.statements
+        if is_beside(statement.start, statement.end) and statement not in kept
+    ]
+    skipped = [span for span in reading.skipped if is_beside(span.start, span.end)]
     asked = SkippedSpan(request.start, request.end, "forget")
     return Extraction(tuple(kept), tuple(sorted([*skipped, *dropped, asked], key=lambda one: one.start)))
 
@@ -193,7 +199,7 @@ def with_forgetting(
     """
     stated = Extraction(tuple(add.statement for add in plan.adds), plan.skipped)
     reading = stated_beside(stated, request, forgetting, analyzer)
-    gone = {(one.path, one.removes) for one in forgetting.removals}
+    gone = {(removal.path, removal.removes) for removal in forgetting.removals}
     return replace(
         plan,
         adds=tuple(
@@ -204,9 +210,9 @@ def with_forgetting(
         skipped=reading.skipped,
         removals=(
             *(
-                one
-                for one in plan.removals
-                if (one.path, one.removes) not in gone and not _is_of(one.statement, request)
+                removal
+                for removal in plan.removals
+                if (removal.path, removal.removes) not in gone and not _is_of(removal.statement, request)
             ),
             *forgetting.removals,
         ),
@@ -236,15 +242,15 @@ async def _find_matches(topic: str, day: date, tools: MemoryTools, *, has_journa
     ]
     by_form = {_form(match.stored.text): at for at, match in reversed(list(enumerate(matches)))}
     for told in await find_told(topic, tools) if has_journal else ():
-        one = told.sentence
-        if one.day > day:
+        sentence = told.sentence
+        if sentence.day > day:
             continue
-        at = by_form.setdefault(_form(one.text), len(matches))
+        at = by_form.setdefault(_form(sentence.text), len(matches))
         if at == len(matches):
-            matches.append(replace(_match(topic, one, weights, tools.analyzer), is_past=told.is_past))
+            matches.append(replace(_match(topic, sentence, weights, tools.analyzer), is_past=told.is_past))
         known = matches[at]
-        matches[at] = replace(known, told=(*known.told, one), is_past=known.is_past and told.is_past)
-    return sorted((one for one in matches if one.stored.day <= day), key=lambda match: -match.shared)
+        matches[at] = replace(known, told=(*known.told, sentence), is_past=known.is_past and told.is_past)
+    return sorted((match for match in matches if match.stored.day <= day), key=lambda match: -match.shared)
 
 
 def _match(topic: str, stored: FiledStatement, weights: Mapping[str, float], analyzer: Analyzer) -> _Match:

@@ -64,7 +64,7 @@ def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: 
         for removal, outcome in zip(file.removals, file.removed, strict=True)
         if outcome.action == "removed"
     ]
-    told = {paraphrase_form(without_dates(one.text)) for one in plan.forgotten}
+    told = {paraphrase_form(without_dates(statement.text)) for statement in plan.forgotten}
     count = len(removed) + len(told - {paraphrase_form(without_dates(text)) for text in removed})
     one = "would be" if is_dry_run else "was"
     if count:

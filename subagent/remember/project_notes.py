@@ -56,9 +56,13 @@ async def plan_note(text: str, project: str, day: date, tools: MemoryTools) -> N
     reading = await read_text(RememberRequest(text, project, day))
     statements = reading.statements[:MAX_STATEMENTS] or (Statement("note", text.strip(), 0, len(text)),)
     found = await tools.find(text.strip()[:MAX_QUERY_CHARS], limit=HITS, passages=PASSAGES, entries=False)
-    notes = [one for hit in found.hits if hit.path.startswith(folder) for one in await _note(hit, tools)]
+    notes = [note for hit in found.hits if hit.path.startswith(folder) for note in await _note(hit, tools)]
     filed = [*stored_statements(found.hits)][:MAX_STORED]
-    own = [one for one in filed if one.path.startswith(f"projects/{project}/") and one.kind not in TASKS]
+    own = [
+        stored
+        for stored in filed
+        if stored.path.startswith(f"projects/{project}/") and stored.kind not in TASKS
+    ]
     same = await offload.run(len(text), partial(_find_same, text.strip(), [*notes, *own]))
     if same is not None:
         return NotePlan(path, same, ())
@@ -70,7 +74,9 @@ async def plan_note(text: str, project: str, day: date, tools: MemoryTools) -> N
         contradicted = find_contradiction(add, about, tools.analyzer, day)
         if contradicted is not None:
             rivals.append(Rivalry(statement, contradicted.older))
-    return NotePlan(path, None, tuple({(one.older.path, one.older.text): one for one in rivals}.values()))
+    return NotePlan(
+        path, None, tuple({(rival.older.path, rival.older.text): rival for rival in rivals}.values())
+    )
 
 
 def slug(title: str) -> str:
@@ -124,14 +130,14 @@ async def _statements(note: FiledStatement) -> list[FiledStatement]:
     """Return the statements of a note, with the kinds by which they are compared."""
     reading = await read_text(RememberRequest(note.text, None, note.day))
     found = []
-    for one in reading.statements[:MAX_STATEMENTS]:
+    for statement in reading.statements[:MAX_STATEMENTS]:
         place = note.reference
-        if place is not None and note.text[one.start : one.end] == one.text:
+        if place is not None and note.text[statement.start : statement.end] == statement.text:
             start = place.span[0]
-            place = Reference(place.path, place.version, (start + one.start, start + one.end))
+            place = Reference(place.path, place.version, (start + statement.start, start + statement.end))
         else:
             place = None
-        found.append(FiledStatement(note.path, one.text, one.kind, note.day, place))
+        found.append(FiledStatement(note.path, statement.text, statement.kind, note.day, place))
     return found
 
 

@@ -50,6 +50,8 @@ async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, R
     request = replace(request, reading=reading)
     if not reading.statements:
         return request, Reads()
-    paths = (destination(one.kind, request.project, one.text).path for one in reading.statements)
+    paths = (
+        destination(statement.kind, request.project, statement.text).path for statement in reading.statements
+    )
     series = [((series_name(path),), MAX_LISTED) for path in dict.fromkeys(paths)]
     return request, Reads(series=series, lists=[(PROFILE, 1)], files=[PROFILE])

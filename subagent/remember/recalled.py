@@ -63,7 +63,7 @@ def line_of(line: str) -> str:
 
 def pages_of(project: str | None) -> list[str]:
     """Return the paths of the pages that hold statements: the user's own, and those of a project."""
-    first = {destination(kind, one).path for kind in STATEMENT_KINDS for one in (project, None)}
+    first = {destination(kind, slug).path for kind in STATEMENT_KINDS for slug in (project, None)}
     return [nth_file(path, number) for path in sorted(first) for number in range(1, MAX_FILES + 1)]
 
 

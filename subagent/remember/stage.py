@@ -128,7 +128,7 @@ async def find_replacements(
     found = []
     for file in group_by_file([add for add in adds if add.path in paths], day):
         listed = await tools.list_files(file.path, limit=1)
-        stands = any(one.path == file.path for one in listed)
+        stands = any(listed_file.path == file.path for listed_file in listed)
         content = (await tools.read_file(file.path)).content if stands else None
         revised = await offload.run(len(content or "") + _chars(file), file.task.revise, content)
         outcomes = zip(file.adds, revised.outcomes, strict=True)
@@ -225,13 +225,15 @@ def line_records(
                 ended.append(_ended(file.path, removal, text))
                 if removal.statement is not None:
                     taken.append((StatementPlace(file.path, text), removal.statement))
-    taken += [(place, one.statement) for one in plan.overtaken if (place := _place_of(one.older))]
+    taken += [
+        (place, overtaken.statement) for overtaken in plan.overtaken if (place := _place_of(overtaken.older))
+    ]
     places = _places(done)
     confirmed = [StatementPlace(file.path, text) for file in done for text in file.confirmed]
     rivals = RivalRecords(
         named_rivals(done, day, plan),
         [ContradictingPair(older, _new_place(newer, places)) for older, newer in taken],
-        [*confirmed, *(place for one in held if (place := _place_of(one)))],
+        [*confirmed, *(place for statement in held if (place := _place_of(statement)))],
     )
     return LineRecords(filed, ended, day, rivals)
 
@@ -245,7 +247,7 @@ def named_rivals(done: Sequence[FileOutcome], day: date, plan: RememberPlan) -> 
         plan: that was carried out.
     """
     places = _places(done)
-    return [pair for one in plan.rivals for pair in _pairs(one, places, day)]
+    return [pair for rivalry in plan.rivals for pair in _pairs(rivalry, places, day)]
 
 
 def _places(done: Sequence[FileOutcome]) -> dict[Statement, tuple[StatementPlace, date | None]]:

@@ -48,15 +48,15 @@ async def sentences_of(hits: Iterable[Hit], tools: MemoryTools) -> list[ToldSent
     if not passages:
         return []
     stated: dict[str, list[EntryStatement]] = {}
-    for one in await tools.entry_statements(list(dict.fromkeys(place.path for place, _ in passages))):
-        stated.setdefault(one.path, []).append(one)
+    for statement in await tools.entry_statements(list(dict.fromkeys(place.path for place, _ in passages))):
+        stated.setdefault(statement.path, []).append(statement)
     texts = [text for _, text in passages]
     split = await offload.run(sum(map(len, texts)), _split_each, texts)
     sentences = []
     for (place, text), spans in zip(passages, split, strict=True):
         for span in spans:
             made = _made_of(span, place.span[0], stated.get(place.path, ()))
-            if not any(one.is_in_force for one in made):
+            if not any(statement.is_in_force for statement in made):
                 sentences.append(ToldSentence(_sentence(place, text, span), is_past=bool(made)))
     return sentences
 
@@ -83,7 +83,11 @@ async def standing_sentences(
         tools: reads memory.
     """
     earlier = [hit for hit in hits if not _is_later(hit.path, day, moment)]
-    return [one.sentence for one in await sentences_of(earlier, tools) if not one.is_past]
+    return [
+        told_sentence.sentence
+        for told_sentence in await sentences_of(earlier, tools)
+        if not told_sentence.is_past
+    ]
 
 
 def _is_later(path: str, day: date, moment: datetime | None) -> bool:
@@ -108,11 +112,11 @@ async def is_stated(sentence: FiledStatement, path: str, tools: MemoryTools) -> 
         return False
     start, end = sentence.reference.span
     return any(
-        one.start < end
-        and start < one.end
-        and one.kind == "note"
-        and mount_of(destination("note", entry.about, one.text).path) == mount_of(path)
-        for one in await _statements(entry, sentence.day, tools)
+        statement.start < end
+        and start < statement.end
+        and statement.kind == "note"
+        and mount_of(destination("note", entry.about, statement.text).path) == mount_of(path)
+        for statement in await _statements(entry, sentence.day, tools)
     )
 
 

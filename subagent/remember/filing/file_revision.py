@@ -479,12 +479,12 @@ class FileRevision:
         """Return where a new heading goes: before the first one that stands for a later kind, or at the end."""
         rank = section_rank(heading, self.path)
         later = (
-            one
-            for one in self.document.headings
-            if one.level == 2 and section_rank(one.title, self.path) > rank
+            later_heading
+            for later_heading in self.document.headings
+            if later_heading.level == 2 and section_rank(later_heading.title, self.path) > rank
         )
         return (
-            next((one.start for one in later), len(self.text))
+            next((later_heading.start for later_heading in later), len(self.text))
             if general_heading(self.path)
             else len(self.text)
         )

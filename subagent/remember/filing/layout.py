@@ -51,11 +51,11 @@ def own_part(document: MarkdownDocument, end: int, heading: str, general: str | 
     """
     title = markdown.plain_title(heading).casefold()
     found = list(sections(document, end))
-    named = [(one, span) for one, span in found if one.title.casefold() == title]
-    below = [span for one, span in named if one.level > 1]
+    named = [(candidate, span) for candidate, span in found if candidate.title.casefold() == title]
+    below = [span for candidate, span in named if candidate.level > 1]
     if not named or below:
         return below[0] if below else None
-    has_sections = any(one.level == 2 for one, _ in found)
+    has_sections = any(candidate.level == 2 for candidate, _ in found)
     is_general = general is not None and title == general.casefold()
     return None if has_sections and is_general else named[0][1]
 

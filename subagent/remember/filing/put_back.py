@@ -33,7 +33,12 @@ def held_line(path: str, content: str, span: Span) -> HeldLine:
     """
     document = markdown.parse(content)
     item = next(
-        (one for one in list_items(content, document, path) if one.start <= span[0] < one.own_end), None
+        (
+            list_item
+            for list_item in list_items(content, document, path)
+            if list_item.start <= span[0] < list_item.own_end
+        ),
+        None,
     )
     above = [heading for heading in document.headings if heading.end <= span[0]]
     start = content.rfind("\n", 0, span[0]) + 1 if item is None else item.start
