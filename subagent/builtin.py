@@ -213,7 +213,7 @@ class BuiltinPlanner:
         unfiled = _unfiled(new, changes, request.project) if request.is_kept else []
         kept = tuple(add for add in new if add not in unfiled)
         unsaid = {add.statement for add in unfiled}
-        skipped = (SkippedSpan(one.start, one.end, "unfiled") for one in unsaid)
+        skipped = (SkippedSpan(statement.start, statement.end, "unfiled") for statement in unsaid)
         return RememberPlan(
             kept,
             tuple(known.values()),

@@ -28,7 +28,7 @@ def apply_choices(messages: Sequence[MessageReading], choices: StatementChoices)
 
 def logged_choices(choices: StatementChoices) -> dict[str, list[list[Any]]]:
     """Return choices in the form of the log."""
-    return {name: [list(one) for one in chosen] for name, chosen in choices.items()}
+    return {name: [list(choice) for choice in chosen] for name, chosen in choices.items()}
 
 
 def windows_of(messages: Sequence[MessageReading]) -> Iterator[list[MessageReading]]:
@@ -38,14 +38,14 @@ def windows_of(messages: Sequence[MessageReading]) -> Iterator[list[MessageReadi
     """
     window: list[MessageReading] = []
     chars = 0
-    for one in messages:
-        size = _shown_chars(one)
-        if not one.statements or size > WINDOW_CHARS:
+    for message in messages:
+        size = _shown_chars(message)
+        if not message.statements or size > WINDOW_CHARS:
             continue
         if chars + size > WINDOW_CHARS:
             yield window
             window, chars = [], 0
-        window.append(one)
+        window.append(message)
         chars += size
     if window:
         yield window
@@ -67,14 +67,14 @@ def _shown_chars(message: MessageReading) -> int:
 def _apply(message: MessageReading, chosen: Sequence[tuple[int, int, StatementKind]]) -> MessageReading:
     kinds = {(start, end): kind for start, end, kind in chosen}
     kept = tuple(
-        replace(one, kind=kinds[one.start, one.end])
-        for one in message.statements
-        if (one.start, one.end) in kinds
+        replace(statement, kind=kinds[statement.start, statement.end])
+        for statement in message.statements
+        if (statement.start, statement.end) in kinds
     )
     left = [
-        SkippedSpan(one.start, one.end, "other")
-        for one in message.statements
-        if (one.start, one.end) not in kinds
+        SkippedSpan(statement.start, statement.end, "other")
+        for statement in message.statements
+        if (statement.start, statement.end) not in kinds
     ]
     skipped = tuple(sorted((*message.skipped, *left), key=lambda skip: skip.start))
     return replace(message, statements=kept, skipped=skipped)

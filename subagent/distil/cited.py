@@ -44,7 +44,7 @@ def citing_statements(content: str, path: str) -> list[CitingStatement]:
     if not find_citations(content):
         return []
     found = [*_citing_items(content, path)]
-    items = {number for one in found for number in range(one.first_line, one.last_line + 1)}
+    items = {number for item in found for number in range(item.first_line, item.last_line + 1)}
     for number, line in enumerate(content.split("\n"), start=1):
         if number not in items and (places := find_citations(line)):
             text = without_any_citation(without_citations(line)).strip()

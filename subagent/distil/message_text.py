@@ -61,14 +61,14 @@ def read_text(text: str, day: date) -> TextReading:
     kept, skipped = [], list(reading.skipped)
     lines, fences = [0, *(found.end() for found in _LINE_END.finditer(text))], _fences(text)
     pasted, recalled = find_pasted(text), recalled_spans(text)
-    for one in reading.statements:
-        line = lines[bisect_right(lines, one.start) - 1]
-        if any(start < one.end and one.start < end for start, end in recalled):
-            skipped.append(SkippedSpan(one.start, one.end, "recalled"))
-        elif reason := _no_statement(one, text, line, fences) or _not_said(one, pasted):
-            skipped.append(SkippedSpan(one.start, one.end, reason))
+    for statement in reading.statements:
+        line = lines[bisect_right(lines, statement.start) - 1]
+        if any(start < statement.end and statement.start < end for start, end in recalled):
+            skipped.append(SkippedSpan(statement.start, statement.end, "recalled"))
+        elif reason := _no_statement(statement, text, line, fences) or _not_said(statement, pasted):
+            skipped.append(SkippedSpan(statement.start, statement.end, reason))
         else:
-            kept.append(replace(one, text=one.text.strip()))
+            kept.append(replace(statement, text=statement.text.strip()))
     return TextReading(
         Extraction(tuple(kept), tuple(sorted(skipped, key=lambda skip: skip.start))),
         find_forget_request(text),

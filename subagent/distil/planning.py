@@ -61,7 +61,7 @@ async def plan_distil(
         planner: gives statements their places.
         tools: reads memory.
     """
-    said_at = {one.said.place: one.message.said_at for one in messages}
+    said_at = {reading.said.place: reading.message.said_at for reading in messages}
     taking = _Taking(project, planner, tools, said_at, await find_removed(project, tools))
     for add in await taking.place(messages):
         await taking.take(add)
@@ -85,7 +85,7 @@ class _Taking:
     async def place(self, messages: Sequence[MessageReading]) -> list[Addition]:
         """Return the statements of messages with where they go, in the order in which they were said."""
         ordered = sorted(messages, key=lambda one: (one.said.day, one.message.said_at_s, one.said.place))
-        said = [(statement, one.said) for one in ordered for statement in one.statements]
+        said = [(statement, message.said) for message in ordered for statement in message.statements]
         request = RememberRequest("", self.project, UNDATED)
         adds = await self.planner.place([statement for statement, _ in said], request, self.tools)
         return [replace(add, said=by) for add, (_, by) in zip(adds, said, strict=True)]
@@ -100,7 +100,7 @@ class _Taking:
             self.adds.append(add)
             return
         form = normal_form(add.statement.text)
-        if any(normal_form(one.text) == form for one in about.stored):
+        if any(normal_form(statement.text) == form for statement in about.stored):
             self.adds.append(add)  # filing adds the citation
             return
         if self._was_given_up(add) or (day == UNDATED and add.statement.kind in SAME_TASK):

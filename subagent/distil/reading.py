@@ -73,7 +73,10 @@ async def read_messages(
                 extraction = stated_beside(extraction, reading.request, ForgetPlan(), analyzer)
             if found and len(extraction.statements) > left:
                 return found
-            over = [SkippedSpan(one.start, one.end, "limit") for one in extraction.statements[left:]]
+            over = [
+                SkippedSpan(statement.start, statement.end, "limit")
+                for statement in extraction.statements[left:]
+            ]
             statements = extraction.statements[:left]
             left -= len(statements)
             said = SaidMessage(message.place, message.day(now))
@@ -85,11 +88,15 @@ def without_lines(message: MessageReading, lines: Collection[str]) -> MessageRea
     """Return a message without the statements that are lines of pages; see `recalled.repeated_lines`."""
     spans = recalled_spans(message.message.text, lines)
     kept = tuple(
-        one
-        for one in message.statements
-        if not any(start < one.end and one.start < end for start, end in spans)
+        statement
+        for statement in message.statements
+        if not any(start < statement.end and statement.start < end for start, end in spans)
     )
-    gone = [SkippedSpan(one.start, one.end, "recalled") for one in message.statements if one not in kept]
+    gone = [
+        SkippedSpan(statement.start, statement.end, "recalled")
+        for statement in message.statements
+        if statement not in kept
+    ]
     return replace(message, statements=kept, skipped=(*message.skipped, *gone))
 
 

@@ -99,11 +99,11 @@ def _check(embedder: Embedder, texts: Sequence[str], made: Sequence[EmbeddedText
     reason = ""
     if len(made) != len(texts):
         reason = f"{len(made)} vectors for {len(texts)} texts"
-    elif len(widths := {len(one.vector) for one in made} | {embedder.dimensions} - {None}) > 1:
+    elif len(widths := {len(embedded.vector) for embedded in made} | {embedder.dimensions} - {None}) > 1:
         reason = f"vectors of {' and '.join(sorted(map(str, widths)))} dimensions"
     elif not all(
-        np.isfinite(one.vector).all() and (one.states is None or np.isfinite(one.states).all())
-        for one in made
+        np.isfinite(embedded.vector).all() and (embedded.states is None or np.isfinite(embedded.states).all())
+        for embedded in made
     ):
         reason = "vectors that are not of numbers"
     if reason:

@@ -126,17 +126,19 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 def _run(session: Any, encoded: Sequence[Encoding]) -> list[EmbeddedText]:
     """Return the texts of one batch, by one pass of the model."""
-    width = max(len(one.ids) for one in encoded)
+    width = max(len(encoding.ids) for encoding in encoded)
     pieces = np.zeros((len(encoded), width), dtype=np.int64)
     mask = np.zeros_like(pieces)
-    for at, one in enumerate(encoded):
-        pieces[at, : len(one.ids)] = one.ids
-        mask[at, : len(one.ids)] = 1
+    for at, encoding in enumerate(encoded):
+        pieces[at, : len(encoding.ids)] = encoding.ids
+        mask[at, : len(encoding.ids)] = 1
     inputs = {"input_ids": pieces, "attention_mask": mask, "token_type_ids": np.zeros_like(pieces)}
     [states] = session.run(["last_hidden_state"], inputs)
     # Each text by itself: a sum over rows that fill it up could be added in another order.
-    means = [of_text[: len(one.ids)].mean(axis=0) for of_text, one in zip(states, encoded, strict=True)]
+    means = [
+        of_text[: len(encoding.ids)].mean(axis=0) for of_text, encoding in zip(states, encoded, strict=True)
+    ]
     return [
-        EmbeddedText(vector, of_text[1 : len(one.ids) - 1].copy(), one.offsets[1:-1])
-        for vector, of_text, one in zip(to_unit_length(np.stack(means)), states, encoded, strict=True)
+        EmbeddedText(vector, of_text[1 : len(encoding.ids) - 1].copy(), encoding.offsets[1:-1])
+        for vector, of_text, encoding in zip(to_unit_length(np.stack(means)), states, encoded, strict=True)
     ]

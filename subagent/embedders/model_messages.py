@@ -28,15 +28,15 @@ def pack_request(texts: Sequence[str], kind: "InputType") -> bytes:
 
 def pack_answer(made: Sequence[EmbeddedText], *, with_spans: bool) -> bytes:
     """Return the message with embedded texts, and if asked with where their word pieces stand."""
-    states = [one.states for one in made if one.states is not None]
-    numbers = [one.vector.tobytes() for one in made] + [of_text.tobytes() for of_text in states]
+    states = [embedded.states for embedded in made if embedded.states is not None]
+    numbers = [embedded.vector.tobytes() for embedded in made] + [of_text.tobytes() for of_text in states]
     document: dict[str, Any] = {
         "texts": len(made),
         "dimensions": len(made[0].vector) if made else 0,
         "pieces": [len(of_text) for of_text in states],
     }
     if with_spans:
-        document["spans"] = [one.spans for one in made]
+        document["spans"] = [embedded.spans for embedded in made]
     return b"".join([_pack(document), *numbers])
 
 

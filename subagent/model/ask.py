@@ -146,7 +146,9 @@ async def _ask(question: ModelQuestion[Output], session: ModelSession) -> Output
         nonlocal is_corrected
         if session.repairs and not is_corrected and (problems := question.check(output)):
             is_corrected = True
-            raise ModelRetry("\n".join(["This cannot be carried out:", *(f"- {one}" for one in problems)]))
+            raise ModelRetry(
+                "\n".join(["This cannot be carried out:", *(f"- {problem}" for problem in problems)])
+            )
         return output
 
     agent: Agent[None, Output] = Agent(

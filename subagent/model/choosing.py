@@ -64,12 +64,12 @@ async def choose_statements(
     Raises:
         ModelUnavailable: it gave no answer for some of them, or named no statement that there is.
     """
-    before = {one.reading.said.place: one.before for one in messages}
+    before = {message.reading.said.place: message.before for message in messages}
     choices: dict[str, list[tuple[int, int, StatementKind]]] = {}
     is_unfit = False
-    for window in windows_of([one.reading for one in messages]):
+    for window in windows_of([message.reading for message in messages]):
         shown = _NumberedMessages()
-        text = shown.render(window, [before[one.said.place] for one in window], project)
+        text = shown.render(window, [before[reading.said.place] for reading in window], project)
         question = ModelQuestion(
             name=AGENT,
             prompt=prompt,
@@ -79,7 +79,7 @@ async def choose_statements(
             keeps_answers=False,
         )
         answer = await ask(question, session)
-        choices |= {one.said.link: [] for one in window}
+        choices |= {reading.said.link: [] for reading in window}
         for link, statement, kind in shown.chosen(answer):
             choices[link].append((statement.start, statement.end, kind))
         is_unfit = is_unfit or bool(shown.problems(answer))
@@ -98,10 +98,11 @@ class _NumberedMessages:
         self, window: Sequence[MessageReading], before: Sequence[str | None], project: str | None
     ) -> str:
         """Return the prompt that shows messages; each statement gets the next number."""
-        guard = guard_digits("\n".join(one.message.text for one in window))
+        guard = guard_digits("\n".join(reading.message.text for reading in window))
         about = f"They are about the project {project}.\n\n" if project is not None else ""
         parts = [
-            self._message(one, said_before, guard) for one, said_before in zip(window, before, strict=True)
+            self._message(reading, said_before, guard)
+            for reading, said_before in zip(window, before, strict=True)
         ]
         head = f"{about}A statement begins at its number: [{guard} S1] is the first one.\n\n"
         return f"# The messages\n\n{head}" + "\n\n".join(parts)
@@ -134,11 +135,11 @@ class _NumberedMessages:
         day = reading.said.day
         said = "The person said" if day == UNDATED else f"The person said on {day.isoformat()}, a {day:%A}"
         lines, done, text = [], 0, reading.message.text
-        for one in sorted(reading.statements, key=lambda one: one.start):
-            self.statements.append((reading.said.link, one))
-            lines += [text[done : one.start].strip()]
-            lines += [f"[{guard} S{len(self.statements)}] {text[one.start : one.end]}"]
-            done = one.end
+        for statement in sorted(reading.statements, key=lambda one: one.start):
+            self.statements.append((reading.said.link, statement))
+            lines += [text[done : statement.start].strip()]
+            lines += [f"[{guard} S{len(self.statements)}] {text[statement.start : statement.end]}"]
+            done = statement.end
         lines.append(text[done:].strip())
         shown = wrap_data("person", "\n".join(filter(None, lines)))
         context = wrap_data("assistant", before[-CONTEXT_CHARS:]) if before else ""

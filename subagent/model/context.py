@@ -182,12 +182,17 @@ def _tools(shown: NumberedLines, pool: LinePool, tools: MemoryTools, weight: flo
         return await show(
             [
                 CandidatePassage(
-                    Reference(hit.path, hit.version, one.span), one.text, 0, "match", None, one.heading
+                    Reference(hit.path, hit.version, passage.span),
+                    passage.text,
+                    0,
+                    "match",
+                    None,
+                    passage.heading,
                 )
                 for hit in found.hits
                 if hit.file is not None
-                for one in hit.file.passages
-                if one.text and one.text.strip()
+                for passage in hit.file.passages
+                if passage.text and passage.text.strip()
             ],
             is_ranked=True,
         )
@@ -205,7 +210,9 @@ def _tools(shown: NumberedLines, pool: LinePool, tools: MemoryTools, weight: flo
             raise FileNotFound(f"There is no file {path[:NAME_CHARS]!r}.", hint=_known_paths(shown))
         passages = await _passages(found[0], heading, tools)
         if not passages:
-            headings = dict.fromkeys(" › ".join(one.heading) for one in found[0].passages if one.heading)
+            headings = dict.fromkeys(
+                " › ".join(passage.heading) for passage in found[0].passages if passage.heading
+            )
             return f"No such heading. There are: {'; '.join(list(headings)[:30]) or 'none'}."
         return await show(passages, is_ranked=False)
 
@@ -237,17 +244,19 @@ def _known_paths(shown: NumberedLines) -> str:
 async def _passages(file: FilePassages, heading: str | None, tools: MemoryTools) -> list[CandidatePassage]:
     """Return the passages of a file with their texts, those under a heading or all, as far as they are shown."""
     wanted = heading.strip().lstrip("#").strip().casefold() if heading else None
-    kept = [one for one in file.passages if wanted is None or wanted in map(str.casefold, one.heading)]
+    kept = [
+        passage for passage in file.passages if wanted is None or wanted in map(str.casefold, passage.heading)
+    ]
     references: list[Reference] = []
     used = 0
-    for one in kept:
+    for passage in kept:
         if used > RESULT_CHARS:
             break
-        used += one.span[1] - one.span[0]
-        references.append(Reference(file.path, file.version, one.span))
+        used += passage.span[1] - passage.span[0]
+        references.append(Reference(file.path, file.version, passage.span))
     texts = await tools.read(references) if references else []
     return [
-        CandidatePassage(reference, text, 0, "match", None, one.heading)
-        for reference, one, text in zip(references, kept, texts, strict=False)
+        CandidatePassage(reference, text, 0, "match", None, passage.heading)
+        for reference, passage, text in zip(references, kept, texts, strict=False)
         if text.strip()
     ]

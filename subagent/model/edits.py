@@ -291,7 +291,9 @@ class EditChecker:
         if missing := ground.missing(text, self.analyzer, today=self.today, nearby_text=said):
             feedback = f"the text does not say {', '.join(map(repr, missing))}; use its own words."
             return self._reject(evidence, "invalid", feedback)
-        is_foreign = self.quotes.is_quoted(evidence) or any(_is_inside(evidence, one) for one in self.orders)
+        is_foreign = self.quotes.is_quoted(evidence) or any(
+            _is_inside(evidence, order) for order in self.orders
+        )
         kind: StatementKind = "note" if edit.kind in _OWNER_KINDS and is_foreign else edit.kind
         statement = Statement(kind, text, *evidence)
         if target is None:
@@ -365,8 +367,13 @@ class EditChecker:
         """Return the targets of links to the files that there are, and that who reads the path may know of."""
         mount = mount_of(path)
         wanted = [name.strip().strip("[]") for name in named]
-        known = (one for name in wanted for one in (name, f"{name}.md") if one in self.paths and one != path)
-        targets = (link_target(mount, one) for one in known if may_link(mount, one))
+        known = (
+            candidate
+            for name in wanted
+            for candidate in (name, f"{name}.md")
+            if candidate in self.paths and candidate != path
+        )
+        targets = (link_target(mount, target) for target in known if may_link(mount, target))
         return tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS]
 
     @property

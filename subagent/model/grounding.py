@@ -104,8 +104,12 @@ class Grounding:
         """Return the numbers that are not said, in the reading of the statement that has fewest of them."""
         readings = (statement, scaled_in_full(statement))
         missing = [
-            [n for n in plain_numbers(join_grouped_digits(one)) if n not in self.numbers and n not in free]
-            for one in readings
+            [
+                n
+                for n in plain_numbers(join_grouped_digits(reading))
+                if n not in self.numbers and n not in free
+            ]
+            for reading in readings
         ]
         return min(missing, key=len)
 
@@ -164,10 +168,14 @@ def _begins_sentence(text: str, place: int) -> bool:
 
 def _numbers_of_days(statement: str, nearby_text: str, today: date) -> set[str]:
     """Return the numbers of the days of a statement that the text near its evidence names in another way."""
-    named = {one.days.first for one in find_days(nearby_text, today) if one.days.first == one.days.last}
+    named = {
+        mention.days.first
+        for mention in find_days(nearby_text, today)
+        if mention.days.first == mention.days.last
+    }
     near = (today + timedelta(days=days) for days in range(-7, 8))
     named |= {day for day in near if names_weekday(nearby_text, day, day.weekday())}
-    said = {one.days.first for one in find_days(statement, today)} & named
+    said = {mention.days.first for mention in find_days(statement, today)} & named
     return {str(number) for day in said for number in (day.year, day.month, day.day)}
 
 

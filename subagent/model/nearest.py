@@ -67,18 +67,18 @@ class NumberedStatements:
 
     def show(self, statements: Iterable[StoredStatement], max_chars: int) -> str:
         """Return a line a statement, numbered on, as many as fit; none of those that were shown before."""
-        known = {(one.path, one.text) for one in self.statements}
+        known = {(statement.path, statement.text) for statement in self.statements}
         lines: list[str] = []
-        for one in statements:
-            line = self._line(one)
+        for statement in statements:
+            line = self._line(statement)
             max_chars -= len(line) + 1
             if max_chars < 0 or len(lines) == MAX_SHOWN:
                 break
-            if (one.path, one.text) not in known:
-                self.statements.append(one)
-                known.add((one.path, one.text))
-                if one.reference is not None:
-                    self.shown.append(str(one.reference))
+            if (statement.path, statement.text) not in known:
+                self.statements.append(statement)
+                known.add((statement.path, statement.text))
+                if statement.reference is not None:
+                    self.shown.append(str(statement.reference))
                 lines.append(line)
         return "\n".join(lines)
 
@@ -130,12 +130,12 @@ class NearestStatements:
         usual = {
             destination(statement.kind, self.project, statement.text).path for statement in reading.statements
         }
-        read_whole = [one for path in sorted(usual & set(self.paths)) for one in await self._read(path)]
-        found = {(one.path, one.text): one for one in read_whole}
+        read_whole = [stored for path in sorted(usual & set(self.paths)) for stored in await self._read(path)]
+        found = {(stored.path, stored.text): stored for stored in read_whole}
         texts = [statement.text for statement in reading.statements] or text.split("\n\n")
         for query in _queries(texts, self.queries):
-            for one in await self.search(query):
-                found.setdefault((one.path, one.text), one)
+            for stored in await self.search(query):
+                found.setdefault((stored.path, stored.text), stored)
         subjects = {
             subject
             for statement in reading.statements
@@ -149,7 +149,7 @@ class NearestStatements:
         """Return the statements of the passages that a search finds in the files that may be written."""
         hits = (await self.tools.find(query, limit=HITS, passages=PASSAGES, entries=False)).hits
         files = [hit.file for hit in hits if hit.file is not None and is_writable(hit.path, self.project)]
-        return [one for file in files for one in _statements_in_passages(file)]
+        return [statement for file in files for statement in _statements_in_passages(file)]
 
     async def _read(self, path: str) -> list[StoredStatement]:
         """Return the statements of a file, which is read once."""
@@ -206,14 +206,20 @@ def _rank_statements(
     found: Sequence[StoredStatement], subjects: Collection[str], text: str, analyzer: Analyzer
 ) -> list[StoredStatement]:
     wanted = frozenset(analyzer.lexemes(text))
-    shared = [wanted.intersection(analyzer.lexemes(one.text)) for one in found]
+    shared = [wanted.intersection(analyzer.lexemes(statement.text)) for statement in found]
     counts = Counter(lexeme for lexemes in shared for lexeme in lexemes)
     ranked = []
-    for one, lexemes in zip(found, shared, strict=True):
-        is_same = bool(subjects) and one.subject in subjects
+    for statement, lexemes in zip(found, shared, strict=True):
+        is_same = bool(subjects) and statement.subject in subjects
         score = fsum(1 / counts[lexeme] for lexeme in lexemes)  # the same in whatever order
-        if (is_same or score) and normal_form(one.text):
+        if (is_same or score) and normal_form(statement.text):
             ranked.append(
-                (not is_same, -score, one.path, one.reference.span if one.reference else (0, 0), one)
+                (
+                    not is_same,
+                    -score,
+                    statement.path,
+                    statement.reference.span if statement.reference else (0, 0),
+                    statement,
+                )
             )
-    return [one for *_, one in sorted(ranked, key=lambda entry: entry[:4])]
+    return [statement for *_, statement in sorted(ranked, key=lambda entry: entry[:4])]

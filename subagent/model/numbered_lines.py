@@ -92,7 +92,7 @@ class NumberedLines:
         newer = line.unit.newer if line.unit is not None else ()
         if not newer:
             return text
-        known = [str(self._numbers[one]) for one in newer if one in self._numbers]
+        known = [str(self._numbers[reference]) for reference in newer if reference in self._numbers]
         beside = f": line {known[0]} is newer" if known else ": a newer line says otherwise"
         return f"{text} (earlier{beside})"
 

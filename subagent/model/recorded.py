@@ -75,23 +75,23 @@ def recording_of(operation: Operation, texts: Mapping[bytes, str]) -> Recording 
     config = operation.config or {}
     if "model" not in config:
         return None
-    requests = [one for one in operation.inner if one.kind == MODEL_REQUEST]
+    requests = [inner for inner in operation.inner if inner.kind == MODEL_REQUEST]
     return Recording(
         model=config["model"],
         config=config,
         answers=tuple(
             RecordedAnswer(
-                request=one.request,
-                response=one.response or {},
-                usage=one.usage or {},
-                is_failed=one.error_code is not None,
+                request=inner.request,
+                response=inner.response or {},
+                usage=inner.usage or {},
+                is_failed=inner.error_code is not None,
             )
-            for one in requests
+            for inner in requests
         ),
         prompts={
-            str(one.request["agent"]).removeprefix("memory_"): texts[one.prompt_sha256]
-            for one in requests
-            if one.prompt_sha256 is not None and one.prompt_sha256 in texts
+            str(inner.request["agent"]).removeprefix("memory_"): texts[inner.prompt_sha256]
+            for inner in requests
+            if inner.prompt_sha256 is not None and inner.prompt_sha256 in texts
         },
     )
 

@@ -183,7 +183,7 @@ class _Reader:
         answer = await ask(question, self.session)
         self._accept(answer, replace(checker, contested=rivals.contested(answer)))
         fates = rivals.fates(answer)
-        self.judged += [JudgedRival(one, fates.get(one.key)) for one in rivals.rivals]
+        self.judged += [JudgedRival(rival, fates.get(rival.key)) for rival in rivals.rivals]
 
     async def plan(self) -> RememberPlan:
         """Return the plan that all parts of the text make."""
@@ -199,14 +199,14 @@ class _Reader:
         changes = JudgedChanges.of(self.judged, new, taken, day, self.builtin.analyzer)
         adds, known = await self._place(new, changes)
         removals, withheld = self._limit_removals(self.accepted[:writes])
-        unasked = [_skip_statement(one.part.statement, "forget") for one in withheld if one.part.statement]
+        unasked = [_skip_statement(edit.part.statement, "forget") for edit in withheld if edit.part.statement]
         return RememberPlan(
             adds=tuple(adds),
             known=(*self.known, *known),
             skipped=tuple(dict.fromkeys([*self.skipped, *over, *unasked])),
             removals=(*removals, *changes.removals),
             rivals=tuple(changes.rivals.values()),
-            candidates=tuple(_filed(one.target) for one in withheld if one.target)[:MAX_CANDIDATES],
+            candidates=tuple(_filed(edit.target) for edit in withheld if edit.target)[:MAX_CANDIDATES],
             own_names=await find_own_names(self.session.tools) if adds else frozenset(),
             planner=self.session.chat.name,
         )
@@ -223,11 +223,11 @@ class _Reader:
 
         At most five statements are taken out, of files that `memory_remember` writes; of more, none.
         """
-        wanted = [one for one in accepted if isinstance(one.part, Removal)]
-        filed = [one for one in wanted if one.target is None or _is_filed(one.target)]
+        wanted = [edit for edit in accepted if isinstance(edit.part, Removal)]
+        filed = [edit for edit in wanted if edit.target is None or _is_filed(edit.target)]
         kept = filed if len(filed) <= MAX_REMOVED else []
-        return [one.part for one in kept if isinstance(one.part, Removal)], [
-            one for one in wanted if one not in kept
+        return [edit.part for edit in kept if isinstance(edit.part, Removal)], [
+            edit for edit in wanted if edit not in kept
         ]
 
     def _problems(self, answer: Edits, checker: EditChecker, rivals: ShownRivals) -> list[str]:
@@ -237,7 +237,7 @@ class _Reader:
 
     async def _edit_checker(self, span: Span, found: Sequence[StoredStatement]) -> EditChecker:
         text = self.quotes.text[slice(*span)]
-        names = [one.text for one in found if (one.subject or "").startswith("name: ")]
+        names = [statement.text for statement in found if (statement.subject or "").startswith("name: ")]
         sources = [text, *names, self.request.project or ""]
         return EditChecker(
             quotes=self.quotes,
@@ -274,7 +274,7 @@ class _Reader:
             - len(wrap_data("text", ""))
             - self._rivals_room(rivals)
         )
-        near = dict.fromkeys([*self._staged, *(one.stored for one in rivals.rivals), *found])
+        near = dict.fromkeys([*self._staged, *(rival.stored for rival in rivals.rivals), *found])
         known = rivals.notes.show(near, room - len(wrap_data("known", "")))
         contradicted = self._contradicted_text(rivals)
         return (
@@ -383,7 +383,7 @@ class _Reader:
         """
         project, day = self.request.project, self.request.day
         own_paths = frozenset(
-            destination(kind, one).path for kind in STATEMENT_KINDS for one in (project, None)
+            destination(kind, slug).path for kind in STATEMENT_KINDS for slug in (project, None)
         )
         rooms: dict[str, FileSeries] = {}
         settled: list[Addition] = []
@@ -411,13 +411,15 @@ class _Reader:
     def _superseding(self, add: Addition) -> Addition | None:
         """Return a statement in the place of one in another file that it supersedes by its key; None for none."""
         subject = subject_of(add.statement.kind, add.statement.text)
-        for one in self._bullets(add):
-            if subject is None or one.subject != subject or one.date > self.request.day.isoformat():
+        for bullet in self._bullets(add):
+            if subject is None or bullet.subject != subject or bullet.date > self.request.day.isoformat():
                 continue
-            if add.statement.kind == "done" and one.kind == "pending":
-                return replace(add, path=one.path, replaces=one.text)
-            if not {add.statement.kind, one.kind} & SAME_TASK.keys() and is_replaceable(one.text):
-                return replace(add, path=one.path, heading=one.heading or add.heading, replaces=one.text)
+            if add.statement.kind == "done" and bullet.kind == "pending":
+                return replace(add, path=bullet.path, replaces=bullet.text)
+            if not {add.statement.kind, bullet.kind} & SAME_TASK.keys() and is_replaceable(bullet.text):
+                return replace(
+                    add, path=bullet.path, heading=bullet.heading or add.heading, replaces=bullet.text
+                )
         return None
 
     def _known_as_paraphrase(self, add: Addition) -> KnownStatement | None:
@@ -425,13 +427,13 @@ class _Reader:
         if add.statement.kind in SAME_TASK:
             return None
         words = paraphrase_form(add.statement.text)
-        for one in self._bullets(add):
+        for bullet in self._bullets(add):
             if (
-                one.kind not in SAME_TASK
-                and one.reference
-                and are_paraphrases(words, paraphrase_form(one.text))
+                bullet.kind not in SAME_TASK
+                and bullet.reference
+                and are_paraphrases(words, paraphrase_form(bullet.text))
             ):
-                return KnownStatement(add.statement, one.reference)
+                return KnownStatement(add.statement, bullet.reference)
         return None
 
     def _bullets(self, add: Addition) -> list[StoredStatement]:

@@ -79,15 +79,15 @@ async def find_rivals(
         tools: to search with.
         most: so many statements of the part are compared with what is stored.
     """
-    text, known = request.text[slice(*span)], {(one.path, one.text): one for one in near}
+    text, known = request.text[slice(*span)], {(old.path, old.text): old for old in near}
     reading = await offload.run(len(text), extract_statements, text)
     own_paths = frozenset(
-        destination(kind, one).path for kind in STATEMENT_KINDS for one in (request.project, None)
+        destination(kind, slug).path for kind in STATEMENT_KINDS for slug in (request.project, None)
     )
     said: dict[str, Statement] = {}
-    for one in reading.statements:
-        if not holds_secret(one.text):
-            said.setdefault(one.text, one)
+    for statement in reading.statements:
+        if not holds_secret(statement.text):
+            said.setdefault(statement.text, statement)
     found = []
     for statement in list(said.values())[:most]:
         place = destination(statement.kind, request.project, statement.text)
@@ -131,8 +131,8 @@ class ShownRivals:
         named, numbers = self._fates_named(answer), self._numbers
         wrong = [
             f"Verdict {place}: there is no such statement in the list of what the text may contradict."
-            for place, one in enumerate(_verdicts(answer), start=1)
-            if self._key(one.known) not in numbers
+            for place, verdict in enumerate(_verdicts(answer), start=1)
+            if self._key(verdict.known) not in numbers
         ]
         for key, number in numbers.items():
             if key not in named:
@@ -228,8 +228,10 @@ class JudgedChanges:
         told = {add.statement: frozenset(analyzer.lexemes(add.statement.text)) for add in adds}
         gone = {(add.path, add.replaces) for add in adds if add.replaces is not None}
         gone |= {(removal.path, removal.removes) for removal in removals}
-        pairs = ((one, _newer(one.rival, told, analyzer)) for one in judged)
-        return cls([(one, newer) for one, newer in pairs if newer is not None], gone, day, analyzer)
+        pairs = ((judged_rival, _newer(judged_rival.rival, told, analyzer)) for judged_rival in judged)
+        return cls(
+            [(judged_rival, newer) for judged_rival, newer in pairs if newer is not None], gone, day, analyzer
+        )
 
     def take(self, add: Addition, about: RelatedFiles | None) -> Addition:
         """Note what a new statement changes, and return its addition, which may replace a stored statement.
@@ -240,10 +242,10 @@ class JudgedChanges:
             add: the new statement.
             about: what memory holds about the statement; None if it has the place of another one already.
         """
-        own = [one for one, newer in self.judged if newer == add.statement]
-        for one in own:
-            if one.rival.key not in self.gone:
-                add = self._settle(add, one)
+        own = [judged_rival for judged_rival, newer in self.judged if newer == add.statement]
+        for judged_rival in own:
+            if judged_rival.rival.key not in self.gone:
+                add = self._settle(add, judged_rival)
         if about is not None and not own:
             found = find_contradiction(add, about, self.analyzer, self.day, self.gone)
             if found is not None:

@@ -39,7 +39,10 @@ _SCALED = re.compile(
 
 def said_numbers(text: str) -> set[str]:
     """Return the whole numbers that a text says, without zeros before them; of a fraction, both parts."""
-    readings = {text, *(alpha2digit(text[:MAX_WORDS_CHARS], one, threshold=0) for one in WORD_LANGUAGES)}
+    readings = {
+        text,
+        *(alpha2digit(text[:MAX_WORDS_CHARS], language, threshold=0) for language in WORD_LANGUAGES),
+    }
     return {
         number
         for reading in readings

@@ -54,7 +54,7 @@ def is_chatter(sentences: Sequence[tuple[StatementKind, str]], text: str, tables
         return False
     languages = tables.languages_of(text)
     points = [_count_points(kind, sentence, languages, tables) for kind, sentence in sentences]
-    tone = sum(min(0, one) for one in points)
+    tone = sum(min(0, score) for score in points)
     return max(points) + tone / _TONE_DIVISOR <= _CHATTER_AT_MOST
 
 

@@ -316,8 +316,8 @@ def _tasks_in_line(
 def _parts(sentence: str, begin: int, mark: re.Pattern[str]) -> list[tuple[int, int]]:
     """Return where the parts of a sentence between marks stand, outer space cut."""
     marks = list(mark.finditer(sentence, begin))
-    starts = [begin, *(one.end() for one in marks)]
-    ends = [*(one.start() for one in marks), len(sentence)]
+    starts = [begin, *(match.end() for match in marks)]
+    ends = [*(match.start() for match in marks), len(sentence)]
     spans = []
     for start, end in zip(starts, ends, strict=True):
         if bare := sentence[start:end].strip():

@@ -158,7 +158,9 @@ def _load() -> _Tables:
         fragments[name] = _fill(pattern, fragments)
 
     def compiled(name: str) -> re.Pattern[str]:
-        return re.compile("|".join(f"(?:{_fill(one, fragments)})" for one in data[name]), re.IGNORECASE)
+        return re.compile(
+            "|".join(f"(?:{_fill(alternative, fragments)})" for alternative in data[name]), re.IGNORECASE
+        )
 
     return _Tables(
         requests=compiled("requests"),

@@ -63,12 +63,12 @@ def without_others_words(text: str, reading: Extraction, own_names: Collection[s
         list(find(text)) for find in (_quoted_lines, partial(_pasted, own_names=own_names), _behind_colons)
     ]
     kept, skipped = [], list(reading.skipped)
-    for one in reading.statements:
-        reason = _reason(one, text, [part for parts in kinds if (part := _part_at(one, parts))])
+    for statement in reading.statements:
+        reason = _reason(statement, text, [part for parts in kinds if (part := _part_at(statement, parts))])
         if reason is None:
-            kept.append(one)
+            kept.append(statement)
         else:
-            skipped.append(SkippedSpan(one.start, one.end, reason))
+            skipped.append(SkippedSpan(statement.start, statement.end, reason))
     return Extraction(tuple(kept), tuple(sorted(skipped, key=lambda one: one.start)))
 
 

@@ -21,16 +21,16 @@ def extract_storable(text: str, day: date | None) -> Extraction:
     _check(text.count("\n") + text.count("\r"), MAX_LINES, "lines")
     reading = extract_statements(text)
     _check(len(reading.statements), MAX_STATEMENTS, "statements")
-    secret = {place for place, one in enumerate(reading.statements) if holds_secret(one.text)}
+    secret = {place for place, statement in enumerate(reading.statements) if holds_secret(statement.text)}
     withheld = (
-        SkippedSpan(one.start, one.end, "secret")
-        for place, one in enumerate(reading.statements)
+        SkippedSpan(statement.start, statement.end, "secret")
+        for place, statement in enumerate(reading.statements)
         if place in secret
     )
     skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
     dated = (
-        one if day is None else replace(one, text=with_dates(one.text, one.kind, day))
-        for place, one in enumerate(reading.statements)
+        statement if day is None else replace(statement, text=with_dates(statement.text, statement.kind, day))
+        for place, statement in enumerate(reading.statements)
         if place not in secret
     )
     return Extraction(tuple(dated), tuple(skipped))

@@ -58,7 +58,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     for place, token in enumerate(tokens):
         if token.key in tables.no_topic or len(token.key) < 2 or not token.is_word:
             continue
-        before = [one.key for one in tokens[max(0, place - 2) : place]]
+        before = [earlier.key for earlier in tokens[max(0, place - 2) : place]]
         following = tokens[place + 1] if place + 1 < len(tokens) else _END
         is_thing = _is_thing(token, before, following, tables)
         is_name = token.word[0].isupper() and not token.is_head
@@ -113,7 +113,7 @@ def new_headings(
     """
     pool = _TopicPool.of(texts, fresh, own)
     waiting = set(fresh)
-    refused = {" ".join(one.split()).casefold() for one in taken}
+    refused = {" ".join(taken_heading.split()).casefold() for taken_heading in taken}
     for key in pool.best_first():
         heading, members = pool.heading(key), tuple(sorted(pool.members[key]))
         is_taken = heading.casefold() in refused or stands_for_kind(heading)
@@ -135,15 +135,15 @@ class _TopicPool:
     @classmethod
     def of(cls, texts: Sequence[str], fresh: Iterable[int], own: Collection[str]) -> "_TopicPool":
         """Return statements with the names and the things in them that some of them, the fresh ones, name."""
-        wanted = {one.key for number in fresh for one in mentions(texts[number])}
-        named = [[one for one in mentions(text) if one.key in wanted] for text in texts]
+        wanted = {mention.key for number in fresh for mention in mentions(texts[number])}
+        named = [[mention for mention in mentions(text) if mention.key in wanted] for text in texts]
         names, things = Counter[str](), Counter[str]()
         spellings: dict[str, Counter[str]] = {}
         for statement in filter(None, named):
-            names.update({one.key for one in statement if one.is_name})
-            things.update({one.key for one in statement if one.is_thing})
-            for one in statement:
-                spellings.setdefault(one.key, Counter())[one.word] += 1
+            names.update({mention.key for mention in statement if mention.is_name})
+            things.update({mention.key for mention in statement if mention.is_thing})
+            for mention in statement:
+                spellings.setdefault(mention.key, Counter())[mention.word] += 1
         is_name = {key for key in names if key not in own and _is_mostly_capital(spellings[key])}
         is_thing = {key for key, count in things.items() if count >= 2 and key not in own}
         pool = cls([_weights(statement, is_name, is_thing) for statement in named], spellings)
@@ -230,13 +230,13 @@ def _is_thing(token: _Token, before: Sequence[str], after: _Token, tables: _Topi
 def _weights(statement: Sequence[Mention], names: Collection[str], things: Collection[str]) -> dict[str, int]:
     """Return how much each key speaks for a heading above a statement."""
     found: dict[str, int] = {}
-    for one in statement:
-        if one.key not in names and not (one.key in things and one.is_noun):
+    for mention in statement:
+        if mention.key not in names and not (mention.key in things and mention.is_noun):
             continue
-        weight = 20 * (_NAME if one.key in names else _THING)
-        if one.place >= _EARLY_WORDS:
+        weight = 20 * (_NAME if mention.key in names else _THING)
+        if mention.place >= _EARLY_WORDS:
             weight = weight * _LATER_SHARE // 100
-        found[one.key] = max(weight, found.get(one.key, 0))
+        found[mention.key] = max(weight, found.get(mention.key, 0))
     return found
 
 

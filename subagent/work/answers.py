@@ -29,9 +29,11 @@ def apply_answer(
         who: the author of the message.
         text_chars: its length.
     """
-    firm = [one for one in by_rules if one.is_firm]
-    named = [one for one in _named(answer, who, text_chars) if not any(_overlap(one, sure) for sure in firm)]
-    merged = [(one, False) for one in firm] + [(one, True) for one in dict.fromkeys(named)]
+    firm = [span for span in by_rules if span.is_firm]
+    named = [
+        span for span in _named(answer, who, text_chars) if not any(_overlap(span, sure) for sure in firm)
+    ]
+    merged = [(span, False) for span in firm] + [(span, True) for span in dict.fromkeys(named)]
     return sorted(merged, key=lambda one: (one[0].start, WORK_KINDS.index(one[0].kind)))
 
 
@@ -39,11 +41,11 @@ def sum_up(
     spans: Sequence[tuple[ObservedSpan, bool]], telling: Sequence[WorkKind]
 ) -> tuple[ObservedSpan, bool] | None:
     """Return the first span of a telling kind as the summary of its turn; None if there is none."""
-    for one, by_model in spans:
-        if one.kind in telling:
-            end = min(one.end, one.start + MAX_SUMMARY_CHARS)
+    for span, by_model in spans:
+        if span.kind in telling:
+            end = min(span.end, span.start + MAX_SUMMARY_CHARS)
             return ObservedSpan(
-                "session_summary", one.start, end, one.who, one.is_firm, one.confidence
+                "session_summary", span.start, end, span.who, span.is_firm, span.confidence
             ), by_model
     return None
 

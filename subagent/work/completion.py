@@ -68,7 +68,11 @@ def check(state: WorkState, said: Sequence[Observation], events: Sequence[ToolEv
 
 def _evidence(said: Sequence[Observation], events: Sequence[ToolEvent]) -> list[CompletionEvidence]:
     """Return what proves the newest work: it is newer than the last change, and of the session that ends it."""
-    worked = [one for one in said if one.kind in {"done", "pending"} and one.who == "agent"]
+    worked = [
+        observation
+        for observation in said
+        if observation.kind in {"done", "pending"} and observation.who == "agent"
+    ]
     newest = max(worked, key=lambda one: one.order, default=None)
     found: list[CompletionEvidence] = []
     proof = newest_proof(events)
@@ -76,10 +80,12 @@ def _evidence(said: Sequence[Observation], events: Sequence[ToolEvent]) -> list[
         kind = proves(proof)
         found.append(CompletionEvidence(kind, proof.reference, proof.command, proof.at))  # type: ignore[arg-type]
     changed = max(filter(None, (last_change(events), newest.at if newest else None)), default=None)
-    for one in sorted(said, key=lambda each: each.order, reverse=True):
-        if one.who == "human" and one.kind in {"done", "completion_claim"}:
-            if changed is None or one.at >= changed:
-                found.append(CompletionEvidence("statement", one.reference, one.text, one.at))
+    for observation in sorted(said, key=lambda each: each.order, reverse=True):
+        if observation.who == "human" and observation.kind in {"done", "completion_claim"}:
+            if changed is None or observation.at >= changed:
+                found.append(
+                    CompletionEvidence("statement", observation.reference, observation.text, observation.at)
+                )
             break
     return found
 

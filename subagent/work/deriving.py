@@ -33,9 +33,9 @@ def derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
 
 def _ends(said: Sequence[UnderivedMessage]) -> Iterator[NewObservation]:
     """Yield the summary of a session, and what its last message leaves."""
-    on_path = [one for one in said if one.on_path]
-    first = next((one for one in on_path if _turn(one).who == "human"), None)
-    last = next((one for one in reversed(on_path) if _turn(one).who == "agent"), None)
+    on_path = [message for message in said if message.on_path]
+    first = next((message for message in on_path if _turn(message).who == "human"), None)
+    last = next((message for message in reversed(on_path) if _turn(message).who == "agent"), None)
     if last is not None:
         yield from _numbered(last, _follow_ups(last), FOLLOW_UPS_FROM)
     for message in (first, last):

@@ -120,7 +120,7 @@ def _form(kind: str, text: str) -> tuple[str, ...]:
         for place, token in enumerate(tokens)
         if token not in dropped or (place == 0 and token in words.verbs and kind == "pending")
     ]
-    stems = [words.classes.get(stem, stem) for stem in (_stem(one, words, is_german) for one in kept)]
+    stems = [words.classes.get(stem, stem) for stem in (_stem(word, words, is_german) for word in kept)]
     stems = [stem for stem in stems if stem not in words.generic] or stems
     return tuple(stems) if is_ordered else tuple(sorted(stems))
 
@@ -178,6 +178,6 @@ def _load() -> _Words:
                 "german",
             )
         },
-        classes={one: name for name, members in tables["classes"].items() for one in stemmed(members)},
+        classes={word: name for name, members in tables["classes"].items() for word in stemmed(members)},
         irregular=tables["irregular"],
     )

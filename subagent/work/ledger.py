@@ -200,12 +200,12 @@ class Ledger:
 
     def by_hand(self) -> frozenset[str]:
         """Return the ids of the items that a person closed by hand."""
-        return frozenset(one for entry in self._by_hand.values() for one in entry.ids)
+        return frozenset(item_id for entry in self._by_hand.values() for item_id in entry.ids)
 
     def by_id(self) -> dict[str, WorkItem]:
         """Return all items by each of the ids that name them."""
-        found = {one: entry.item for entry in self._closed for one in entry.ids}
-        return found | {one: entry.item for entry in self._open.values() for one in entry.ids}
+        found = {item_id: entry.item for entry in self._closed for item_id in entry.ids}
+        return found | {item_id: entry.item for entry in self._open.values() for item_id in entry.ids}
 
     def _shut(self, entry: _Entry, status: ItemStatus, by: str, at: datetime) -> None:
         entry.item = replace(entry.item, status=status, resolved_by=by, resolved_at=at)

@@ -79,22 +79,24 @@ class Decisions:
         form = item_form("decision", mention.text)
         if form in self._closed and mention.who == "agent":
             return
-        for place, one in enumerate(self._standing):
-            if form and item_form("decision", one.text) == form:
-                self.names[mention.item().item_id] = one.item_id
-                if mention.origin == "memory" and one.origin != "memory":
+        for place, decision in enumerate(self._standing):
+            if form and item_form("decision", decision.text) == form:
+                self.names[mention.item().item_id] = decision.item_id
+                if mention.origin == "memory" and decision.origin != "memory":
                     self._standing[place] = replace(
-                        one, text=mention.text, reference=mention.reference, origin="memory", who="human"
+                        decision, text=mention.text, reference=mention.reference, origin="memory", who="human"
                     )
                 return
         kept = []
-        for one in self._standing:
-            if _takes_place(mention.text, one.text):
+        for decision in self._standing:
+            if _takes_place(mention.text, decision.text):
                 self._superseded.append(
-                    replace(one, status="superseded", resolved_by=mention.reference, resolved_at=mention.at)
+                    replace(
+                        decision, status="superseded", resolved_by=mention.reference, resolved_at=mention.at
+                    )
                 )
             else:
-                kept.append(one)
+                kept.append(decision)
         self._standing = [*kept, mention.item()]
 
     def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
@@ -175,7 +177,7 @@ class SettledWork:
         closed = [*self.objectives.close(mark, status)]
         if status != "done":
             closed += [*self.decisions.close(mark, status), *self.constraints.close(mark, status)]
-        self._closed |= {one.item_id: one for one in closed}
+        self._closed |= {closed_item.item_id: closed_item for closed_item in closed}
 
     def closed(self) -> tuple[WorkItem, ...]:
         """Return what a person closed, the newest first."""
@@ -191,8 +193,8 @@ class SettledWork:
             *self.decisions.standing(),
             *self.decisions.superseded(),
         )
-        found = {one.item_id: one for one in items}
-        return found | {name: found[one] for name, one in self._names().items() if one in found}
+        found = {item.item_id: item for item in items}
+        return found | {name: found[item_id] for name, item_id in self._names().items() if item_id in found}
 
     def _names(self) -> dict[str, str]:
         """Return the id of the item that is shown, by each other id that names it."""

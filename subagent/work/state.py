@@ -92,7 +92,7 @@ class WorkState:
             *self.blockers,
             *self.done[:50],
         ]
-        lines = [f"{one.item_id} {one.status} {one.text}" for one in standing if one is not None]
+        lines = [f"{item.item_id} {item.status} {item.text}" for item in standing if item is not None]
         lines += [f"{point.item.item_id} {point.met_by}" for point in self.definition_of_done]
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:12]
         micros = 0 if self.last_at is None else round(self.last_at.timestamp() * 1_000_000)
@@ -119,18 +119,19 @@ def fold(
         now: up to when an item may have ended on its day, where `until` does not say it.
     """
     said = sorted(
-        (one for one in observations if until is None or one.at <= until), key=lambda one: one.order
+        (observation for observation in observations if until is None or observation.at <= until),
+        key=lambda one: one.order,
     )
-    ticks = sorted((one for one in marks if until is None or one.at <= until), key=lambda one: one.at)
+    ticks = sorted((mark for mark in marks if until is None or mark.at <= until), key=lambda one: one.at)
     effective, keeping = take_effect(ticks, until or now)
-    known = [one for one in memory if until is None or one.at <= until]
-    ran = [one for one in events if until is None or one.at <= until]
+    known = [item for item in memory if until is None or item.at <= until]
+    ran = [event for event in events if until is None or event.at <= until]
     tasks = Ledger()
     settled, points = SettledWork(), DodPoints()
     timeline: list[tuple[datetime, int, Observation | MemoryItem | WorkMark]] = [
-        *((one.at, 0, one) for one in known),
-        *((one.at, 1, one) for one in said),
-        *((one.at, 2, one) for one in effective),
+        *((item.at, 0, item) for item in known),
+        *((observation.at, 1, observation) for observation in said),
+        *((mark.at, 2, mark) for mark in effective),
     ]
     timeline.sort(key=lambda entry: entry[:2])  # stable: what was said stays in its order
     left = _left_by_message(said)
@@ -170,7 +171,7 @@ def fold(
     last = max((entry[0] for entry in timeline), default=None)
     met = points.points(ran)
     closed = (*settled.closed(), *points.closed())
-    closed_ids = {one.item_id for one in closed}
+    closed_ids = {item.item_id for item in closed}
     by_id = settled.by_id()
     state = WorkState(
         objective=settled.objectives.current,
@@ -187,15 +188,15 @@ def fold(
         requests=_newest(said, "user_request")[:MAX_REQUESTS],
         claims=_newest(said, "completion_claim"),
         summaries=_newest(said, "session_summary"),
-        kept=frozenset(one.item_id for one in ticks if one.action == "keep"),
+        kept=frozenset(mark.item_id for mark in ticks if mark.action == "keep"),
         restorable=tasks.by_hand()
         | closed_ids
         | points.met_by_hand()
-        | {name for name, one in by_id.items() if one.item_id in closed_ids},
+        | {name for name, item in by_id.items() if item.item_id in closed_ids},
         last_at=last,
         items=tasks.by_id()
         | by_id
-        | {one.item_id: one for one in (*points.closed(), *(point.item for point in met))},
+        | {item.item_id: item for item in (*points.closed(), *(point.item for point in met))},
     )
     state = _kept(state, keeping) if keeping else state
     return replace(state, follow_ups=_follow_ups(said, state))
@@ -230,7 +231,9 @@ def _kept(state: WorkState, keeping: Mapping[str, ItemKeeping]) -> WorkState:
     return replace(
         state,
         objective=shown(state.objective) if state.objective else None,
-        definition_of_done=tuple(replace(one, item=shown(one.item)) for one in state.definition_of_done),
+        definition_of_done=tuple(
+            replace(point, item=shown(point.item)) for point in state.definition_of_done
+        ),
         constraints=all_shown(state.constraints),
         decisions=all_shown(state.decisions),
         open=all_shown(state.open),
@@ -245,12 +248,16 @@ def _newest(said: Sequence[Observation], kind: str) -> tuple[Observation, ...]:
 
 def _follow_ups(said: Sequence[Observation], state: WorkState) -> tuple[WorkItem, ...]:
     """Return what the last messages of sessions leave and is still open, each once."""
-    standing = {item_form(one.kind, one.text): one for one in (*state.open, *state.blockers)}
-    left = [one for one in said if one.kind == "follow_up"]
-    ended = {one.conversation_id: one.at for one in left}
+    standing = {
+        item_form(work_item.kind, work_item.text): work_item for work_item in (*state.open, *state.blockers)
+    }
+    left = [observation for observation in said if observation.kind == "follow_up"]
+    ended = {observation.conversation_id: observation.at for observation in left}
     found: dict[str, WorkItem] = {}
-    for one in sorted(left, key=lambda each: ended[each.conversation_id], reverse=True):
-        item = standing.get(item_form("pending", one.text)) or standing.get(item_form("blocker", one.text))
+    for observation in sorted(left, key=lambda each: ended[each.conversation_id], reverse=True):
+        item = standing.get(item_form("pending", observation.text)) or standing.get(
+            item_form("blocker", observation.text)
+        )
         if item is not None:
             found.setdefault(item.item_id, item)
     return tuple(found.values())

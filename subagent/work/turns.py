@@ -101,13 +101,13 @@ def observe(turn: SessionTurn, *, model: ClauseModel | None = None) -> tuple[Obs
         return ()
     tables, rules = load_labels(), load_rules()
     clauses = list(cut_clauses(mask(turn.text[:MAX_TURN_CHARS]), who, tables, rules))
-    attacks = {one.sentence for one in clauses if one.is_first and is_attack(one.sentence_text)}
-    said = (one for one in clauses if one.sentence not in attacks)
+    attacks = {clause.sentence for clause in clauses if clause.is_first and is_attack(clause.sentence_text)}
+    said = (clause for clause in clauses if clause.sentence not in attacks)
     found = list(_read(said, model or load_model(), rules))
     if who == "agent" or attacks:
-        found = [one for one in found if one.kind not in HUMAN_KINDS]
+        found = [span for span in found if span.kind not in HUMAN_KINDS]
     if turn.is_last and who == "agent":
-        found += [replace(one, kind="follow_up") for one in found if one.kind in _LEFT]
+        found += [replace(span, kind="follow_up") for span in found if span.kind in _LEFT]
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.start, WORK_KINDS.index(one.kind))))
 
 
@@ -120,7 +120,7 @@ def summarize(turn: SessionTurn) -> ObservedSpan | None:
     who = turn.who
     if who is None:
         return None
-    best = next((one for one in observe(turn) if one.kind in TELLING_KINDS[who]), None)
+    best = next((span for span in observe(turn) if span.kind in TELLING_KINDS[who]), None)
     text = mask(turn.text[:MAX_TURN_CHARS])
     if best is None:
         first = next(sentences.split_sentences(text, load_labels()), None)

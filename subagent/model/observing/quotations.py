@@ -124,16 +124,16 @@ class Quotation:
 def check_quotations(found: Sequence[Quotation], messages: Sequence[QuotableMessage]) -> CheckedAnswer:
     """Return what counts of an answer about messages."""
     checked = CheckedAnswer([[] for _ in messages])
-    for one in found:
-        if not 1 <= one.message <= len(messages):
+    for quotation in found:
+        if not 1 <= quotation.message <= len(messages):
             checked.dropped["message"] += 1
             continue
-        spans = checked.spans[one.message - 1]
-        placed = _place(one, messages[one.message - 1], spans)
+        spans = checked.spans[quotation.message - 1]
+        placed = _place(quotation, messages[quotation.message - 1], spans)
         if isinstance(placed, str):
             checked.dropped[placed] += 1
         else:
-            spans.append((one.kind, *placed))
+            spans.append((quotation.kind, *placed))
     for spans in checked.spans:
         spans.sort(key=lambda span: (span[1], span[2], span[0]))
     return checked

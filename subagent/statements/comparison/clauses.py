@@ -139,8 +139,8 @@ def _clause(
     for value in here:
         parts = _words(plain[value.start : value.end], analyzer) if value.sort == "name" else []
         if len(parts) > 1 and " " in plain[value.start : value.end]:
-            one = "".join(parts)[: value.end - value.start]
-            blank[value.start - start : value.end - start] = one.ljust(value.end - value.start)
+            joined = "".join(parts)[: value.end - value.start]
+            blank[value.start - start : value.end - start] = joined.ljust(value.end - value.start)
     bare = "".join(blank)
     for skipped in (tables.given_up, tables.change, tables.light):
         bare = skipped.sub(" ", bare)
@@ -151,7 +151,9 @@ def _clause(
         frozenset(words),
         words[0] if words else "",
         tuple(
-            _clause_value(plain, (start, end), one, analyzer) for one in mine if not _YEAR.fullmatch(one.form)
+            _clause_value(plain, (start, end), value, analyzer)
+            for value in mine
+            if not _YEAR.fullmatch(value.form)
         ),
         is_dependent,
         tables.change.search(text) is not None,

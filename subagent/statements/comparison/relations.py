@@ -90,9 +90,9 @@ def weights_of(views: Iterable[StatementView], *, among: int = 0) -> dict[str, f
     """
     counts: Counter[str] = Counter()
     total = 0
-    for one in views:
+    for view in views:
         total += 1
-        counts.update(one.topic)
+        counts.update(view.topic)
     total = max(total, among)
     return {lexeme: math.log(1 + (total - count + 0.5) / (count + 0.5)) for lexeme, count in counts.items()}
 
@@ -148,9 +148,9 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     if not ranked or new.is_guarded or len(new.text) > MAX_COMPARED_CHARS:
         return None
     likely = [
-        (one, contradiction(new, one, lead_of(place, ranked)))
-        for place, one in enumerate(ranked)
-        if not _is_another_task(new, one)
+        (comparison, contradiction(new, comparison, lead_of(place, ranked)))
+        for place, comparison in enumerate(ranked)
+        if not _is_another_task(new, comparison)
     ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
     going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]

@@ -88,7 +88,7 @@ def _ground(
 
 def _names_another(new: Sequence[ClauseValue], old: Sequence[ClauseValue]) -> bool:
     """Tell whether two clauses name two things by their numbers, such as `flat 2` and `flat 4`."""
-    forms = {one.form for one in new}
+    forms = {value.form for value in new}
     return any(
         stored.form not in forms and not stored.labels.isdisjoint(said.labels)
         for stored in old
@@ -176,12 +176,12 @@ def _rest(
     a statement by itself stays alone, with the subject of the first one if it has none.
     """
     every = _every_word(new)
-    forms = {(one.kind, one.form) for clause in new.clauses for one in clause.values}
+    forms = {(held.kind, held.form) for clause in new.clauses for held in clause.values}
     others = [
         clause
         for clause in older.clauses
         if clause is not old
-        and (clause.words - every or any((one.kind, one.form) not in forms for one in clause.values))
+        and (clause.words - every or any((held.kind, held.form) not in forms for held in clause.values))
     ]
     is_partly = value is not None and bool(old.words - every)
     if is_done or not (others or is_partly):

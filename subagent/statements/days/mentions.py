@@ -96,9 +96,9 @@ def find_days(text: str, day: date) -> list[DayMention]:
     masked = _CODE.sub(lambda match: " " * len(match[0]), text)
     found = sorted(_candidates(masked, day), key=lambda one: (one.start, one.start - one.end))
     mentions: list[DayMention] = []
-    for one in found:
-        if not mentions or one.start >= mentions[-1].end:
-            mentions.append(one)
+    for mention in found:
+        if not mentions or mention.start >= mentions[-1].end:
+            mentions.append(mention)
     return mentions
 
 

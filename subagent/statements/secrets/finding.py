@@ -84,7 +84,9 @@ def find_secrets(text: str) -> list[FoundSecret]:
         return []
     placeholders = [match.span() for match in PLACEHOLDER.finditer(text)]
     return [
-        one for one in _merged(found) if not any(a <= one.start and one.end <= b for a, b in placeholders)
+        secret
+        for secret in _merged(found)
+        if not any(a <= secret.start and secret.end <= b for a, b in placeholders)
     ]
 
 
@@ -108,14 +110,18 @@ def _find_told(text: str) -> list[FoundSecret]:
     if not _holds_name(to_small(text)) and not holds_secret(text):
         return found
     reading = extract_statements(text)
-    shown = [FoundSecret(one.start, one.end, "password") for one in reading.skipped if one.reason == "secret"]
-    for one in reading.statements:
+    shown = [
+        FoundSecret(span.start, span.end, "password") for span in reading.skipped if span.reason == "secret"
+    ]
+    for statement in reading.statements:
         shown += [
-            FoundSecret(one.start + start, one.start + end, "password")
-            for start, end in find_secrets_in_statement(text[one.start : one.end])
+            FoundSecret(statement.start + start, statement.start + end, "password")
+            for start, end in find_secrets_in_statement(text[statement.start : statement.end])
         ]
-    known = sorted([(one.start, one.end) for one in found] + [m.span() for m in PLACEHOLDER.finditer(text)])
-    return _merged([*found, *(one for one in shown if not _overlaps(one, known))])
+    known = sorted(
+        [(secret.start, secret.end) for secret in found] + [m.span() for m in PLACEHOLDER.finditer(text)]
+    )
+    return _merged([*found, *(secret for secret in shown if not _overlaps(secret, known))])
 
 
 def redact(text: str, found: Sequence[FoundSecret]) -> str:

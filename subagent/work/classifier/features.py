@@ -55,7 +55,7 @@ def clause_features(clause: Clause, common: frozenset[str]) -> ClauseFeatures:
     shaped = [_token(token) for token in raw]
     words = list(dict.fromkeys(token for token in shaped if token[0].isalpha() and token[0].islower()))
     own = [f"w {token}" for token in dict.fromkeys(shaped)]
-    own += [f"2 {one} {other}" for one, other in pairwise(("^", *shaped, "$"))]
+    own += [f"2 {word} {other}" for word, other in pairwise(("^", *shaped, "$"))]
     groups = (
         own,
         [f"{who} {feature}" for feature in own],
@@ -65,7 +65,7 @@ def clause_features(clause: Clause, common: frozenset[str]) -> ClauseFeatures:
         _surrounding(">", clause.after),
         _patterns([_shape(token, common) for token in shaped]),
     )
-    form = [f"{who} {one}" for one in (*_form(clause.text, raw, shaped), *_place(clause))]
+    form = [f"{who} {feature}" for feature in (*_form(clause.text, raw, shaped), *_place(clause))]
     return ClauseFeatures(words, groups, form)
 
 
@@ -125,7 +125,7 @@ def _runs(shapes: Sequence[str], lengths: Sequence[int]) -> Iterator[str]:
 
 def _form(text: str, raw: Sequence[str], shaped: Sequence[str]) -> Iterator[str]:
     """Yield how a clause begins and ends, how long it is, and what signs it holds."""
-    yield from (f"{place} {one}" for place, one in zip(("first", "second", "third"), shaped, strict=False))
+    yield from (f"{place} {word}" for place, word in zip(("first", "second", "third"), shaped, strict=False))
     yield f"begins {' '.join(shaped[:2])}"
     yield f"begins3 {' '.join(shaped[:3])}"
     yield f"ends {' '.join(shaped[-1:])}"

@@ -86,7 +86,7 @@ class ClauseModel:
             return None
         rows, values = list[int](), list[int]()
         for value, group in valued(features):
-            found = [self.places[one] for one in group if one in self.places]
+            found = [self.places[feature] for feature in group if feature in self.places]
             rows += found
             values += [value] * len(found)
         scores: list[int] = (np.array(values, dtype=np.int64) @ self.weights[rows]).tolist()

@@ -78,14 +78,14 @@ def newest_proof(events: Sequence[ToolEvent], *, kinds: frozenset[str] | None = 
     """Return the newest event since the last change that proves something of these kinds."""
     since = last_change(events)
     failed: set[str] = set()
-    for one in sorted(events, key=lambda event: event.at, reverse=True):
-        if since is not None and one.at < since:
+    for event in sorted(events, key=lambda event: event.at, reverse=True):
+        if since is not None and event.at < since:
             return None
-        proof = proves(one)
-        if proof is None and one.succeeded is False and one.command:
-            failed.add(one.command)
-        elif proof is not None and one.command not in failed and (kinds is None or proof in kinds):
-            return one
+        proof = proves(event)
+        if proof is None and event.succeeded is False and event.command:
+            failed.add(event.command)
+        elif proof is not None and event.command not in failed and (kinds is None or proof in kinds):
+            return event
     return None
 
 

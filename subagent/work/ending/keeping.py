@@ -67,14 +67,14 @@ def take_effect(
 
 def kept_as(item: WorkItem, kept: Mapping[str, ItemKeeping], names: Iterable[str]) -> WorkItem:
     """Return an item with how it is kept; `names` are the ids by which it is known."""
-    found = [kept[one] for one in names if one in kept]
+    found = [kept[name] for name in names if name in kept]
     if not found:
         return item
     return replace(
         item,
-        is_pinned=any(one.is_pinned for one in found),
-        is_left_out=any(one.is_left_out for one in found),
-        ends_on=next((one.ends_on for one in found if one.ends_on), None),
+        is_pinned=any(keeping.is_pinned for keeping in found),
+        is_left_out=any(keeping.is_left_out for keeping in found),
+        ends_on=next((keeping.ends_on for keeping in found if keeping.ends_on), None),
     )
 
 

@@ -159,16 +159,18 @@ def _score(lane: Lane, hints: LaneHints) -> ScoredLane:
         and bool(lane.root)
         and (hints.cwd == lane.root or (is_below(hints.cwd, lane.root) and not _is_nobodys(lane.root)))
         and (is_repository or not hints.repository or is_below(lane.root, hints.repository)),
-        "title": bool(hints.title) and any(hints.title == one.title for one in lane.sessions),
+        "title": bool(hints.title) and any(hints.title == session.title for session in lane.sessions),
         "project": bool(hints.project) and hints.project in (lane.slug, lane.label),
     }
     below = sum(is_below(path, lane.root) for path in hints.files) if lane.root else 0
     signals = {
         "branch": 0.5 * (bool(hints.branch) and hints.branch in lane.branches),
         "files": 0.6 * (below / len(hints.files) if hints.files else 0.0),
-        "title": 0.6 * max((_overlap(hints.title, one.title) for one in lane.sessions), default=0.0),
+        "title": 0.6 * max((_overlap(hints.title, session.title) for session in lane.sessions), default=0.0),
         "words": 0.4
-        * max((_overlap(hints.words, f"{lane.name} {one.title}") for one in lane.sessions), default=0.0),
+        * max(
+            (_overlap(hints.words, f"{lane.name} {session.title}") for session in lane.sessions), default=0.0
+        ),
     }
     reasons = [name for name, is_so in identity.items() if is_so]
     reasons += [name for name, value in signals.items() if value > 0 and name not in reasons]

@@ -163,7 +163,10 @@ def build_pack(
     size: PackSize = "full" if budget == "auto" else budget
     if budget == "auto":
         wanted = [line for rank, line in lines if rank in _STANDING_RANKS]
-        size = next((one for one in BUDGETS if set(wanted) <= set(_fit(lines, BUDGETS[one]))), "full")
+        size = next(
+            (pack_size for pack_size in BUDGETS if set(wanted) <= set(_fit(lines, BUDGETS[pack_size]))),
+            "full",
+        )
     kept = _fit(lines, BUDGETS[size])
     return _render(kept, len(lines) - len(kept), scope, size)
 
@@ -173,17 +176,17 @@ def _lines(
 ) -> list[tuple[int, PackLine]]:
     """Return the lines in the order in which they are shown, each with its rank."""
     pinned = _pinned(state, is_one_lane=is_one_lane)
-    found = [(-1, _line(_PINNED, one)) for one in pinned]
-    told = {one.item_id for one in pinned}
+    found = [(-1, _line(_PINNED, item)) for item in pinned]
+    told = {item.item_id for item in pinned}
     for source in _SOURCES:
         if not is_one_lane and source.is_of_a_lane:
             continue
-        items = [one for one in source.read(state) if _is_told(one, told)][: source.most]
-        found += [(source.rank, _line(source.heading, one)) for one in items]
+        items = [item for item in source.read(state) if _is_told(item, told)][: source.most]
+        found += [(source.rank, _line(source.heading, item)) for item in items]
     for other in read:
         for rank, name, held in ((3, "Constraints", other.constraints), (4, "Decisions", other.decisions)):
-            listed = [one for one in held if not one.is_left_out][:MAX_READ]
-            found += [(rank, _line(f"{name} of the project {other.project}", one)) for one in listed]
+            listed = [item for item in held if not item.is_left_out][:MAX_READ]
+            found += [(rank, _line(f"{name} of the project {other.project}", item)) for item in listed]
     if resume is not None and is_one_lane:
         text = f"{resume.title or 'the last session'}, last turn {resume.last_at}"
         text += f", in {resume.place}" if resume.place else ""
