@@ -339,7 +339,7 @@ def suite_files(suite: str) -> list[Path]:
 def find_impossible_expectations(case: Case) -> Iterator[str]:
     """Yield the expectations that can never hold: unknown users, and texts that no file of the state holds."""
     named = [case.inputs, *(case.inputs.steps if isinstance(case.inputs, SequenceInputs) else ())]
-    for user in sorted({one.user for one in named if one.user} - set(case.state.manifest.users)):
+    for user in sorted({inputs.user for inputs in named if inputs.user} - set(case.state.manifest.users)):
         yield f"the state {case.state.manifest.name} has no user {user!r}"
     if isinstance(case.expected, ContextExpected):
         yield from _impossible_context_expectations(case.expected, case.state.seen_by(case.user))
@@ -379,7 +379,7 @@ def _read(path: Path, states: dict[Path, State], problems: list[str]) -> list[Ca
     if not isinstance(rows, list) or not rows:
         raise ValidationFailed(f"{path}: it holds no list `cases`.")
     kind = _kind(path, rows)
-    if any("evaluators" in one for one in (data, *rows) if isinstance(one, dict)):
+    if any("evaluators" in row for row in (data, *rows) if isinstance(row, dict)):
         raise ValidationFailed(f"{path}: evaluators are not run here: say it with expected_output.")
     try:
         # As `from_file` does, but that this file has been read for the names of its cases.

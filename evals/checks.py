@@ -302,12 +302,12 @@ def _overlap(line: str, text: str) -> bool:
 def merge_verdicts(judged: Sequence[tuple[str, CaseVerdict]]) -> CaseVerdict:
     """Return one verdict for several answers: the problems with their places, and the mean of each measure."""
     figures: dict[str, list[float]] = {}
-    for _, one in judged:
-        for name, value in one.measures.items():
+    for _, verdict in judged:
+        for name, value in verdict.measures.items():
             figures.setdefault(name, []).append(value)
     return CaseVerdict(
-        tuple(f"{place}: {problem}" for place, one in judged for problem in one.problems),
-        tuple(f"{place}: {name}" for place, one in judged for name in one.unknown),
+        tuple(f"{place}: {problem}" for place, verdict in judged for problem in verdict.problems),
+        tuple(f"{place}: {name}" for place, verdict in judged for name in verdict.unknown),
         {name: sum(values) / len(values) for name, values in figures.items()},
     )
 

@@ -139,8 +139,8 @@ async def settle(
         model_settings={"temperature": 0.0, "max_tokens": 128},
     )
     asked = {
-        one.name: f"User: {one.first}\nAnswer of memory_remember: {one.answer}\nUser: {one.then}"
-        for one in cases
+        case.name: f"User: {case.first}\nAnswer of memory_remember: {case.answer}\nUser: {case.then}"
+        for case in cases
     }
     return {name: frozenset((await agent.run(text)).output.outdated) for name, text in asked.items()}
 

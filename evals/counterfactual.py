@@ -65,20 +65,25 @@ def summarise(
     change: dict[str, Any], done: Sequence[ChangedResult], refused: Sequence[RefusedReplay]
 ) -> CounterfactualReport:
     """Return what a change did to calls, with statistics over them."""
-    before, after = [_measures(one.before) for one in done], [_measures(one.after) for one in done]
-    priced = all(one.before.usd is not None and one.after.usd is not None for one in done)
+    before, after = (
+        [_measures(result.before) for result in done],
+        [_measures(result.after) for result in done],
+    )
+    priced = all(result.before.usd is not None and result.after.usd is not None for result in done)
     if not priced:
         for measured in (*before, *after):
             del measured["usd"]
     return CounterfactualReport(
         change=change,
         calls=len(done),
-        same_answers=sum(one.is_same_answer for one in done),
+        same_answers=sum(result.is_same_answer for result in done),
         overlap=sum(map(overlap, done)) / len(done) if done else 1.0,
         before=_means(before),
         after=_means(after),
         differences=paired_differences(before, after),
-        most_changed=sorted((one for one in done if not one.is_same_answer), key=overlap)[:MAX_MOST_CHANGED],
+        most_changed=sorted((result for result in done if not result.is_same_answer), key=overlap)[
+            :MAX_MOST_CHANGED
+        ],
         refused=list(refused),
     )
 
@@ -105,4 +110,4 @@ def _measures(outcome: Outcome) -> dict[str, float]:
 def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
     if not measured:
         return {}
-    return {name: sum(one[name] for one in measured) / len(measured) for name in measured[0]}
+    return {name: sum(measures[name] for measures in measured) / len(measured) for name in measured[0]}

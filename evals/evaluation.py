@@ -160,8 +160,8 @@ async def run_cases(
             evaluators=[VerdictEvaluator()],
         )
         report = await dataset.evaluate(task, max_concurrency=options.concurrency, progress=False)
-    ended: dict[str, AnyReport] = {one.name: one for one in report.cases}
-    ended |= {one.name: one for one in report.failures}
+    ended: dict[str, AnyReport] = {result.name: result for result in report.cases}
+    ended |= {failure.name: failure for failure in report.failures}
     outcomes = tuple(_to_case_run(case, ended[case.id], options.planner) for case in cases)
     states = {case.state.manifest.name: case.state.sha256 for case in cases}
     return Run(

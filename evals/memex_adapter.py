@@ -105,10 +105,10 @@ class MemexPlaced(Placed):
         access = self._callers[user].access
         async with self._service.database.transaction(access) as connection:
             stated = await Memory(connection, access).entry_statements(list(entries))
-        for one in stated:
-            if not one.is_in_force:
-                text, blank = entries[one.path], " " * (one.end_char - one.start_char)
-                entries[one.path] = f"{text[: one.start_char]}{blank}{text[one.end_char :]}"
+        for statement in stated:
+            if not statement.is_in_force:
+                text, blank = entries[statement.path], " " * (statement.end_char - statement.start_char)
+                entries[statement.path] = f"{text[: statement.start_char]}{blank}{text[statement.end_char :]}"
         return entries
 
     async def _below(self, user: str, prefix: str) -> dict[str, str]:
@@ -195,7 +195,7 @@ class MemexPlaced(Placed):
         self, caller: Caller, call_id: str, result: dict[str, Any], error: str | None, seconds: float
     ) -> "_CallResult":
         [logged, *_] = await read_attempts(self._service, caller, call_id)
-        requests = [one for one in logged.inner if one.tool == MODEL_REQUEST]
+        requests = [operation for operation in logged.inner if operation.tool == MODEL_REQUEST]
         if (tape := current_recording.get()) is not None and (
             kept := await self._read_recording(caller, call_id)
         ):
@@ -209,11 +209,11 @@ class MemexPlaced(Placed):
             "planner": result.get("planner"),
             "degraded": result.get("degraded"),
             "ms": round(1000 * seconds, 1),
-            "inner": [_inner_trace(one) for one in logged.inner],
+            "inner": [_inner_trace(operation) for operation in logged.inner],
         }
         if (played := current_playback.get()) is not None and error is None:
             last = played.calls[played.place - 1] if 0 < played.place <= len(played.calls) else None
-            trace["stale"] = is_stale(last, [one.request for one in requests]) or None
+            trace["stale"] = is_stale(last, [operation.request for operation in requests]) or None
         said = {name: value for name, value in trace.items() if value is not None}
         return _CallResult(result, error, seconds, usage, said)
 

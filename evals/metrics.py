@@ -103,7 +103,9 @@ def paired_differences(
     if not before:
         return {}
     names = [name for name in after[0] if name in before[0]]
-    old, new = (np.array([[one[name] for name in names] for one in side]) for side in (before, after))
+    old, new = (
+        np.array([[measures[name] for name in names] for measures in side]) for side in (before, after)
+    )
     change = new - old
     drawn = _bootstrap(change)
     low, high = _interval(drawn)
@@ -131,7 +133,7 @@ def _within(ranks: Ranks, k: int) -> int:
 
 def _matrix(measured: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]:
     names = list(measured[0])
-    return names, np.array([[one[name] for name in names] for one in measured])
+    return names, np.array([[measures[name] for name in names] for measures in measured])
 
 
 def _bootstrap(values: Floats) -> Floats:

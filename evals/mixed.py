@@ -263,10 +263,10 @@ async def _make_and_replay(folder: Path, calls: int, bundles: int, other: str | 
             f"{total['equal']:,} of {total['calls']:,} equal by another process, "
             f"in {time.perf_counter() - started_s:.0f} s"
         )
-        for one in total["different"][:MAX_SHOWN]:
-            console.print(one["tool_call_id"], one["tool"], one["difference"])
-        for one in total["refused"][:MAX_SHOWN]:
-            console.print(one)
+        for difference in total["different"][:MAX_SHOWN]:
+            console.print(difference["tool_call_id"], difference["tool"], difference["difference"])
+        for refusal in total["refused"][:MAX_SHOWN]:
+            console.print(refusal)
         chosen = random.Random(1).sample(list(made.calls), k=min(bundles, len(made.calls)))  # noqa: S311  # a sample
         started_s = time.perf_counter()
         with _start_server(folder / "two", other) as (conninfo, admin):

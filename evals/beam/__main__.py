@@ -46,13 +46,17 @@ def beam(
     logging.configure("warning")
     with misuse(as_json=as_json):
         root = find_data_folder()
-        found = [one for each in (SIZES if size == "all" else (size,)) for one in load_beam(root, each)]
-        names = [one.name for one in found]
+        found = [
+            found_chat
+            for each in (SIZES if size == "all" else (size,))
+            for found_chat in load_beam(root, each)
+        ]
+        names = [found_chat.name for found_chat in found]
         if unknown := [name for name in chat or () if name not in names]:
             raise ValidationFailed(
                 f"There is no chat {unknown[0]!r}.", hint=f"There are: {', '.join(names)}."
             )
-        chosen = [one for one in found if not chat or one.name in chat]
+        chosen = [found_chat for found_chat in found if not chat or found_chat.name in chat]
         figures = [figure.name for figure in measure_chat(PlayedChat(chosen[0], {}, ())).figures]
         if unknown := [name for name in misses or () if name not in figures]:
             raise ValidationFailed(
@@ -65,8 +69,8 @@ def beam(
     def show(screen: Screen) -> None:
         show_table(screen, tables.overview(columns[-1:], "BEAM"))
         for name in misses or ():
-            for one in measured:
-                show_table(screen, tables.misses(one, name))
+            for measures in measured:
+                show_table(screen, tables.misses(measures, name))
 
     print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
 

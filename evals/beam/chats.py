@@ -77,16 +77,18 @@ def _to_chat(name: str, published: Mapping[str, Any], abilities: Collection[str]
             messages[message["id"]] = UserMessage(message["id"], message["content"], at)
     questions = [
         BeamQuestion(
-            one["qid"],
-            one["ability"],
-            one["question"],
-            one["answer"],
-            tuple(messages[named] for named in sorted(set(one["evidence_ids"])) if named in messages),
+            row["qid"],
+            row["ability"],
+            row["question"],
+            row["answer"],
+            tuple(messages[named] for named in sorted(set(row["evidence_ids"])) if named in messages),
         )
-        for one in published["questions"]
-        if one["ability"] in abilities
+        for row in published["questions"]
+        if row["ability"] in abilities
     ]
-    return BeamChat(name, tuple(messages.values()), tuple(one for one in questions if one.evidence))
+    return BeamChat(
+        name, tuple(messages.values()), tuple(question for question in questions if question.evidence)
+    )
 
 
 def _anchor(written: str | None) -> datetime | None:

@@ -65,14 +65,14 @@ def _value_figures(updates: Sequence[tuple[AskedQuestion, Update]]) -> Iterator[
             (asked, _stands(update.is_newer, asked.contexts[budget]), _older(update, asked.contexts[budget]))
             for asked, update in updates
         ]
-        newest = tuple(LifeCase(one.question.id, is_new, one.question.text) for one, is_new, _ in held)
+        newest = tuple(LifeCase(asked.question.id, is_new, asked.question.text) for asked, is_new, _ in held)
         alone = tuple(
-            LifeCase(one.question.id, bool(old) and not is_new, one.question.text)
-            for one, is_new, old in held
+            LifeCase(asked.question.id, bool(old) and not is_new, asked.question.text)
+            for asked, is_new, old in held
         )
         beside = tuple(
-            LifeCase(one.question.id, any(not unit.is_marked for unit in old), one.question.text)
-            for one, is_new, old in held
+            LifeCase(asked.question.id, any(not unit.is_marked for unit in old), asked.question.text)
+            for asked, is_new, old in held
             if is_new
         )
         yield Figure(f"newest value in {budget} characters", newest)
@@ -86,14 +86,14 @@ def _older(update: Update, units: Iterable[Unit]) -> list[Unit]:
 
 def _contradictions(played: PlayedChat) -> Iterator[tuple[str, PlayedMessage, _Claim, _Claim]]:
     """Yield the later side of each contradiction, with what tells the earlier side, and the later one."""
-    for one in played.questions:
-        if one.question.ability == "contradiction_resolution" and len(one.question.evidence) > 1:
+    for asked in played.questions:
+        if asked.question.ability == "contradiction_resolution" and len(asked.question.evidence) > 1:
             first, last = (
-                key_sentence(message, one.question) for message in one.question.evidence[:: _ends(one)]
+                key_sentence(message, asked.question) for message in asked.question.evidence[:: _ends(asked)]
             )
             yield (
-                one.question.id,
-                played.messages[one.question.evidence[-1].id],
+                asked.question.id,
+                played.messages[asked.question.evidence[-1].id],
                 partial(states, sentence=first),
                 partial(states, sentence=last),
             )

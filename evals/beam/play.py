@@ -53,7 +53,7 @@ class PlayedChat:
 
 def evidence_texts(chats: Sequence[BeamChat]) -> set[str]:
     """Return the messages that are evidence of a question: what a watch looks at."""
-    return {one.text for chat in chats for question in chat.questions for one in question.evidence}
+    return {message.text for chat in chats for question in chat.questions for message in question.evidence}
 
 
 async def play_chat(
@@ -67,7 +67,7 @@ async def play_chat(
         at=chat.messages[0].at,
         users=(USER,),
     )
-    evidence = {one.id for question in chat.questions for one in question.evidence}
+    evidence = {piece.id for question in chat.questions for piece in question.evidence}
     played: dict[int, PlayedMessage] = {}
     async with service.place(State(Path(), manifest, {})) as memory:
         for message in chat.messages:
@@ -75,7 +75,7 @@ async def play_chat(
                 played[message.id] = await _watched(memory, message, watch)
             else:
                 await _remember(memory, message)
-        asked = [await _ask(memory, one, chat) for one in chat.questions]
+        asked = [await _ask(memory, question, chat) for question in chat.questions]
     return PlayedChat(chat, played, asked)
 
 

@@ -63,7 +63,7 @@ class Update:
     def is_newer(self, text: str) -> bool:
         """Tell whether a text states the newest values, beside the same words or in the newer message."""
         amounts = amounts_of(text)
-        is_same = all(any(one.counts_same(same) for one in amounts) for same in self.newest)
+        is_same = all(any(amount.counts_same(same) for amount in amounts) for same in self.newest)
         return is_same or (_has_numbers(amounts, self.newest) and is_part(text, self.later.text))
 
     def is_older(self, text: str) -> bool:
@@ -81,12 +81,12 @@ class Update:
 
 def update_of(question: BeamQuestion) -> Update | None:
     """Return what a question about a knowledge update is about; None if its values are no numbers."""
-    newest = frozenset(one for one in amounts_of(question.answer) if not _YEAR.fullmatch(one.number))
+    newest = frozenset(amount for amount in amounts_of(question.answer) if not _YEAR.fullmatch(amount.number))
     for place, message in enumerate(question.evidence):
         said = (_has_numbers(amounts_of(sentence), newest) for sentence in sentences_of(message.text))
         if newest and any(said):
             update = Update(newest, message, question.evidence[:place])
-            before = (sentence for one in update.earlier for sentence in sentences_of(one.text))
+            before = (sentence for older in update.earlier for sentence in sentences_of(older.text))
             if any(map(update.older_amounts, before)):
                 return update
     return None

@@ -35,7 +35,7 @@ async def bench_distil(bench: Bench, *, messages: int) -> None:
     caller = await bench.caller(user)
     for name, again in (("an empty memory", False), ("what that made", True)):
         done, wall_s, cpu_s = await _distil(bench, caller, again=again)
-        read = sum(one.human_messages for part in done for one in part.read)
+        read = sum(extent.human_messages for part in done for extent in part.read)
         taken = sum(len(part.statements) for part in done)
         console.print(
             f"[bold]distil[/] {messages:,} messages into {name}: {wall_s:.1f} s, {cpu_s:.1f} s of CPU; "
@@ -53,7 +53,7 @@ async def _distil(bench: Bench, caller: Any, *, again: bool) -> tuple[list[Disti
         given = {"since": FIRST_DAY, "apply": True, "again": again and not done}
         done.append(await distilling.distil(bench.service, caller, given))
     wall_s = time.perf_counter() - started_s
-    if not any(one.statements for one in done):
+    if not any(answer.statements for answer in done):
         raise RuntimeError("no statement was taken")
     return done, wall_s, (_cpu_ns(bench) - before_ns) / 1e9
 

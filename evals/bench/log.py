@@ -139,7 +139,7 @@ async def _print_log_sizes(bench: Bench, caller: Caller, queries: list[str]) -> 
             found = await rows(
                 connection, "log/operation_size", scope_id=caller.access.log_scope_id, prefix=f"{prefix}-"
             )
-            sizes = [one["size_bytes"] for one in found]
-            counts = statistics.median(one["operations"] for one in found)
+            sizes = [row["size_bytes"] for row in found]
+            counts = statistics.median(row["operations"] for row in found)
             table.add_row(name, f"{counts:.0f}", f"{statistics.median(sizes):,.0f}", f"{max(sizes):,}")
     console.print(table, "")

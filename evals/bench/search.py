@@ -154,7 +154,9 @@ def tantivy_search(analyzer: Analyzer, sections: Iterable[str]) -> Callable[[str
     searcher = index.searcher()
 
     def search(query: str) -> Any:
-        terms = [tantivy.Query.term_query(index.schema, "lexemes", one) for one in analyzer.lexemes(query)]
+        terms = [
+            tantivy.Query.term_query(index.schema, "lexemes", lexeme) for lexeme in analyzer.lexemes(query)
+        ]
         wanted = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
         return searcher.search(wanted, 10)
 

@@ -220,8 +220,8 @@ def tree_of(pid: int) -> list[int]:
             continue
         children.setdefault(parent, []).append(int(stat.parent.name))
     tree = [pid]
-    for one in tree:
-        tree += children.get(one, [])
+    for process in tree:
+        tree += children.get(process, [])
     return tree
 
 

@@ -50,7 +50,7 @@ async def distil_collection(service: Service, caller: Caller, collection: Collec
 
     The statements stay, with their citations. Messages with the names can then be stored in their place.
     """
-    read = [_plain(one) for one in conversations_of(collection)]
+    read = [_plain(collected) for collected in conversations_of(collection)]
     done = [
         conversation
         for batch in _batches(read)
@@ -61,19 +61,19 @@ async def distil_collection(service: Service, caller: Caller, collection: Collec
         given = {"conversation": conversation.id, "apply": True}
         while True:
             made = await distil(service, caller, given)
-            for one in made.statements:
-                if one.outcome in WRITTEN and one.text:
-                    texts.setdefault(one.message, []).append(one.text)
+            for statement in made.statements:
+                if statement.outcome in WRITTEN and statement.text:
+                    texts.setdefault(statement.message, []).append(statement.text)
             if not made.remaining:
                 break
     references = await message_references(service, caller)
     await removing.DELETE.call(
         service,
         await _renewed(service, caller),
-        {"conversations": [one.id for one in done], "dry_run": False},
+        {"conversations": [stored.id for stored in done], "dry_run": False},
     )
     listed = await service.execute(caller, "memory_list", {"limit": 1_000})
-    messages = [message for one in read for message in one.messages]
+    messages = [message for collected in read for message in collected.messages]
     return DistilledMemory(
         texts={path: texts.get(reference, []) for path, reference in references.items()},
         statements=Counter({path: len(texts.get(reference, ())) for path, reference in references.items()}),
@@ -106,12 +106,12 @@ def _batches(read: list[ConversationInput]) -> list[list[ConversationInput]]:
     """Return conversations in parts that one call takes."""
     batches: list[list[ConversationInput]] = [[]]
     size = 0
-    for one in read:
-        if batches[-1] and size + len(one.messages) > MAX_MESSAGES:
+    for conversation in read:
+        if batches[-1] and size + len(conversation.messages) > MAX_MESSAGES:
             batches.append([])
             size = 0
-        batches[-1].append(one)
-        size += len(one.messages)
+        batches[-1].append(conversation)
+        size += len(conversation.messages)
     return batches
 
 

@@ -69,7 +69,7 @@ class IncludedMeasure:
             "evidence recall of what the person said": self._means(lambda one: one.own_held),
             "mean characters": {
                 name: {
-                    str(budget): round(_mean([one.chars[name, budget] for one in self.asked]))
+                    str(budget): round(_mean([question.chars[name, budget] for question in self.asked]))
                     for budget in BUDGETS
                 }
                 for name in SETTINGS
@@ -88,7 +88,7 @@ class IncludedMeasure:
         return {
             name: {
                 str(budget): _percent(
-                    [share for one in self.asked if (share := of(one)[name, budget]) is not None]
+                    [share for question in self.asked if (share := of(question)[name, budget]) is not None]
                 )
                 for budget in BUDGETS
             }
@@ -97,7 +97,7 @@ class IncludedMeasure:
 
     def _memory(self) -> dict[str, Any]:
         total = {
-            name: sum(getattr(one, name) for one in self.memories)
+            name: sum(getattr(memory, name) for memory in self.memories)
             for name in ("files", "chars", "message_chars", "own_chars")
         }
         given = [memory.statements[path] > 0 for memory in self.memories for path in memory.own]
@@ -186,7 +186,7 @@ def _asked(
     made: DistilledMemory,
     references: Mapping[str, str],
 ) -> Asked:
-    wanted = [one.path for one in question.evidence]
+    wanted = [piece.path for piece in question.evidence]
     own = [path for path in wanted if path in made.own]
     held: dict[tuple[str, int], float] = {}
     own_held: dict[tuple[str, int], float | None] = {}

@@ -25,7 +25,7 @@ def notes_in(_root: Path, code: str) -> SuitePart:
             contents[paths[ids]] = f"{text}\n"
     for kind, ids, text in rows:
         if kind == "question":
-            found = tuple(paths[one] for one in ids.split(","))
+            found = tuple(paths[note_id] for note_id in ids.split(","))
             key = question_id(LANGUAGES, code, text)
             questions.append(Question(key, text, (), found, tuple(map(ExpectedEvidence, found))))
     person = Collection(opaque_name(LANGUAGES, code), contents, tuple(questions))

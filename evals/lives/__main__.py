@@ -76,9 +76,9 @@ def play_lives(
     def show(screen: Screen) -> None:
         show_table(screen, tables.overview(columns))
         for name in misses or ():
-            for one in measured:
-                if one.name not in is_sealed:
-                    show_table(screen, tables.misses(one, name))
+            for life_measures in measured:
+                if life_measures.name not in is_sealed:
+                    show_table(screen, tables.misses(life_measures, name))
 
     print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
 

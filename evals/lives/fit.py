@@ -55,36 +55,36 @@ def pairs_of(life: Life) -> Iterator[Pair]:
     analyzer = analyzer_of(LANGUAGES[life.content.language])
     stored: list[_Stored] = []
     for text in life.content.texts:
-        weights = weights_of(one.view for one in stored)
+        weights = weights_of(older.view for older in stored)
         new = _views(text.text, analyzer)
         gone: list[_Stored] = []
-        for one in new:
-            changed = _changed(text, one, life)
+        for newer in new:
+            changed = _changed(text, newer, life)
             compared = [
-                (compare(one, old.view, weights, is_same_scope=old.project == text.project), old)
+                (compare(newer, old.view, weights, is_same_scope=old.project == text.project), old)
                 for old in stored
             ]
             ranked = sorted(compared, key=lambda pair: -pair[0].likeness)[:CANDIDATES]
             for place, (comparison, old) in enumerate(ranked):
                 is_contradiction = any(fact.stands_in(squash(old.view.text)) for fact in changed)
                 lead = lead_of(place, [pair[0] for pair in ranked])
-                yield Pair(life.name, features(one, comparison, lead), is_contradiction)
+                yield Pair(life.name, features(newer, comparison, lead), is_contradiction)
                 if is_contradiction:
                     gone.append(old)
-        stored = [old for old in stored if old not in gone] + [_Stored(one, text.project) for one in new]
+        stored = [old for old in stored if old not in gone] + [_Stored(newer, text.project) for newer in new]
 
 
 def pairs_of_statements(pairs: Sequence[StatementPair]) -> Iterator[Pair]:
     """Yield the pairs of each newer statement with the older ones of its language; frames need no weights."""
-    for language, analyzer in ((one, analyzer_of(name)) for one, name in PAIR_LANGUAGES.items()):
+    for language, analyzer in ((code, analyzer_of(name)) for code, name in PAIR_LANGUAGES.items()):
         mine = [pair for pair in pairs if pair.lang == language]
-        older = [(pair.id, one) for pair in mine for one in _views(pair.older, analyzer)]
-        weights = weights_of((one for _, one in older), among=TYPICAL_STATEMENTS)
+        older = [(pair.id, older_view) for pair in mine for older_view in _views(pair.older, analyzer)]
+        weights = weights_of((older_view for _, older_view in older), among=TYPICAL_STATEMENTS)
         for pair in mine:
             for new in _views(pair.newer, analyzer)[:1]:
                 if new.is_guarded:
                     continue
-                compared = [(compare(new, one, weights), of) for of, one in older]
+                compared = [(compare(new, older_view, weights), of) for of, older_view in older]
                 ranked = sorted(compared, key=lambda found: -found[0].likeness)[:CANDIDATES]
                 for place, (comparison, of) in enumerate(ranked):
                     if not comparison.is_same_frame:

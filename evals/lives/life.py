@@ -166,11 +166,15 @@ def _problems(content: LifeFile) -> Iterator[str]:
     facts = {fact.id for text in content.texts for fact in text.facts}
     ids = [fact.id for text in content.texts for fact in text.facts]
     ids += [text.id for text in content.texts] + [question.id for question in content.questions]
-    yield from (f"the id {one} stands twice" for one, count in Counter(ids).items() if count > 1)
+    yield from (f"the id {name} stands twice" for name, count in Counter(ids).items() if count > 1)
     for text in content.texts:
         named = [] if text.forget in (None, "all") else [*text.forget]
-        named += [one for fact in text.facts for one in fact.changes]
-        yield from (f"{text.id} names {one}, which is no fact" for one in named if one not in facts)
+        named += [fact_id for fact in text.facts for fact_id in fact.changes]
+        yield from (
+            f"{text.id} names {fact_id}, which is no fact" for fact_id in named if fact_id not in facts
+        )
     for question in content.questions:
         named = [*question.expected, *question.outdated]
-        yield from (f"{question.id} names {one}, which is no fact" for one in named if one not in facts)
+        yield from (
+            f"{question.id} names {fact_id}, which is no fact" for fact_id in named if fact_id not in facts
+        )

@@ -103,11 +103,11 @@ def combine(name: str, measured: Sequence[LifeMeasures]) -> LifeMeasures:
             same[0].aim,
             same[0].is_upper,
         )
-        for same in zip(*(one.figures for one in measured), strict=True)
+        for same in zip(*(life.figures for life in measured), strict=True)
     ]
     sizes = [
         Size(same[0].name, tuple(value for size in same for value in size.values), same[0].aim)
-        for same in zip(*(one.sizes for one in measured), strict=True)
+        for same in zip(*(life.sizes for life in measured), strict=True)
     ]
     return LifeMeasures(name, tuple(figures), tuple(sizes))
 
@@ -159,8 +159,8 @@ class _Writes:
             if fact_id in expected_gone or not held(fact, self.before):
                 continue
             self._add("wrongly removed", f"{text.id} {fact_id}", not held(fact, step))
-        for one in changed | set(gone):
-            self.current.pop(one, None)
+        for gone_id in changed | set(gone):
+            self.current.pop(gone_id, None)
         self.current |= {fact.id: fact for fact in text.facts}
         self.before = step
 
@@ -222,8 +222,8 @@ class _Writes:
         text, facts = step.text, self.played.life.facts
         if text.forget is None:
             return
-        were = [one for one in gone if held(facts[one], self.before)]
-        left = [one for one in were if held(facts[one], step)]
+        were = [fact_id for fact_id in gone if held(facts[fact_id], self.before)]
+        left = [fact_id for fact_id in were if held(facts[fact_id], step)]
         if not were:
             return
         kind = "forgotten: one statement" if text.forget != "all" and len(gone) == 1 else "forgotten: several"
@@ -247,11 +247,11 @@ class _Writes:
     def _judge_rivals(self, step: PlayedText, changed: set[str]) -> None:
         """Count the statements that were taken for rivals of statements which are still true."""
         facts = self.played.life.facts
-        amended = {one for fact in step.text.facts for one in fact.changes}
+        amended = {fact_id for fact in step.text.facts for fact_id in fact.changes}
         wrong = [
             rival
             for rival in step.trace.get("rivals", ())
-            if not any(_names(rival, facts[one]) for one in changed | amended)
+            if not any(_names(rival, facts[fact_id]) for fact_id in changed | amended)
         ]
         for place, fact in enumerate(step.text.facts):
             self._add("wrong rivals", fact.id, place < len(wrong))
@@ -278,30 +278,41 @@ def _kind_of(unit: Unit) -> StatementKind:
 
 def _question_figures(played: PlayedLife) -> Iterator[Figure]:
     facts = played.life.facts
-    asked = [one for one in played.questions if one.question.expected]
+    asked = [question for question in played.questions if question.question.expected]
     for budget, aim in zip(BUDGETS, (0.78, 0.89, 0.92), strict=True):
-        mine = [one for one in asked if one.question.budget == budget]
+        mine = [question for question in asked if question.question.budget == budget]
         cases = tuple(
             LifeCase(
-                f"{one.question.id} {fact_id}", bool(standing(facts[fact_id], one.units)), one.question.text
+                f"{question.question.id} {fact_id}",
+                bool(standing(facts[fact_id], question.units)),
+                question.question.text,
             )
-            for one in mine
-            for fact_id in one.question.expected
+            for question in mine
+            for fact_id in question.question.expected
         )
         yield Figure(f"evidence in {budget} characters", cases, aim)
-    own = [one for one in asked if one.question.self]
+    own = [question for question in asked if question.question.self]
     yield Figure(
         "questions about oneself: answered",
-        tuple(LifeCase(one.question.id, _is_answered(one, facts), one.question.text) for one in own),
+        tuple(
+            LifeCase(question.question.id, _is_answered(question, facts), question.question.text)
+            for question in own
+        ),
         0.95,
     )
-    changed = [one for one in played.questions if one.question.outdated and one.question.expected]
-    old = [(one, _outdated_units(one, facts)) for one in changed]
+    changed = [
+        question for question in played.questions if question.question.outdated and question.question.expected
+    ]
+    old = [(question, _outdated_units(question, facts)) for question in changed]
     yield Figure(
         "old value alone",
         tuple(
-            LifeCase(one.question.id, bool(units) and not _is_answered(one, facts), one.question.text)
-            for one, units in old
+            LifeCase(
+                question.question.id,
+                bool(units) and not _is_answered(question, facts),
+                question.question.text,
+            )
+            for question, units in old
         ),
         0.0,
         is_upper=True,
@@ -310,20 +321,21 @@ def _question_figures(played: PlayedLife) -> Iterator[Figure]:
         "old beside new, unmarked",
         tuple(
             LifeCase(
-                one.question.id,
+                question.question.id,
                 any(not unit.is_marked and not unit.is_done for unit in units),
-                one.question.text,
+                question.question.text,
             )
-            for one, units in old
-            if _is_answered(one, facts)
+            for question, units in old
+            if _is_answered(question, facts)
         ),
         0.10,
         is_upper=True,
     )
     yield Figure("true statements shown as old", tuple(_shown_as_old(played)), 0.02, is_upper=True)
-    unknown = [one for one in played.questions if not one.question.expected]
+    unknown = [question for question in played.questions if not question.question.expected]
     yield Figure(
-        "nothing known: empty context", tuple(LifeCase(one.question.id, not one.context) for one in unknown)
+        "nothing known: empty context",
+        tuple(LifeCase(question.question.id, not question.context) for question in unknown),
     )
 
 
@@ -355,14 +367,19 @@ def _shown_as_old(played: PlayedLife) -> Iterator[LifeCase]:
 
 def _sizes(played: PlayedLife) -> tuple[Size, ...]:
     by_budget = {
-        budget: [one for one in played.questions if one.question.budget == budget] for budget in BUDGETS
+        budget: [question for question in played.questions if question.question.budget == budget]
+        for budget in BUDGETS
     }
     facts = played.life.facts
-    answered = [one for one in played.questions if one.question.expected and _is_answered(one, facts)]
+    answered = [
+        question
+        for question in played.questions
+        if question.question.expected and _is_answered(question, facts)
+    ]
     return (
         *(
-            Size(f"lines in {budget} characters", tuple(len(one.units) for one in mine), aim)
+            Size(f"lines in {budget} characters", tuple(len(question.units) for question in mine), aim)
             for (budget, mine), aim in zip(by_budget.items(), (None, 6, 12), strict=True)
         ),
-        Size("characters of a context that answers", tuple(len(one.context) for one in answered)),
+        Size("characters of a context that answers", tuple(len(question.context) for question in answered)),
     )

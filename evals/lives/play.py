@@ -215,7 +215,7 @@ def _units(lines: Sequence[str], path: str, label: str, *, begins: re.Pattern[st
         if heading := _HEADING.match(line):
             close()
             level = len(heading[1])
-            headings = [*(one for one in headings if one[0] < level), (level, heading[2])]
+            headings = [*(upper for upper in headings if upper[0] < level), (level, heading[2])]
         elif not line.strip():
             close()
         else:

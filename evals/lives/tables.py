@@ -11,18 +11,18 @@ def overview(measured: Sequence[LifeMeasures], title: str = "Lives") -> Table:
     """Return a row for each figure and a column for each life."""
     first = measured[0]
     rows = [
-        (figure.name, _aim(figure), *(_share(one.figures[place]) for one in measured))
+        (figure.name, _aim(figure), *(_share(life.figures[place]) for life in measured))
         for place, figure in enumerate(first.figures)
     ]
     rows += [
         (
             size.name,
             "" if size.aim is None else f"≤ {size.aim:g}",
-            *(_mean(one.sizes[place]) for one in measured),
+            *(_mean(life.sizes[place]) for life in measured),
         )
         for place, size in enumerate(first.sizes)
     ]
-    return Table(title, ("", "aim", *(one.name for one in measured)), tuple(rows))
+    return Table(title, ("", "aim", *(life.name for life in measured)), tuple(rows))
 
 
 def misses(measured: LifeMeasures, name: str) -> Table:
@@ -36,17 +36,17 @@ def misses(measured: LifeMeasures, name: str) -> Table:
 def document(measured: Sequence[LifeMeasures]) -> dict[str, Any]:
     """Return the figures for programs."""
     return {
-        one.name: {
+        life.name: {
             figure.name: {
                 "hits": figure.hits,
                 "count": figure.count,
                 "share": figure.share,
                 "aim": figure.aim,
             }
-            for figure in one.figures
+            for figure in life.figures
         }
-        | {size.name: {"mean": size.mean, "count": len(size.values), "aim": size.aim} for size in one.sizes}
-        for one in measured
+        | {size.name: {"mean": size.mean, "count": len(size.values), "aim": size.aim} for size in life.sizes}
+        for life in measured
     }
 
 

@@ -37,22 +37,24 @@ def curve(title: str, asked: Sequence[JudgedQuestion]) -> Table:
 
     The last row is what the service does.
     """
-    answerable = [one for one in asked if one.is_answered]
-    foreign = [one for one in asked if one.is_foreign]
+    answerable = [question for question in asked if question.is_answered]
+    foreign = [question for question in asked if question.is_foreign]
     rows = []
     for lost in LOST:
-        least = sorted(one.score for one in answerable)[min(int(lost * len(answerable)), len(answerable) - 1)]
+        least = sorted(question.score for question in answerable)[
+            min(int(lost * len(answerable)), len(answerable) - 1)
+        ]
         rows.append(
             (
                 f"{least:.3f}",
-                _percent([one.score < least for one in answerable]),
-                _percent([one.score < least for one in foreign]),
+                _percent([question.score < least for question in answerable]),
+                _percent([question.score < least for question in foreign]),
             )
         )
     served = (
         "as the service does",
-        _percent([one.is_refused for one in answerable]),
-        _percent([one.is_refused for one in foreign]),
+        _percent([question.is_refused for question in answerable]),
+        _percent([question.is_refused for question in foreign]),
     )
     title = f"{title}: {len(answerable):,} answerable and {len(foreign):,} foreign questions"
     columns = ("least score", "answerable lost, per cent", "foreign with nothing, per cent")

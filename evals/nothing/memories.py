@@ -29,11 +29,11 @@ def short_memories(root: Path) -> list[ToldChat]:
     found = []
     for told, chat in zip(load_beam_chats(root), load_beam(root, "100K", tuple(GROUPS)), strict=True):
         places = {message.id: at for at, message in enumerate(chat.messages)}
-        evidence = [{places[one.id] for one in asked.evidence} for asked in chat.questions]
+        evidence = [{places[message.id] for message in asked.evidence} for asked in chat.questions]
         found += _as_chats(told, stretches(told, evidence, BEAM_MESSAGES, BEAM_STRETCHES))
     for told, talk in zip(load_locomo_chats(root), load_conversations(root), strict=True):
         turns = [turn.id for session in talk.sessions for turn in session.turns]
-        evidence = [{turns.index(one) for one in asked.evidence} for asked in talk.asked]
+        evidence = [{turns.index(turn) for turn in asked.evidence} for asked in talk.asked]
         found += _as_chats(told, stretches(told, evidence, LOCOMO_TURNS, LOCOMO_STRETCHES))
     return found
 
@@ -85,8 +85,10 @@ def _as_chats(chat: ToldChat, found: Sequence[Stretch]) -> list[ToldChat]:
 
 def _of_life(life: Life) -> ToldChat:
     questions = tuple(
-        ToldQuestion("life", one.text, tuple(" ".join(life.facts[fact].keys) for fact in one.expected))
-        for one in life.content.questions
-        if one.expected
+        ToldQuestion(
+            "life", question.text, tuple(" ".join(life.facts[fact].keys) for fact in question.expected)
+        )
+        for question in life.content.questions
+        if question.expected
     )
-    return ToldChat(life.name, tuple(one.text for one in life.content.texts), questions)
+    return ToldChat(life.name, tuple(text.text for text in life.content.texts), questions)

@@ -36,9 +36,9 @@ def pairs(
 
     def show(screen: Screen) -> None:
         show_table(screen, tables.overview(measured, "Pairs"))
-        for one in measured:
-            for figure in one.figures if misses and one.name == "open" else ():
-                show_table(screen, tables.misses(one, figure.name))
+        for measures in measured:
+            for figure in measures.figures if misses and measures.name == "open" else ():
+                show_table(screen, tables.misses(measures, figure.name))
 
     print_output(CommandOutput(tables.document(measured), show), as_json=as_json)
 

@@ -156,7 +156,8 @@ async def _measure(
         figures.prompt_chars += len(text) + len(prompt.instructions)
         figures.pieces += len(question.evidence)
         figures.offered += sum(
-            any(is_recalled(line.candidate.text, one) for line in shown.lines) for one in question.evidence
+            any(is_recalled(line.candidate.text, piece) for line in shown.lines)
+            for piece in question.evidence
         )
         picked = {who: pick(question, shown.lines) for who, pick in pickers.items()}
         if picker is not None:

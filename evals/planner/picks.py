@@ -147,4 +147,4 @@ def load_picks(path: Path) -> RecordedPicker:
         picks = [ModelPicks.model_validate_json(line) for line in lines]
     except (OSError, ValidationError) as error:
         raise ValidationFailed(f"{path} holds no recorded picks: {error}") from None
-    return RecordedPicker({(one.user, one.question): one for one in picks})
+    return RecordedPicker({(pick.user, pick.question): pick for pick in picks})

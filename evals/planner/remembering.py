@@ -82,14 +82,14 @@ async def remember_texts(
         ValidationFailed: there is no such model, or `replay` cannot be read.
     """
     played = [] if replay is None else load_texts(replay)
-    figures = {"rules": await _tell(ServingOptions(), [one.text for one in played] or texts)}
+    figures = {"rules": await _tell(ServingOptions(), [recorded.text for recorded in played] or texts)}
     if model is not None:
         figures["model"] = await _tell(ServingOptions(model=model), texts, record=record, say=say)
     if played:
-        tape = current_playback.set(CaseTape([one.recording for one in played]))
+        tape = current_playback.set(CaseTape([recorded.recording for recorded in played]))
         options = ServingOptions(model=played[0].recording.model, is_recorded=True)
-        figures["model"] = await _tell(options, [one.text for one in played])
-        figures["model"].seconds = [one.seconds for one in played]
+        figures["model"] = await _tell(options, [recorded.text for recorded in played])
+        figures["model"].seconds = [recorded.seconds for recorded in played]
         current_playback.reset(tape)
     return figures
 
@@ -107,19 +107,19 @@ def load_texts(path: Path) -> list[RecordedText]:
 def to_text(figures: dict[str, RememberFigures]) -> str:
     """Return the figures as lines of text."""
     lines = []
-    for who, one in figures.items():
-        skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(one.skipped.items()))
+    for who, sums in figures.items():
+        skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(sums.skipped.items()))
         lines.append(
-            f"{who}: of {one.texts} texts, {one.filed} have a line on a page; {one.lines} lines, "
-            f"{one.chars:,} characters; {one.replaced} were replaced; filed by rules alone: {one.degraded}; "
+            f"{who}: of {sums.texts} texts, {sums.filed} have a line on a page; {sums.lines} lines, "
+            f"{sums.chars:,} characters; {sums.replaced} were replaced; filed by rules alone: {sums.degraded}; "
             f"not filed: {skipped or 'nothing'}."
         )
-        if one.requests["requests"]:
-            total = max(1, one.texts)
+        if sums.requests["requests"]:
+            total = max(1, sums.texts)
             lines.append(
-                f"  {one.requests['requests'] / total:.2f} requests, {one.requests['input_tokens'] // total:,} "
-                f"tokens in and {one.requests['output_tokens'] // total:,} out a text, "
-                f"{sum(one.seconds) / total:.1f} s in the mean."
+                f"  {sums.requests['requests'] / total:.2f} requests, {sums.requests['input_tokens'] // total:,} "
+                f"tokens in and {sums.requests['output_tokens'] // total:,} out a text, "
+                f"{sum(sums.seconds) / total:.1f} s in the mean."
             )
     return "\n".join(lines) + "\n"
 
@@ -144,7 +144,7 @@ async def _tell(
             figures.texts += 1
             figures.degraded += result["degraded"] is not None
             figures.replaced += len(result["replaced"])
-            figures.skipped.update(one["reason"] for one in result["skipped"])
+            figures.skipped.update(skip["reason"] for skip in result["skipped"])
             recording = await _recording(service, caller, call)
             if recording is not None:
                 _count_requests(figures, recording)

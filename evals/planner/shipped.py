@@ -18,7 +18,7 @@ def told_by(user_id: str, people: list[Person]) -> ToldChat:
     questions = [
         ToldQuestion("told", asked.text, tuple(person.statements[name] for name in asked.answers))
         for person in people
-        for asked in [one for one in person.questions if one.answers][:QUESTIONS]
+        for asked in [question for question in person.questions if question.answers][:QUESTIONS]
     ]
     texts = tuple(text for person in people for text in person.statements.values())
     return ToldChat(user_id, texts, tuple(questions))

@@ -18,9 +18,9 @@ ROUNDS = {"s": "first", "t": "second", "u": "third"}  # by what the names of fil
 def table(sentences: Sequence[LabelledSentence]) -> Table:
     """Return how many sentences of each round and language ask to forget, and how many are taken for that."""
     counts = Counter[tuple[str, str, bool, bool]]()
-    for one in sentences:
-        is_found = find_forget_request(one.text) is not None
-        counts[ROUNDS[one.writer[0]], one.language, one.label == "forget", is_found] += 1
+    for sentence in sentences:
+        is_found = find_forget_request(sentence.text) is not None
+        counts[ROUNDS[sentence.writer[0]], sentence.language, sentence.label == "forget", is_found] += 1
     rows = []
     for round_, language in sorted({key[:2] for key in counts}):
         found, missed, wrong, right = (

@@ -64,8 +64,8 @@ class CachedEmbedder:
             self._cache.executemany(
                 "insert or ignore into embedding values (?, ?, ?, ?, ?)",
                 [
-                    (self.name, kind, digest, one.vector.tobytes(), _packed(one, kind))
-                    for digest, one in zip(missing, made, strict=True)
+                    (self.name, kind, digest, embedded.vector.tobytes(), _packed(embedded, kind))
+                    for digest, embedded in zip(missing, made, strict=True)
                 ],
             )
             found |= zip(missing, made, strict=True)

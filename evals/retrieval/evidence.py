@@ -21,7 +21,7 @@ def measure_recall(question: Question, answer: Mapping[str, Any], files: Mapping
     for source in answer["sources"]:
         spans[source["path"]] += [(span["start"], span["end"]) for span in source["spans"]]
     shares = [
-        _share_held(one, answer["context"], spans.get(one.path, ()), files) for one in question.evidence
+        _share_held(piece, answer["context"], spans.get(piece.path, ()), files) for piece in question.evidence
     ]
     return EvidenceRecall(
         found=sum(share == 1 for share in shares),

@@ -36,11 +36,11 @@ async def first_prompt_answer(service: Service, caller: Caller, query: str) -> d
     return {
         "sources": [
             {
-                "path": one.reference.path,
-                "spans": [dict(zip(("start", "end"), one.reference.span, strict=True))],
+                "path": candidate.reference.path,
+                "spans": [dict(zip(("start", "end"), candidate.reference.span, strict=True))],
             }
-            for one in offered
+            for candidate in offered
         ],
-        "context": "\n".join(one.text for one in offered),
+        "context": "\n".join(candidate.text for candidate in offered),
         "budget": {"used": len(instructions) + len(text)},
     }

@@ -63,8 +63,8 @@ async def ask(service: Service, caller: Caller, question: Question, mode: str) -
 
 def measure(name: str, outcomes: Sequence[ForeignOutcome]) -> ForeignRun:
     """Return how well the confidence tells own questions from foreign ones."""
-    own = np.array([one.score for one in outcomes if not one.is_foreign])
-    foreign = np.array([one.score for one in outcomes if one.is_foreign])
+    own = np.array([outcome.score for outcome in outcomes if not outcome.is_foreign])
+    foreign = np.array([outcome.score for outcome in outcomes if outcome.is_foreign])
     random = np.random.default_rng(SEED)
     drawn = [_auc(random.choice(own, len(own)), random.choice(foreign, len(foreign))) for _ in range(DRAWS)]
     low, high = np.quantile(drawn, (0.025, 0.975))
@@ -77,8 +77,8 @@ def measure(name: str, outcomes: Sequence[ForeignOutcome]) -> ForeignRun:
         auc=_auc(own, foreign),
         low=float(low),
         high=float(high),
-        own_claims=float(np.mean([one.claims for one in outcomes if not one.is_foreign])),
-        foreign_claims=float(np.mean([one.claims for one in outcomes if one.is_foreign])),
+        own_claims=float(np.mean([outcome.claims for outcome in outcomes if not outcome.is_foreign])),
+        foreign_claims=float(np.mean([outcome.claims for outcome in outcomes if outcome.is_foreign])),
         curve={
             lost: float((foreign < floor).mean()) for lost, floor in zip(LOST_SHARES, floors, strict=True)
         },

@@ -105,10 +105,10 @@ def _draw_measures(figure: Figure, part: PartRun) -> None:
     panels = figure.subplots(1, len(MEASURES), sharey=True)
     for axes, (measure, title), colour in zip(panels, MEASURES.items(), COLOURS[1:], strict=False):
         found = [part.figures[name][measure] for name in names]
-        values = [100 * one.value for one in found]
+        values = [100 * interval.value for interval in found]
         reach = [
-            [100 * (one.value - one.low) for one in found],
-            [100 * (one.high - one.value) for one in found],
+            [100 * (interval.value - interval.low) for interval in found],
+            [100 * (interval.high - interval.value) for interval in found],
         ]
         axes.errorbar(values, range(len(names)), xerr=reach, fmt="o", color=colour, markersize=5, capsize=2)
         axes.set_title(title)
@@ -145,10 +145,10 @@ def _draw_budgets(figure: Figure, part: PartRun, budgets: Sequence[int]) -> None
     axes = figure.subplots()
     for number, (name, colour) in enumerate(_group_colours(part).items()):
         found = [part.figures[name][f"context-recall@{budget}"] for budget in budgets]
-        values = [100 * one.value for one in found]
+        values = [100 * interval.value for interval in found]
         reach = [
-            [100 * (one.value - one.low) for one in found],
-            [100 * (one.high - one.value) for one in found],
+            [100 * (interval.value - interval.low) for interval in found],
+            [100 * (interval.high - interval.value) for interval in found],
         ]
         places = [at + 0.04 * number for at in range(len(budgets))]  # beside each other, to be told apart
         label = name.replace("_", " ")

@@ -131,7 +131,7 @@ def reproduce(root: Path, suites: Sequence[str]) -> list[PublishedFigure]:
             measured = _measure_groups(searched, setting) if rows else {}
             for _, _, group, measures, values in rows:
                 for measure, value in zip(measures, values, strict=True):
-                    found = 100 * statistics.fmean(one[measure] for one in measured[group])
+                    found = 100 * statistics.fmean(scores[measure] for scores in measured[group])
                     figures.append(PublishedFigure(part, setting, group, measure, value, found))
     return figures
 
@@ -174,8 +174,10 @@ def _sessions(root: Path) -> list[SearchedDocuments]:
             for turn in session.turns
         }
         asked = [
-            DatasetQuestion(one.text, one.kinds, tuple(dict.fromkeys(home[turn] for turn in one.evidence)))
-            for one in conversation.asked
+            DatasetQuestion(
+                question.text, question.kinds, tuple(dict.fromkeys(home[turn] for turn in question.evidence))
+            )
+            for question in conversation.asked
         ]
         found.append(SearchedDocuments(texts, tuple(asked)))
     return found
@@ -205,9 +207,9 @@ def _measure_groups(
 ) -> dict[str, list[dict[str, float]]]:
     """Return the measures of every question, by group."""
     grouped: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
-    for one in searched:
-        index = _Index(one.documents, setting)
-        for asked in one.asked:
+    for searched_set in searched:
+        index = _Index(searched_set.documents, setting)
+        for asked in searched_set.asked:
             found = index.search(asked.text)
             ranks = [found.get(document) for document in asked.evidence]
             precision = {f"map@{DEPTH}": metrics.average_precision(ranks, DEPTH)}

@@ -151,7 +151,7 @@ ALL = ("locomo", "locomo-plus", "beam", "scifact", "cranfield", "vaults")  # 500
 
 def readers_of(suite: str) -> tuple[Reader, ...]:
     """Return the functions that read the parts of a suite, or of `all`."""
-    return tuple(reader for one in (ALL if suite == "all" else (suite,)) for reader in SUITES[one])
+    return tuple(reader for name in (ALL if suite == "all" else (suite,)) for reader in SUITES[name])
 
 
 def _session_collection(conversation: PublishedConversation) -> Collection:

@@ -122,7 +122,7 @@ def foreign(run: RetrievalRun) -> Table | None:
         )
         for part in run.foreign
     ]
-    lost = [f"refused at {100 * one:g} % own" for one in run.foreign[0].curve]
+    lost = [f"refused at {100 * share:g} % own" for share in run.foreign[0].curve]
     columns = ("foreign questions", "own / foreign", "AUC", "95 %", "contexts that claim", *lost)
     return Table("", columns, tuple(rows))
 

@@ -21,8 +21,8 @@ def secrets(*, as_json: Json = False) -> None:
     with misuse(as_json=as_json):
         run = measure.run(find_data_folder())
     rows = tuple(
-        (one.finder, f"{one.tuned:.1%}", f"{one.held_out:.1%}", f"{one.false_hits:.2%}")
-        for one in run.measures
+        (measured.finder, f"{measured.tuned:.1%}", f"{measured.held_out:.1%}", f"{measured.false_hits:.2%}")
+        for measured in run.measures
     )
     title = f"{run.secrets:,} secrets of {run.kinds} kinds, {run.lines:,} lines without one"
     columns = ("", "found, tuned half", "found, held-out half", "lines taken for a secret")

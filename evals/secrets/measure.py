@@ -62,7 +62,7 @@ def run(root: Path, *, seed: int = SEED) -> SecretsRun:
     """
     made, lines = list(samples(seed)), ordinary_lines(root, seed)
     measures = [_measure(name, finder, made, lines) for name, finder in _finders()]
-    return SecretsRun(len(made), len({one.kind for one in made}), len(lines), measures)
+    return SecretsRun(len(made), len({sample.kind for sample in made}), len(lines), measures)
 
 
 def ordinary_lines(root: Path, seed: int) -> list[str]:

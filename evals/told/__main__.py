@@ -37,7 +37,7 @@ async def measure(
     ways: dict[str, dict[int, ContextFigures]] = {}
 
     def count(way: str, question: ToldQuestion, budget: int, context: str) -> None:
-        by_budget = ways.setdefault(way, {one: ContextFigures() for one in budgets})
+        by_budget = ways.setdefault(way, {size: ContextFigures() for size in budgets})
         by_budget[budget].count(question, context)
 
     for chat in chats:

@@ -13,12 +13,12 @@ from memex.evals.true_statements.sets import load_sets, removed_pairs, views_of
 def main() -> int:
     """Compare all pairs, and return the status of the process."""
     started, pairs, found = time.monotonic(), 0, 0
-    for one in load_sets():
-        views = views_of(one)
+    for statement_set in load_sets():
+        views = views_of(statement_set)
         pairs += len(views) * (len(views) - 1)
         for removed in removed_pairs(views, views):
             found += 1
-            sys.stdout.write(f"{one.name}\n  older: {removed.older}\n  newer: {removed.newer}\n")
+            sys.stdout.write(f"{statement_set.name}\n  older: {removed.older}\n  newer: {removed.newer}\n")
     seconds = time.monotonic() - started
     sys.stdout.write(f"{pairs:,} pairs compared in {seconds:.0f} s; {found} took the older statement out\n")
     return int(found > 0)

@@ -100,10 +100,10 @@ def removed_pairs(newer: Sequence[StatementView], older: Sequence[StatementView]
 def standing_after(line: TwoFacts) -> tuple[str, bool]:
     """Return what memory holds of a line after its newer statement, and whether the older one was changed."""
     analyzer = analyzer_of(line.language)
-    new = [view(one.text, one.kind, analyzer) for one in statements_of(line.newer)]
-    texts, is_changed = [one.text for one in new], False
-    for one in statements_of(line.older):
-        old = view(one.text, one.kind, analyzer)
+    new = [view(statement.text, statement.kind, analyzer) for statement in statements_of(line.newer)]
+    texts, is_changed = [newer.text for newer in new], False
+    for older in statements_of(line.older):
+        old = view(older.text, older.kind, analyzer)
         found = next((got for other in new if (got := decide(other, [compare(other, old, {})]))), None)
         is_going = found is not None and found.outcome != "rival"
         is_changed = is_changed or is_going

@@ -60,26 +60,27 @@ def _standing(contents: Iterable[str]) -> set[tuple[str, ...]]:
 
 async def _main(names: Sequence[str]) -> int:
     found = 0
-    for one in load_sets():
-        if names and one.name not in names:
+    for statement_set in load_sets():
+        if names and statement_set.name not in names:
             continue
         manifest = Manifest(
             name="true",
             purpose="Nothing is known yet.",
-            language=one.language,
+            language=statement_set.language,
             at=TOLD,
             users=(USER,),
             projects={},
         )
-        options = ServingOptions(model=BUILTIN, language=one.language)
+        options = ServingOptions(model=BUILTIN, language=statement_set.language)
         async with (
             open_service(options) as service,
             MemexAdapter(service).place(State(Path(), manifest, {})) as memory,
         ):
-            told = await tell(one, memory)
+            told = await tell(statement_set, memory)
         found += len(told.gone)
         sys.stdout.write(
-            f"{told.name}: {len(one.lines)} told, {len(told.gone)} taken out, {len(told.unstored)} not stored\n"
+            f"{told.name}: {len(statement_set.lines)} told, {len(told.gone)} taken out, "
+            f"{len(told.unstored)} not stored\n"
         )
         sys.stdout.writelines(f"  gone: {older}\n   for: {newer}\n" for older, newer in told.gone)
         sys.stdout.writelines(f"  not stored: {line}\n" for line in told.unstored)

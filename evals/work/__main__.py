@@ -79,7 +79,7 @@ def _run_with_model(root: Path | None, limit: int | None) -> ModelWorkRun:
 
 def _table(title: str, run: WorkRun) -> Table:
     groups = [*run.turns, "all"]
-    by_place = {(one.group, one.kind): one for one in run.measures}
+    by_place = {(figure.group, figure.kind): figure for figure in run.measures}
     rows = tuple(
         (kind, *(cell for group in groups for cell in _cells(by_place[group, kind]))) for kind in MEASURED
     )

@@ -73,21 +73,21 @@ async def run_with_model(root: Path | None, reader: WorkReader, *, limit: int | 
                 right, found = _compare(kind, spans, turn.spans)
                 counts[group, kind, "right"] += right
                 counts[group, kind, "found"] += found
-                counts[group, kind, "labelled"] += sum(one[0] == kind for one in turn.spans)
+                counts[group, kind, "labelled"] += sum(span[0] == kind for span in turn.spans)
     groups = [*dict.fromkeys(turn.group for turn in turns), "all"]
     measures = [
         WorkMeasure(group, kind, *(counts[group, kind, name] for name in ("labelled", "found", "right")))
         for group in groups
         for kind in MEASURED
     ]
-    used: list[dict[str, Any]] = [dict(one.usage or {}) for one in call.record.inner]
+    used: list[dict[str, Any]] = [dict(operation.usage or {}) for operation in call.record.inner]
     return ModelWorkRun(
         reader.chat.name,
         reader.prompt.version,
         WorkRun(dict(Counter(turn.group for turn in turns)), measures),
         len(used),
-        sum(one.get("input_tokens", 0) for one in used),
-        sum(one.get("output_tokens", 0) for one in used),
+        sum(usage.get("input_tokens", 0) for usage in used),
+        sum(usage.get("output_tokens", 0) for usage in used),
         dict(sorted(dropped.items())),
         dict(failures.most_common()),
     )
@@ -105,7 +105,7 @@ async def _read(
     checked = await reader.read([message], tools)
     dropped.update(checked.dropped)
     merged = apply_answer(observe(said), checked.spans[0], said.who, len(turn.text))
-    return [(one.kind, one.start, one.end) for one, _ in merged]
+    return [(span.kind, span.start, span.end) for span, _ in merged]
 
 
 def _by_rules(turn: LabelledTurn) -> list[Span]:

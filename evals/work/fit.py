@@ -113,7 +113,9 @@ def _said(clause: Clause, turn: WrittenTurn) -> set[str]:
 
 
 def _common_words(clauses: Sequence[Clause]) -> frozenset[str]:
-    counts = Counter(word for one in clauses for word in {token.casefold() for token in tokens(one.text)})
+    counts = Counter(
+        word for clause in clauses for word in {token.casefold() for token in tokens(clause.text)}
+    )
     words = [word for word in counts if word[0].isalpha()]
     return frozenset(sorted(words, key=lambda word: (-counts[word], word))[:COMMON_WORDS])
 

@@ -160,19 +160,21 @@ def compare(
     """
     left = list(spans)
     counted = {kind: (0, 0, sum(span[0] == kind for span in spans)) for kind in kinds}
-    for one in observe(SessionTurn(role, text, human_authored=role == "user"), model=model):
-        if one.kind not in counted:
+    for found_span in observe(SessionTurn(role, text, human_authored=role == "user"), model=model):
+        if found_span.kind not in counted:
             continue
         overlapping = [
-            span for span in spans if span[0] == one.kind and span[1] < one.end and one.start < span[2]
+            span
+            for span in spans
+            if span[0] == found_span.kind and span[1] < found_span.end and found_span.start < span[2]
         ]
         hit = next((span for span in overlapping if span in left), None)
-        right, found, labelled = counted[one.kind]
+        right, found, labelled = counted[found_span.kind]
         if hit is not None:
             left.remove(hit)
-            counted[one.kind] = right + 1, found + 1, labelled
+            counted[found_span.kind] = right + 1, found + 1, labelled
         elif not overlapping:
-            counted[one.kind] = right, found + 1, labelled
+            counted[found_span.kind] = right, found + 1, labelled
     return counted
 
 

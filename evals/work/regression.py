@@ -23,13 +23,13 @@ class FeatureMatrix:
     @classmethod
     def of(cls, texts: Sequence[Mapping[str, float]]) -> "FeatureMatrix":
         """Return the matrix of texts, of features that stand in at least `LEAST_COUNT` of them."""
-        counts = Counter(feature for one in texts for feature in one)
+        counts = Counter(feature for features in texts for feature in features)
         names = sorted(feature for feature, count in counts.items() if count >= LEAST_COUNT)
         places = {feature: place for place, feature in enumerate(names)}
         cells = [
             (row, place, value)
-            for row, one in enumerate(texts)
-            for feature, value in one.items()
+            for row, features in enumerate(texts)
+            for feature, value in features.items()
             if (place := places.get(feature)) is not None
         ]
         rows, columns, values = zip(*cells, strict=True)

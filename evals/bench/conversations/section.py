@@ -68,7 +68,7 @@ async def _bench_import(bench: Bench, user: str, corpus: Corpus) -> None:
     require(again.report["unchanged_files"] == 1, again)
     parsed = run_import(*where, reparse=True) if corpus.messages <= MAX_PARSED_AGAIN else None
     if parsed:
-        unchanged, created = (one.report["conversations"] for one in (parsed, first))
+        unchanged, created = (run.report["conversations"] for run in (parsed, first))
         require(unchanged["unchanged"] == created["created"], parsed)
     sizes = {
         name: (size - sizes_before[name]) / corpus.text_bytes

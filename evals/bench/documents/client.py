@@ -80,7 +80,7 @@ async def _watch(
                 started = time.perf_counter()
                 file.write_text(f"# Saved\n\n{word}\n", encoding="utf-8")
                 path = file.relative_to(folder).as_posix()
-                while not any(one.document.path == path for one in (await documents.find(word)).hits):
+                while not any(hit.document.path == path for hit in (await documents.find(word)).hits):
                     if time.perf_counter() - started > MAX_WAIT_S:
                         raise RuntimeError("a saved file was not found")
                     await asyncio.sleep(0.01)

@@ -32,8 +32,8 @@ File = dict[str, str]
 async def bench_pushing(*, files: int, rounds: int) -> None:
     """Push a folder over HTTP, compare it unchanged, and change one file of it until it is found."""
     folder = _folder(RandomText(), files)
-    listed = [{"path": one["path"], "sha256": one["sha256"]} for one in folder]
-    size_mb = sum(len(one["text"]) for one in folder) / 1e6
+    listed = [{"path": file["path"], "sha256": file["sha256"]} for file in folder]
+    size_mb = sum(len(file["text"]) for file in folder) / 1e6
     with temporary_data_folder() as data_dir, memex_service(Path(data_dir)) as process:
         remote = RemoteMemex(process.url, process.key)
         try:
@@ -111,7 +111,7 @@ async def _push(
     async def send() -> None:
         for batch in batches:
             done = await documents.put(ROOT, batch, sync=compared.sync)
-            if any(one.change != "created" for one in done.files):
+            if any(file.change != "created" for file in done.files):
                 raise RuntimeError(f"a file was not stored: {done.files}")
 
     async with asyncio.TaskGroup() as group:

@@ -35,8 +35,8 @@ class CountedService:
                 await client.send(make())
                 counted.append(self.proxy.traffic(self.application_name) - before)
         return Traffic(
-            statements=statistics.median_low(one.statements for one in counted[warm:]),
-            round_trips=statistics.median_low(one.round_trips for one in counted[warm:]),
+            statements=statistics.median_low(traffic.statements for traffic in counted[warm:]),
+            round_trips=statistics.median_low(traffic.round_trips for traffic in counted[warm:]),
         )
 
 

@@ -30,7 +30,7 @@ async def write_messages(
     """Store the files of a collection as messages, through the service; `on_messages` is told how many."""
     batch: list[ConversationInput] = []
     for conversation in [*conversations_of(collection), None]:
-        size = sum(len(one.messages) for one in batch)
+        size = sum(len(batched.messages) for batched in batch)
         if batch and (conversation is None or size + len(conversation.messages) > MAX_MESSAGES):
             await putting.put(service, caller, SOURCE, batch)
             on_messages(size)

@@ -32,7 +32,7 @@ async def write_documents(
     for first in range(0, len(files), MAX_FILES):
         batch = files[first : first + MAX_FILES]
         done = await pushing.PUT.call(service, caller, ROOT, to_lines(batch))
-        refused = [one for one in done.files if one.change == "refused"]
+        refused = [file for file in done.files if file.change == "refused"]
         if refused:
             raise ValueError(f"{refused[0].path} was refused: {refused[0].message}")
         on_documents(len(batch))
