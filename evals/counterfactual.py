@@ -65,10 +65,9 @@ def summarise(
     change: dict[str, Any], done: Sequence[ChangedResult], refused: Sequence[RefusedReplay]
 ) -> CounterfactualReport:
     """Return what a change did to calls, with statistics over them."""
-    before, after = (
-        [_measures(result.before) for result in done],
-        [_measures(result.after) for result in done],
-    )
+    before = [_measures(result.before) for result in done]
+    after = [_measures(result.after) for result in done]
+    changed = [result for result in done if not result.is_same_answer]
     priced = all(result.before.usd is not None and result.after.usd is not None for result in done)
     if not priced:
         for measured in (*before, *after):
@@ -81,9 +80,7 @@ def summarise(
         before=_means(before),
         after=_means(after),
         differences=paired_differences(before, after),
-        most_changed=sorted((result for result in done if not result.is_same_answer), key=overlap)[
-            :MAX_MOST_CHANGED
-        ],
+        most_changed=sorted(changed, key=overlap)[:MAX_MOST_CHANGED],
         refused=list(refused),
     )
 

@@ -103,9 +103,7 @@ def paired_differences(
     if not before:
         return {}
     names = [name for name in after[0] if name in before[0]]
-    old, new = (
-        np.array([[measures[name] for name in names] for measures in side]) for side in (before, after)
-    )
+    old, new = (np.array([[each[name] for name in names] for each in side]) for side in (before, after))
     change = new - old
     drawn = _bootstrap(change)
     low, high = _interval(drawn)

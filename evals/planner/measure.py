@@ -156,8 +156,7 @@ async def _measure(
         figures.prompt_chars += len(text) + len(prompt.instructions)
         figures.pieces += len(question.evidence)
         figures.offered += sum(
-            any(is_recalled(line.candidate.text, piece) for line in shown.lines)
-            for piece in question.evidence
+            any(is_recalled(line.candidate.text, told) for line in shown.lines) for told in question.evidence
         )
         picked = {who: pick(question, shown.lines) for who, pick in pickers.items()}
         if picker is not None:

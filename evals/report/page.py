@@ -198,12 +198,10 @@ def _draw_latency(figure: Figure, run: Run) -> None:
 def _draw_changes(figure: Figure, found: dict[str, PairedDifference]) -> None:
     axes = figure.subplots()
     colours = {"better": COLOURS[3], "worse": COLOURS[2]}
-    for at, (name, difference) in enumerate(found.items()):
-        reach = [[100 * (difference.value - difference.low)], [100 * (difference.high - difference.value)]]
-        colour = colours.get(tables.verdict(name, difference), COLOURS[0])
-        axes.errorbar(
-            [100 * difference.value], [at], xerr=reach, fmt="o", color=colour, markersize=5, capsize=2
-        )
+    for at, (name, gain) in enumerate(found.items()):
+        reach = [[100 * (gain.value - gain.low)], [100 * (gain.high - gain.value)]]
+        colour = colours.get(tables.verdict(name, gain), COLOURS[0])
+        axes.errorbar([100 * gain.value], [at], xerr=reach, fmt="o", color=colour, markersize=5, capsize=2)
     axes.axvline(0, color=SOFT, linewidth=0.8)
     axes.set_yticks(range(len(found)), [tables.measure_label(name) for name in found])
     axes.invert_yaxis()
