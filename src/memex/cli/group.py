@@ -63,8 +63,10 @@ class LazyCommands(Mapping[str, "Command"]):
         """Return a command with its options."""
         if name not in self._made:
             panel, place = self._places[name]
-            make = _make_group if isinstance(place, Group) else _make_command
-            self._made[name] = make(name, place, panel)  # type: ignore[arg-type]
+            if isinstance(place, Group):
+                self._made[name] = _make_group(name, place, panel)
+            else:
+                self._made[name] = _make_command(name, place, panel)
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:

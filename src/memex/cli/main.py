@@ -40,9 +40,9 @@ def command_line() -> CommandLine:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(memex)
-    command: CommandLine = typer.main.get_command(app)  # type: ignore[assignment]
+    command: CommandLine = typer.main.get_command(app)  # type: ignore[assignment]  # made of `cls`
     for option in command.params:  # typer's own words for these take two lines each
-        option.help = COMPLETION_HELP.get(option.name, option.help)  # type: ignore[attr-defined]
+        option.help = COMPLETION_HELP.get(option.name, option.help)  # type: ignore[attr-defined]  # all are options
     command.lay_out(TREE)
     return command
 

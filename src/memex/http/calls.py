@@ -105,5 +105,5 @@ def handler_of(
         *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in taken.parameters.values()),
     ]
     handle.__name__, handle.__doc__ = declared.__name__, declared.__doc__
-    handle.__signature__ = taken.replace(parameters=parameters)  # type: ignore[attr-defined]
+    handle.__signature__ = taken.replace(parameters=parameters)  # type: ignore[attr-defined]  # FastAPI reads it
     return handle
