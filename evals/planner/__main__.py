@@ -48,7 +48,12 @@ def main() -> None:
         metavar="N",
         help="Instead, tell N shipped texts, which rules and the model file.",
     )
-    parser.add_argument("--record", type=Path, metavar="FILE", help="Add each answer of the model to FILE.")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="Add each answer of the model to FILE; questions that stand there are not asked again.",
+    )
     parser.add_argument("--replay", type=Path, metavar="FILE", help="Play the answers of FILE; no model.")
     options = parser.parse_args()
     logging.configure("warning")

@@ -56,12 +56,17 @@ class LivePicker:
     Attributes:
         chat: the model.
         limits: of each question.
-        record: a file to which each answer is added; None for none.
+        record: a file to which each answer is added; None for none. What stands in it is not asked again.
     """
 
     chat: ChatModel
     limits: Limits = field(default_factory=Limits)
     record: Path | None = None
+    recorded: "RecordedPicker | None" = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.record is not None and self.record.exists():
+            self.recorded = load_picks(self.record)
 
     async def pick(
         self,
@@ -72,6 +77,8 @@ class LivePicker:
         tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines that the model picks; none where it fails."""
+        if self.recorded is not None and (user, request.query) in self.recorded.picks:
+            return await self.recorded.pick(user, request, pool, builtin, tools)
         meter = Meter(self.limits)
         session = ModelSession(self.chat, meter, tools)
         started = time.perf_counter()
