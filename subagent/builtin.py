@@ -114,7 +114,12 @@ class BuiltinPlanner:
         return LinePool(
             survey,
             await mark_older(lines, tools),
-            survey.judge(request.query, lines, is_intent=intent is not None),
+            survey.judge(
+                request.query,
+                lines,
+                words=len(set(tools.analyzer.lexemes(request.query))),
+                is_intent=intent is not None,
+            ),
             is_shown_whole=is_small and not survey.is_compared,
             included=included_lines(request.included, survey.query, tools.analyzer, weight=weight),
         )

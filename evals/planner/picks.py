@@ -56,7 +56,8 @@ class LivePicker:
     Attributes:
         chat: the model.
         limits: of each question.
-        record: a file to which each answer is added; None for none. What stands in it is not asked again.
+        record: a file to which each answer is added; None for none. A question with an answer in it is not
+            asked again.
     """
 
     chat: ChatModel
@@ -77,7 +78,8 @@ class LivePicker:
         tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines that the model picks; none where it fails."""
-        if self.recorded is not None and (user, request.query) in self.recorded.picks:
+        known = self.recorded.picks.get((user, request.query)) if self.recorded else None
+        if self.recorded is not None and known is not None and known.failure is None:
             return await self.recorded.pick(user, request, pool, builtin, tools)
         meter = Meter(self.limits)
         session = ModelSession(self.chat, meter, tools)

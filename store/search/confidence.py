@@ -34,8 +34,8 @@ BY_SIMILARITY: Points = ((0.0, 0.0), (0.25, 0.1), (0.29, 0.5), (0.36, 0.9), (1.0
 BY_SHARE: Points = ((-0.2, 0.0), (-0.05, 0.1), (0.1, 0.5), (0.22, 0.9), (1.0, 1.0))
 SIMILARITY_CHANCE = 0.05  # for ten times as many passages
 SHARE_CHANCE = 0.06
-LONG_QUESTION = 5  # words of a question whose MaxSim says enough
-SHORT_QUESTION = 0.03  # that is added to the MaxSim for each word that a question has less
+LONG_QUESTION = 7  # words of a question whose MaxSim says enough
+SHORT_QUESTION = 0.02  # that is added to the MaxSim for each word that a question has less
 CHANCE_PASSAGES = 500  # of a larger memory no more goes off
 
 
@@ -72,7 +72,7 @@ def best_line(
     Args:
         found: of each line its share, from 0 to 1, and its MaxSim, from -1 to 1; None where it was not compared.
         passages: how many the memory holds that was searched.
-        words: of the question, stop words not counted.
+        words: of the question, also those that memory does not hold; stop words not counted.
     """
     by_share, by_similarity, is_shared = 0.0, -1.0, False
     for share, similarity in found:

