@@ -10,7 +10,7 @@ from typing import Any
 from memex.errors import FileNotFound, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.citations.evidence import EvidenceReader
-from memex.store.database import Connection, Shape, Statement, row_as, rows, rows_as
+from memex.store.database import Connection, Shape, Statement, row_as, rows, rows_as, tuples
 from memex.store.entry_path import FOLDER, is_entry_at, is_in_journal, may_hold_journal
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import parse, parse_prefix
@@ -241,7 +241,7 @@ class Memory:
         if scope is None or not paths:
             return []
         seen = self._seen_revs()
-        found = await rows(
+        found = await tuples(
             self.connection,
             "memory/entry_beside",
             scope_id=scope.scope_id,
@@ -251,10 +251,8 @@ class Memory:
             reach=reach,
         )
         return [
-            EntryBeside(
-                scope.virtual(row["path"]), scope.virtual(row["beside"]), row["size_chars"], row["distance"]
-            )
-            for row in found
+            EntryBeside(scope.virtual(path), scope.virtual(other), size_chars, distance)
+            for path, other, size_chars, distance in found
         ]
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:

@@ -17,9 +17,13 @@ _WORD = re.compile(r"\w+")
 
 def line_key(statement: str) -> bytes:
     """Return the digest of the words of a statement's first line; 16 bytes."""
+    return hashlib.sha256(line_words(statement).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def line_words(statement: str) -> str:
+    """Return the words of a statement's first line, by which it is the same as another one."""
     first = statement.strip().partition("\n")[0]
-    words = _WORD.findall(first[: _said_until(first)].casefold()) or [first]
-    return hashlib.sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()[:16]
+    return " ".join(_WORD.findall(first[: _said_until(first)].casefold()) or [first])
 
 
 def changed_lines(old: str, new: str) -> tuple[Mapping[bytes, Span], Mapping[bytes, Span]]:

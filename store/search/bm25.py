@@ -134,9 +134,11 @@ def score(query: Query, tfs: Mapping[str, int], length: int) -> int:
         return 0
     length = min(length, _MAX_COUNT)
     return sum(
-        term_score(weight, min(tfs[lexeme], _MAX_COUNT), length, query.c2, query.c3)
-        for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
-        if tfs.get(lexeme)
+        [
+            term_score(weight, min(tfs[lexeme], _MAX_COUNT), length, query.c2, query.c3)
+            for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
+            if tfs.get(lexeme)
+        ]
     )
 
 

@@ -7,12 +7,12 @@ the lines of one passage below one header.
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
-from memex.store.statement_lines import line_key
+from memex.store.statement_lines import line_words
 from memex.subagent.context.assembly import Note, Section, passage_header, title_line
 from memex.subagent.context.pool import ContextLine
 from memex.subagent.context.selection import (
@@ -79,20 +79,20 @@ def select_lines(
     return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
 
 
-class _Said(dict[str, tuple[str, bytes]]):
-    """By the text of a line what it says, and the key of its words: a selection asks for them many times."""
+class _Said(dict[str, tuple[str, str]]):
+    """By the text of a line what it says, and its words alone: a selection asks for them many times."""
 
-    def __missing__(self, text: str) -> tuple[str, bytes]:
-        words = parse_bullet(text).strip()
-        self[text] = found = words, line_key(words)
+    def __missing__(self, text: str) -> tuple[str, str]:
+        said = parse_bullet(text).strip()
+        self[text] = found = said, line_words(said)
         return found
 
     def words(self, line: ContextLine) -> str:
         """Return what a line says, without a list's mark and a statement's date."""
         return self[line.candidate.text][0]
 
-    def key(self, line: ContextLine) -> bytes:
-        """Return the key of a line's words."""
+    def key(self, line: ContextLine) -> str:
+        """Return a line's words, by which it is the same as another one."""
         return self[line.candidate.text][1]
 
 
@@ -102,15 +102,17 @@ def _each_once(lines: Sequence[ContextLine], said: _Said) -> list[ContextLine]:
     A line of memory stands for an equal one that is none.
     """
     contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
-    best: dict[bytes, ContextLine] = {}
+    best: dict[str, ContextLine] = {}
     for line in lines:
         key = said.key(line)
         known = best.get(key)
-        if known is not None and known.included is not None and line.included is None:
-            best[key] = replace(line, score=known.score)
-        elif known is None or (_is_of_pair(line, contradicting) and not _is_of_pair(known, contradicting)):
+        if known is None:
             best[key] = line
-    return [best.pop(key) for line in lines if (key := said.key(line)) in best]
+        elif known.included is not None and line.included is None:
+            best[key] = line._replace(score=known.score)
+        elif _is_of_pair(line, contradicting) and not _is_of_pair(known, contradicting):
+            best[key] = line
+    return list(best.values())
 
 
 def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine], said: _Said) -> list[Omitted]:
@@ -138,7 +140,7 @@ class _ChosenLines:
     taken: dict[Reference, Choice] = field(default_factory=dict)
     titles: set[tuple[str, str]] = field(default_factory=set)
     reasons: set[str] = field(default_factory=set)
-    keys: set[bytes] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
     stated: list[str] = field(default_factory=list)  # statements of pages
     told: list[str] = field(default_factory=list)  # lines of entries
     known: list[str] = field(default_factory=list)  # all that stands in the context
@@ -176,18 +178,20 @@ class _ChosenLines:
         self._take_all(self._newer(line))
 
     def _take_all(self, wanted: Sequence[ContextLine]) -> bool:
-        new = [one for one in wanted if one.reference not in self.taken]
-        outdated = sum(1 for one in new if one.unit is not None and one.unit.newer)
-        if len(self.outdated) + outdated > MAX_OUTDATED:
+        new = [line for line in wanted if line.reference not in self.taken]
+        if not new:
+            return True
+        if sum([len(line.candidate.text) + len("\n") for line in new]) > self.room:  # headers come on top
             return False
-        if sum(len(one.candidate.text) + len("\n") for one in new) > self.room:  # headers come on top
+        outdated = [line for line in new if line.unit is not None and line.unit.newer]
+        if len(self.outdated) + len(outdated) > MAX_OUTDATED:
             return False
-        choices = [_choice(one) for one in new]
-        chars = self._added(choices, [one.candidate.text for one in new])
+        choices = [_choice(line) for line in new]
+        chars = self._added(choices, [line.candidate.text for line in new])
         if chars > self.room:
             return False
-        for one, choice in zip(new, choices, strict=True):
-            self._put(choice, one)
+        for line, choice in zip(new, choices, strict=True):
+            self._put(choice, line)
         self.room -= chars
         return True
 
@@ -251,19 +255,27 @@ class _ChosenLines:
 
     def _added(self, choices: Sequence[Choice], texts: Sequence[str]) -> int:
         """Return how many characters choices add to a context at most; outdated ones may share no header."""
-        groups, titles = {*self.groups, *self.reasons}, set(self.titles)
+        groups, titles = (
+            set[object](),
+            set[tuple[str, str]](),
+        )  # of these choices, beside those that stand there
         chars = 0
         for choice, text in zip(choices, texts, strict=True):
             title = _title(choice)
             chars += len(text) + len("\n")
-            chars += 0 if choice.group in groups else header_chars(choice) - len("\n")
-            if choice.included is not None and choice.reason not in groups:
+            if not self._has_header(choice.group, groups):
+                chars += header_chars(choice) - len("\n")
+            if choice.included is not None and not self._has_header(choice.reason, groups):
                 chars += Section(choice.included.section.sentence, None).chars
-            chars += 0 if title in titles else len(title[1])
+            if title not in self.titles and title not in titles:
+                chars += len(title[1])
             if not choice.is_outdated:
                 groups |= {choice.group, choice.reason}
                 titles.add(title)
         return chars
+
+    def _has_header(self, group: object, others: Container[object]) -> bool:
+        return group in self.groups or group in self.reasons or group in others
 
     def _newer(self, line: ContextLine) -> list[ContextLine]:
         """Return the statements that contradict a statement, and those that contradict them, the newest first."""

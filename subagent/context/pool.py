@@ -17,9 +17,9 @@ ones.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
 from memex.store.markdown import read_summaries
@@ -55,8 +55,7 @@ POOL_LINES = 400  # the best, among which a context chooses
 _WORD = re.compile(r"\w")
 
 
-@dataclass(frozen=True, slots=True)
-class ContextLine:
+class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes three times as long
     """A line that may be recalled.
 
     Attributes:
@@ -146,18 +145,17 @@ def lines_of(
 
 
 def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextLine]:
-    path, version, (first, _) = passage.reference
-    for (start, end), bullet, titles in _spans(passage):
+    (path, version, (first, _)), text, value, reason, linked_from, above = passage
+    gone = [(start - first, end - first) for start, end in gone]
+    is_entry = is_entry_at(path)
+    for line, bullet, titles in _spans(passage):
         if bullet is not None:
-            heading = (bullet.title,) if bullet.title else passage.heading[-1:]
+            heading = (bullet.title,) if bullet.title else above[-1:]
         else:
-            heading = passage.heading if is_entry_at(path) else (*passage.heading, *titles)
-        for at, until in left_of(passage.text, (start, end), [(one - first, to - first) for one, to in gone]):
-            candidate = passage._replace(
-                reference=Reference(path, version, (first + at, first + until)),
-                text=passage.text[at:until],
-                heading=heading,
-            )
+            heading = above if is_entry else (*above, *titles)
+        for start, end in left_of(text, line, gone) if gone else (line,):
+            reference = Reference(path, version, (first + start, first + end))
+            candidate = CandidatePassage(reference, text[start:end], value, reason, linked_from, heading)
             unit = None
             if bullet is not None:
                 unit = StatementUnit(candidate, bullet.day, due=bullet.due, still_true=bullet.still_true)
@@ -238,19 +236,19 @@ def score_lines(
         beside: the entries of the journal that were told around those of the lines.
         weight: what the share of a window counts; see `window_weight`.
     """
-    counted = [count_lexemes(_said(one), analyzer) for one in lines]
-    lengths = [sum(one.values()) for one in counted]
+    counted = [count_lexemes(_said(line), analyzer) for line in lines]
+    held = [_held(query, frequencies) for frequencies in counted]
+    lengths = [sum(frequencies.values()) for frequencies in counted]
     mean = sum(lengths) / max(1, len(lengths))
     by_line = replace(query, c2=K1 * (1 - B), c3=K1 * B / max(mean, 1.0))
-    of_entries = _window_scores(lines, counted, query, beside)
+    of_entries = _window_scores(lines, held, lengths, query, beside)
     most = max(query.most, 1)
     scored = []
-    for line, frequencies, length in zip(lines, counted, lengths, strict=True):
+    for line, frequencies, length in zip(lines, held, lengths, strict=True):
         own = line.candidate.value if line.is_whole_passage else score(by_line, frequencies, length)
         window = own if line.is_of_page else line.candidate.value
         window = of_entries.get(line.reference.path, window)
         why = _why(line, "words" if own > 0 else "neighbour")
-        # Not by `replace`, which takes five times as long: a context makes hundreds.
         scored.append(
             ContextLine(
                 line.candidate,
@@ -265,9 +263,15 @@ def score_lines(
     return best_first(scored)[:POOL_LINES]
 
 
+def _held(query: Query, frequencies: Mapping[str, int]) -> dict[str, int]:
+    """Return how often each lexeme of a query stands in a text that holds it."""
+    return {lexeme: count for lexeme in query.lexemes if (count := frequencies.get(lexeme))}
+
+
 def _window_scores(
     lines: Sequence[ContextLine],
-    counted: Sequence[Mapping[str, int]],
+    held: Sequence[Mapping[str, int]],
+    lengths: Sequence[int],
     query: Query,
     beside: Sequence[EntryBeside],
 ) -> dict[str, int]:
@@ -275,32 +279,38 @@ def _window_scores(
 
     Of an entry that was not found, which holds no word of the query or few, only the length counts.
     """
-    own: dict[str, Counter[str]] = {}
+    own: dict[str, dict[str, int]] = {}
+    lexemes: dict[str, int] = {}
     chars: dict[str, int] = {}  # up to the last line: of a long entry, a part may have been read
-    for line, frequencies in zip(lines, counted, strict=True):
+    for line, frequencies, length in zip(lines, held, lengths, strict=True):
         if is_entry_at(path := line.reference.path):
-            own.setdefault(path, Counter()).update(frequencies)
+            _add(own.setdefault(path, {}), frequencies)
+            lexemes[path] = lexemes.get(path, 0) + length
             chars[path] = max(chars.get(path, 0), line.reference.span[1])
-    lexemes = {path: sum(frequencies.values()) for path, frequencies in own.items()}
     by_char = sum(lexemes.values()) / max(1, sum(chars.values()))
     around: dict[str, dict[str, int]] = {}
     for path, other, size_chars, _ in beside:
         around.setdefault(path, {})[other] = size_chars
         around.setdefault(other, {}).setdefault(path, 0)
-    windows = {path: Counter(own[path]) for path in own if chars[path] <= SHORT_ENTRY_CHARS}
-    lengths: dict[str, float] = {path: lexemes[path] for path in windows}
+    windows = {path: dict(own[path]) for path in own if chars[path] <= SHORT_ENTRY_CHARS}
+    window_lengths: dict[str, float] = {path: lexemes[path] for path in windows}
     for path, window in windows.items():
         for other, size_chars in around.get(path, {}).items():
-            window.update(own.get(other, {}))
-            lengths[path] += lexemes.get(other, size_chars * by_char)
-    longer = sum(lengths.values()) / max(1, sum(lexemes[path] for path in windows))
+            _add(window, own.get(other, {}))
+            window_lengths[path] += lexemes.get(other, size_chars * by_char)
+    longer = sum(window_lengths.values()) / max(1, sum([lexemes[path] for path in windows]))
     by_window = replace(query, c3=query.c3 / max(1.0, longer))
     values = {line.reference.path: line.candidate.value for line in lines}
     return {
-        path: score(by_window, window, round(lengths[path]))
+        path: score(by_window, window, round(window_lengths[path]))
         + max(0, values[path] - score(query, own[path], lexemes[path]))
         for path, window in windows.items()
     }
+
+
+def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    for lexeme, count in more.items():  # `Counter.update` takes longer than the rest of a context's windows
+        counts[lexeme] = counts.get(lexeme, 0) + count
 
 
 def _said(line: ContextLine) -> str:
@@ -319,7 +329,7 @@ async def add_meaning(question: str, lines: Sequence[ContextLine], tools: Memory
     known = sorted(similar for similar in found if similar is not None)
     with_words = {line.reference.path for line in lines if line.share}
     lines = [
-        replace(line, why=_why(line, "meaning"))
+        line._replace(why=_why(line, "meaning"))
         if line.candidate.value > 0 and line.reference.path not in with_words
         else line
         for line in lines
@@ -331,8 +341,7 @@ async def add_meaning(question: str, lines: Sequence[ContextLine], tools: Memory
     return best_first(
         line
         if similar is None
-        else replace(
-            line,
+        else line._replace(
             score=line.score + embedded * (similar - typical) / SIMILARITY_SCALE,
             similarity=similar / SIMILARITY_SCALE,
             why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
@@ -355,12 +364,12 @@ def included_lines(
     found: list[ContextLine] = []
     for section in included:
         lines = [
-            replace(line, included=IncludedPlace(section, passage))
+            line._replace(included=IncludedPlace(section, passage))
             for passage in section.passages
             for line in lines_of([_candidate(section, passage)])
         ]
         scored = score_lines(lines, section.query or query, analyzer, weight=weight)
-        found += [replace(line, why=section.reason) for line in scored]
+        found += [line._replace(why=section.reason) for line in scored]
     return best_first(found)
 
 
@@ -372,7 +381,7 @@ def _candidate(section: FoundSection, passage: FoundPassage) -> CandidatePassage
 def without_score(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """Return lines in their order, with scores below those of all others."""
     return [
-        replace(line, score=-place / len(lines), why=_why(line, "recent"))
+        line._replace(score=-place / len(lines), why=_why(line, "recent"))
         for place, line in enumerate(lines, start=1)
     ]
 
@@ -405,8 +414,8 @@ def part_of(line: ContextLine, span: Span) -> ContextLine:
     """Return a part of a line, by its span in the text of the line."""
     path, version, (first, _) = line.reference
     reference = Reference(path, version, (first + span[0], first + span[1]))
-    return replace(
-        line, candidate=line.candidate._replace(reference=reference, text=line.candidate.text[slice(*span)])
+    return line._replace(
+        candidate=line.candidate._replace(reference=reference, text=line.candidate.text[slice(*span)])
     )
 
 

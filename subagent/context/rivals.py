@@ -105,7 +105,7 @@ def _apart(spans: Mapping[Span, tuple[NewerPlace, ...]]) -> dict[Span, tuple[New
 
 
 def _as_statement(line: ContextLine) -> ContextLine:
-    return replace(line, unit=StatementUnit(line.candidate, _day_of(line)))
+    return line._replace(unit=StatementUnit(line.candidate, _day_of(line)))
 
 
 def _day_of(line: ContextLine) -> date:
@@ -167,10 +167,10 @@ def _marked(
         newer = [new for new in newer if new.reference != line.reference]
         if unit is None or not newer:
             if is_entry_at(line.reference.path):
-                by_reference[line.reference] = replace(line, unit=None)
+                by_reference[line.reference] = line._replace(unit=None)
             continue
         references = tuple(dict.fromkeys(new.reference for new in newer))
-        by_reference[line.reference] = replace(line, unit=replace(unit, newer=references))
+        by_reference[line.reference] = line._replace(unit=replace(unit, newer=references))
         for new in newer:
             by_reference.setdefault(new.reference, new)
     return best_first(by_reference.values())

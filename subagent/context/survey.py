@@ -37,9 +37,7 @@ class Candidates:
     language: str = ENGLISH
     beside: Sequence[EntryBeside] = ()
 
-    def judge(
-        self, question: str, lines: Iterable[ContextLine], *, words: int, is_intent: bool
-    ) -> Judgement:
+    def judge(self, question: str, lines: Iterable[ContextLine], *, words: int, is_intent: bool) -> Judgement:
         """Return how sure it is that one of the lines answers the question; see `judgement.judge`.
 
         Args:

@@ -111,7 +111,7 @@ async def pick_lines(
     answer = await ask(job, session)
     reasons = [*answer.reasons, *[""] * len(answer.lines)]
     picked = {
-        line.reference: replace(line, why=" ".join(reason.split())[:REASON_CHARS] or line.why)
+        line.reference: line._replace(why=" ".join(reason.split())[:REASON_CHARS] or line.why)
         for number, reason in zip(answer.lines, reasons, strict=False)
         if (line := shown.line(number)) is not None
     }
@@ -125,7 +125,7 @@ def with_picks(pool: LinePool, picked: Sequence[ContextLine], worth: float) -> L
     lines = {line.reference: line for line in pool.lines}
     for line in picked:
         known = lines.get(line.reference, line)
-        lines[line.reference] = replace(known, score=max(known.score, 0.0) + worth, why=line.why)
+        lines[line.reference] = known._replace(score=max(known.score, 0.0) + worth, why=line.why)
     judgement = pool.judgement.lifted("model") if picked else pool.judgement  # it has read what it picked
     best = max((line.score for line in (*pool.lines[:1], *pool.included[:1])), default=0.0)
     return replace(pool, lines=best_first(lines.values()), judgement=judgement, best=best)
