@@ -41,6 +41,7 @@ def _token(kind: str, pattern: str, *marks: str) -> _Form:
 
 _LOGINS = ("zugang", "anmeld", "identifiant", "connexion", "acceso")
 _TWILIO = [f"{prefix}{digit}" for prefix in ("SK", "AC") for digit in "0123456789abcdef"]
+_GITLAB = ("pat", "dt", "rt", "cbt", "ptt", "ft", "soat")
 _FORMS = (
     # Up to its end; of one that is cut off, as far as it looks like one.
     _Form(
@@ -61,7 +62,7 @@ _FORMS = (
     _token("github token", r"gh[oprsu]_[A-Za-z0-9]{20,255}", "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
     _token("github token", r"github_pat_\w{20,255}", "github_pat_"),
     _token(
-        "gitlab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[\w.-]{16,64}", "glpat-", "gldt-", "glrt-", "glptt-"
+        "gitlab token", rf"gl(?:{'|'.join(_GITLAB)})-[\w.-]{{16,64}}", *(f"gl{kind}-" for kind in _GITLAB)
     ),
     _token("slack token", r"xox[abeoprs]-[\w-]{10,255}", "xox"),
     _token("slack token", r"xapp-\d-[\w-]{20,255}", "xapp-"),
@@ -120,7 +121,7 @@ _FORMS = (
     _token("figma token", r"figd_[\w-]{40,60}", "figd_"),
     _token("airtable token", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}", "pat"),
     _token("fly token", r"fo1_[\w-]{43}|FlyV1 fm\d_[\w+/=,-]{100,2000}", "fo1_", "FlyV1"),
-    _token("sentry token", r"sntr[yu]s_[\w+/=]{40,400}", "sntry"),
+    _token("sentry token", r"sntry[us]_[\w+/=]{40,400}", "sntry"),
     _token("password in a url", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@<>]{0,100}:([^\s/@<>{}\[\]]{3,200})@", "@"),
     _token(
         "access token", r"(?i:Bearer)\s{1,3}" + r"(?=[\w.~+/-]{0,80}\d)([\w.~+/-]{16,4096}={0,2})", "earer"
