@@ -76,6 +76,20 @@ async def test_recorded_picks_are_played_without_a_model(scripted: ModelServer, 
         await run([other], [300], replay=packed)
 
 
+async def test_a_recording_goes_on_where_it_stopped(scripted: ModelServer, tmp_path: Path) -> None:
+    """A question with an answer is not asked again; one for which the model gave none is."""
+    kept = tmp_path / "picks.jsonl"
+    scripted.play(says("I do not know."), endless=True)
+    await run([CHAT], [300], model="openai:small", record=kept)
+    failed = len(scripted.requests)
+    scripted.play(says({"lines": [1]}), endless=True)
+    await run([CHAT], [300], model="openai:small", record=kept)
+    again = await run([CHAT], [300], model="openai:small", record=kept)
+
+    assert len(scripted.requests) == failed + 1
+    assert again.picks["model"] == 1
+
+
 async def test_a_file_of_something_else_is_no_recording(tmp_path: Path) -> None:
     """It is named, and nothing is asked."""
     kept = tmp_path / "picks.jsonl"
