@@ -53,10 +53,6 @@ class Backfilled:
     forgotten: int = 0
     refused: int = 0
 
-    def document(self) -> dict[str, int]:
-        """Return the counts by their names."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class _Text:
@@ -124,7 +120,7 @@ async def backfill_journals(
             "No journal is kept: MEMEX_JOURNAL is off.",
             hint="Set MEMEX_JOURNAL=on, and run the command again.",
         )
-    total: dict[str, int] = Backfilled().document()
+    total: dict[str, int] = asdict(Backfilled())
     for owner in await earlier_calls.tellers(service.database, tenant_id, user_id):
         teller = await _read_teller(service, owner)
         after = 0
@@ -133,7 +129,7 @@ async def backfill_journals(
         ):
             after = calls[-1].operation_id
             await _keep(service, teller, calls, is_dry_run=is_dry_run)
-        total = {name: count + total[name] for name, count in teller.done.document().items()}
+        total = {name: count + total[name] for name, count in asdict(teller.done).items()}
     return Backfilled(**total)
 
 

@@ -301,7 +301,7 @@ class _Import:
     def _read_note(self, name: str, path: VirtualPath) -> ImportedNote | None:
         """Return a note without its text; None if it cannot be read, which is reported."""
         try:
-            return self._note(name, str(path), self._vault.read(name)).without_text()
+            return dataclasses.replace(self._note(name, str(path), self._vault.read(name)), text="")
         except Refused as error:
             self._refused.append(VaultRefusal(name, error))
             return None
