@@ -1,7 +1,7 @@
 """Asking told questions of the rules, of a model, and of an oracle, over the same pool of lines."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -119,28 +119,14 @@ async def tell(service: Service, caller: Caller, chat: ToldChat) -> None:
 async def measure(
     service: Service,
     caller: Caller,
-    questions: Sequence[ToldQuestion],
+    question: ToldQuestion,
     budgets: Sequence[int],
     figures: PlannerFigures,
     *,
     picker: Picker | None = None,
     picks: bool = True,
 ) -> None:
-    """Ask each question of the rules, of the pickers, and of a model if one is given; add to the figures."""
-    pickers = PICKERS if picks else {}
-    for question in questions:
-        await _measure(service, caller, question, budgets, figures, pickers, picker)
-
-
-async def _measure(
-    service: Service,
-    caller: Caller,
-    question: ToldQuestion,
-    budgets: Sequence[int],
-    figures: PlannerFigures,
-    pickers: Mapping[str, Pick],
-    picker: Picker | None,
-) -> None:
+    """Ask a question of the rules, of the pickers, and of a model if one is given; add to the figures."""
     builtin, prompt = BuiltinPlanner(Analyzer()), prompts.load("context")
     now = datetime.now(UTC)
     call = new_call(caller, "eval", {}, None)
@@ -158,7 +144,7 @@ async def _measure(
         figures.offered += sum(
             any(is_recalled(line.candidate.text, told) for line in shown.lines) for told in question.evidence
         )
-        picked = {who: pick(question, shown.lines) for who, pick in pickers.items()}
+        picked = {who: pick(question, shown.lines) for who, pick in PICKERS.items() if picks}
         if picker is not None:
             user = caller.access.user_id
             picked["model"], taken = await picker.pick(user, request, pool, builtin, tools)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,6 +20,8 @@ from memex.subagent.model.ask import ModelSession
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.context import pick_lines
 from memex.subagent.planner import ContextRequest
+
+Line = TypeVar("Line", bound=BaseModel)
 
 
 class ModelPicks(BaseModel):
@@ -150,10 +153,15 @@ def load_picks(path: Path) -> RecordedPicker:
     Raises:
         ValidationFailed: it cannot be read, or holds something else.
     """
+    picks = load_lines(path, ModelPicks, "picks")
+    return RecordedPicker({(pick.user, pick.question): pick for pick in picks})
+
+
+def load_lines(path: Path, kind: type[Line], noun: str) -> list[Line]:
+    """Return the lines of a recording, which may be compressed; ValidationFailed says that it holds no `noun`."""
     try:
         data = path.read_bytes()
         lines = (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines()
-        picks = [ModelPicks.model_validate_json(line) for line in lines]
+        return [kind.model_validate_json(line) for line in lines]
     except (OSError, ValidationError) as error:
-        raise ValidationFailed(f"{path} holds no recorded picks: {error}") from None
-    return RecordedPicker({(pick.user, pick.question): pick for pick in picks})
+        raise ValidationFailed(f"{path} holds no recorded {noun}: {error}") from None

@@ -1,6 +1,5 @@
 """Texts that a model files beside the rules: asked now, or played from a file without a model."""
 
-import gzip
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from memex.call_context import CallContext
-from memex.errors import ValidationFailed
+from memex.evals.planner.picks import load_lines
 from memex.evals.recordings import CaseTape, current_playback
 from memex.evals.serving import ServingOptions, open_service
 from memex.evals.told.recall import is_recalled
@@ -81,7 +80,7 @@ async def remember_texts(
     Raises:
         ValidationFailed: there is no such model, or `replay` cannot be read.
     """
-    played = [] if replay is None else load_texts(replay)
+    played = [] if replay is None else load_lines(replay, RecordedText, "texts")
     figures = {"rules": await _tell(ServingOptions(), [recorded.text for recorded in played] or texts)}
     if model is not None:
         figures["model"] = await _tell(ServingOptions(model=model), texts, record=record, say=say)
@@ -92,16 +91,6 @@ async def remember_texts(
         figures["model"].seconds = [recorded.seconds for recorded in played]
         current_playback.reset(tape)
     return figures
-
-
-def load_texts(path: Path) -> list[RecordedText]:
-    """Return the recorded texts of a file; raises ValidationFailed if it holds none."""
-    try:
-        data = path.read_bytes()
-        lines = (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines()
-        return [RecordedText.model_validate_json(line) for line in lines]
-    except (OSError, ValidationError) as error:
-        raise ValidationFailed(f"{path} holds no recorded texts: {error}") from None
 
 
 def to_text(figures: dict[str, RememberFigures]) -> str:

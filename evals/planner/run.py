@@ -61,9 +61,8 @@ async def run(
             await tell(service, caller, chat)
             if service.embedder is not None:
                 await backfill(service.database, service.embedder)
-            await measure(
-                service, caller, chat.questions[::every], budgets, figures, picker=picker, picks=picks
-            )
+            for question in chat.questions[::every]:
+                await measure(service, caller, question, budgets, figures, picker=picker, picks=picks)
             say(f"{chat.user_id}: {figures.questions} questions were asked")
     return figures
 

@@ -149,9 +149,9 @@ async def put_events(
 
 
 async def list_events(
-    database: Database, access: Access, conversation_ids: Sequence[str], *, after: int = 0, limit: int = 1_000
+    database: Database, access: Access, conversation_ids: Sequence[str], *, limit: int = 1_000
 ) -> list[StoredEvent]:
-    """Return the events of some conversations after a number, in the order of arrival."""
+    """Return the events of some conversations, in the order of arrival."""
     if access.conversations is None or not conversation_ids:
         return []
     async with database.transaction(access.for_conversations()) as connection:
@@ -160,7 +160,6 @@ async def list_events(
             "conversations/event_list",
             scope_id=access.conversations.scope_id,
             conversation_ids=list(conversation_ids),
-            after=after,
             limit=limit,
         )
     return [_stored(record) for record in found]

@@ -38,7 +38,6 @@ async def remove_some(
     name: str,
     *,
     sync: int | None,
-    limit: int = REMOVED_AT_ONCE,
 ) -> RemovedDocuments:
     """Remove some documents that the manifest of a sync lacks; with no sync, of a root that is being removed.
 
@@ -54,7 +53,7 @@ async def remove_some(
         ("writes/scope_lock", {"scope_ids": [scope.scope_id]}),
         ("documents/stat_lock", {"scope_id": scope.scope_id}),
         ("documents/root_lock", place),
-        ("documents/missed_list", place | {"sync": sync, "limit": limit}),
+        ("documents/missed_list", place | {"sync": sync, "limit": REMOVED_AT_ONCE}),
     )
     narrowed = access.for_documents((scope,))
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):

@@ -30,7 +30,6 @@ ItemOrigin = Literal["memory", "conversation"]
 MarkAction = Literal[
     "done", "drop", "keep", "pin", "unpin", "archive", "restore", "leave_out", "bring_in", "end"
 ]
-MARK_ACTIONS: tuple[MarkAction, ...] = get_args(MarkAction)
 # How a text about work was found: in a file of memory, by a label, by the rules, or by a chat model.
 ReadingMethod = Literal["memory", "label", "rules", "model"]
 ToolEventKind = Literal["command", "edit", "commit"]

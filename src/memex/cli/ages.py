@@ -37,9 +37,7 @@ def parse_time(text: str | None, option: str) -> datetime | None:
     """Return the time that an age such as `7d`, a date or a time means; raises ValidationFailed."""
     if text is None:
         return None
-    if (time := parse_age(text, "mhdw")) is not None:
-        return time
-    if (time := read_time(text)) is None:
+    if (time := parse_age(text, "mhdw") or read_time(text)) is None:
         raise ValidationFailed(
             f"{option}: {text[:100]!r} is not a time.", hint="Write 30m, 12h, 7d, 2w or 2026-11-22."
         )

@@ -15,7 +15,7 @@ from procrastinate import BaseRetryStrategy, RetryDecision
 from procrastinate.exceptions import AlreadyEnqueued
 
 from memex.errors import MemexError, ModelUnavailable, StoreUnavailable
-from memex.jobs.worker import JobQueue, delete_old_jobs, execute, free_stalled
+from memex.jobs.worker import JobQueue, add_periodic, execute
 from memex.service.chunk_embedding import EmbeddingProgress, embed_scope, estimate
 from memex.store.database import Database
 from memex.store.search import vectors
@@ -87,12 +87,10 @@ def embedding_queue(
                     await vectors.defer(connection, [scope_id], has_vectors=database.has_vectors)
                 await progress.write()
 
-        @app.periodic(cron=SWEEP_TIMES)
-        @app.task(name=SWEEP, queue=QUEUE, queueing_lock=SWEEP, lock=SWEEP)
-        async def sweep_all(timestamp: int) -> None:  # noqa: ARG001  # the library passes it
-            await free_stalled(app, QUEUE)
-            await delete_old_jobs(app, QUEUE)
+        async def sweep_all(_: int) -> None:
             await sweep(database, embedder.name, conversations=conversations)
+
+        add_periodic(app, QUEUE, SWEEP, SWEEP_TIMES, sweep_all)
 
     async def begin(app: procrastinate.App) -> None:
         await execute(app, "jobs/job_hasten", task=EMBED)

@@ -8,14 +8,13 @@ import procrastinate
 import structlog
 from procrastinate.exceptions import AlreadyEnqueued
 
-from memex.jobs.worker import JobQueue, delete_old_jobs, free_stalled
+from memex.jobs.worker import JobQueue, periodic_queue
 from memex.service.service import Service
 from memex.service.work.model_reading import read_recent
 
 QUEUE = "work"
 READ = "read_sessions"
 READ_TIMES = "*/2 * * * *"  # cron: every two minutes
-POLL_S = 10.0  # nobody waits for it
 FIRST_PAUSE_S = 120.0  # after the model could not be asked; then 240, 480 …
 LONGEST_PAUSE_S = 3_600.0
 
@@ -44,7 +43,7 @@ def work_queue(service: Service) -> JobQueue:
     """Return the queue that has the model of a service read sessions of all tenants, one process at a time."""
     pause = ModelPause()
 
-    async def read() -> None:
+    async def read(_: int) -> None:
         if not pause.is_over:
             return
         failure = await read_recent(service)
@@ -52,18 +51,10 @@ def work_queue(service: Service) -> JobQueue:
         if failure is not None:
             _log.warning("work_model_left_alone", failure=failure, seconds=pause.length_s)
 
-    def add_tasks(app: procrastinate.App) -> None:
-        @app.periodic(cron=READ_TIMES)
-        @app.task(name=READ, queue=QUEUE, queueing_lock=READ, lock=READ)
-        async def read_sessions(timestamp: int) -> None:  # noqa: ARG001  # the library passes it
-            await free_stalled(app, QUEUE)
-            await delete_old_jobs(app, QUEUE)
-            await read()
-
     async def begin(app: procrastinate.App) -> None:
         with suppress(AlreadyEnqueued):
             await app.configure_task(READ, queue=QUEUE, queueing_lock=READ, lock=READ).defer_async(
                 timestamp=int(time.time())
             )
 
-    return JobQueue(QUEUE, 1, add_tasks, begin, POLL_S)
+    return periodic_queue(QUEUE, READ, READ_TIMES, read, begin)

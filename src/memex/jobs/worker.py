@@ -25,6 +25,7 @@ from memex.store.waiting.time_limits import socket_limits
 SHUTDOWN_S = 2.0  # the time that a running job gets to end by itself
 RESTART_S = 5.0
 FAILED_KEPT_H = 24 * 7
+PERIODIC_POLL_S = 10.0  # nobody waits for what the clock starts
 
 # Of each transaction of the library. None of its statements is long, and it leaves none waiting.
 SETTINGS = (
@@ -165,6 +166,33 @@ def create_worker(app: procrastinate.App, queue: JobQueue, *, wait: bool) -> Wor
 async def execute(app: procrastinate.App, statement: str, **parameters: str | int) -> None:
     """Run `queries/{statement}.sql` on a connection that finds the library's tables, as its triggers must."""
     await app.connector.execute_query_async(sql(statement).decode(), **parameters)
+
+
+def add_periodic(
+    app: procrastinate.App, queue: str, name: str, cron: str, work: Callable[[int], Awaitable[object]]
+) -> None:
+    """Add a task that the clock starts, in one process at a time: it tidies its queue, and then does its work.
+
+    `work` is given the time for which the task was planned, in seconds since 1970.
+    """
+
+    @app.periodic(cron=cron)
+    @app.task(name=name, queue=queue, queueing_lock=name, lock=name)
+    async def run(timestamp: int) -> None:
+        await free_stalled(app, queue)
+        await delete_old_jobs(app, queue)
+        await work(timestamp)
+
+
+def periodic_queue(
+    queue: str,
+    name: str,
+    cron: str,
+    work: Callable[[int], Awaitable[object]],
+    begin: Callable[[procrastinate.App], Awaitable[None]],
+) -> JobQueue:
+    """Return a queue whose only job is a task that the clock starts."""
+    return JobQueue(queue, 1, lambda app: add_periodic(app, queue, name, cron, work), begin, PERIODIC_POLL_S)
 
 
 async def free_stalled(app: procrastinate.App, queue: str) -> None:

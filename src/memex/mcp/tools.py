@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -20,7 +20,6 @@ from memex.store.writes.edits import MAX_REASON_CHARS
 from memex.toolcalls import has_text
 
 McpProfile = Literal["agent", "files", "conversations", "work", "project", "admin"]
-MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
 DESCRIPTIVE_KEYWORDS = ("title", "description")

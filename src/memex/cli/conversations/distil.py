@@ -68,7 +68,7 @@ async def distil(
     if write is not None:
         if conversation or since or apply or again or planner:
             raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
-        done = await _write_shown(session, write)
+        done = await session.call(NAME, await session.shown_by(write, NAME, without=SHOWN_ALONE))
         return CommandOutput(done, lambda screen: _show(screen, session, done))
     if (conversation is None) == (since is None):
         raise ValidationFailed(
@@ -106,15 +106,6 @@ async def evidence(
     found = await session.call("evidence_read", {"of": named})
     is_empty = not found["statements"]
     return CommandOutput(found, lambda screen: _show_evidence(screen, found), is_empty=is_empty)
-
-
-async def _write_shown(session: CommandSession, call: str) -> dict[str, Any]:
-    """Write what a dry run showed, with its arguments as the log has them."""
-    newest = (await session.call("memory_operation", {"tool_call_id": call}))["attempts"][0]
-    if newest["tool"] != NAME:
-        raise ValidationFailed(f"The call {call!r} was no dry run of distil.")
-    arguments = {name: value for name, value in newest["request"].items() if name not in SHOWN_ALONE}
-    return await session.call("conversation_distil", arguments | {"dry_run_id": call})
 
 
 async def _apply(session: CommandSession, asked: dict[str, Any]) -> list[dict[str, Any]]:

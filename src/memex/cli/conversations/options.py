@@ -44,10 +44,8 @@ def parse_moment(text: str | None, option: str) -> str | None:
     """
     if text is None:
         return None
-    if (ago := parse_age(text, "hdw")) is not None:
-        return ago.isoformat()
     try:
-        moment = datetime.fromisoformat(text)
+        moment = parse_age(text, "hdw") or datetime.fromisoformat(text)
     except ValueError:
         raise ValidationFailed(
             f"{option}: {text!r} is no time.", hint="Write an age such as 90d, 2w or 12h, a day, or a time."

@@ -11,7 +11,7 @@ import typer
 from memex.cli.options import Cursor
 from memex.cli.output import Column, CommandOutput, Screen, format_count, program_name, times
 from memex.cli.session.commands import plain_command, tenant_command
-from memex.cli.session.session import CommandSession, check_local
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -77,13 +77,9 @@ async def _work() -> CommandOutput:
     import asyncio
     import gc
 
-    from memex import logging, postgres
-    from memex.settings import read_settings
+    from memex.cli.session.opening import start_database
 
-    settings = read_settings()
-    check_local(settings)
-    logging.configure(settings.log_level)
-    started = postgres.start_in_background(settings, migrates=False)
+    settings, started = start_database()
     from memex.wiring import running_service  # loads while the database starts
 
     gc.enable()

@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -103,7 +101,10 @@ async def replay(
                 "A bundle is replayed unchanged.",
                 hint="Leave out the id of the call and the options that change it.",
             )
-        return _shown_replay(await _replay_bundle(session, bundle))
+        from memex.service.log.replay.bundle_archive import read
+        from memex.service.log.replay.requests import replay_bundle
+
+        return _shown_replay(await replay_bundle(await session.local.service(), read(bundle)))
     if call is not None and (since is not None or degraded or which != "all"):
         raise ValidationFailed(
             "--since, --tool and --degraded select among many calls.",
@@ -112,18 +113,15 @@ async def replay(
     async with _requested_change(session, change) as named:
         if call is not None:
             return await _replay_one(session, call, change, named)
-        filters = _CallFilters(which, parse_time(since, "--since"), degraded, limit)
-        return await _replay_many(session, change, named, filters)
-
-
-@dataclass(frozen=True, slots=True)
-class _CallFilters:
-    """The filters that select calls for a replay."""
-
-    which: Literal["context", "remember", "reads", "all"]
-    since: datetime | None
-    only_degraded: bool
-    limit: int
+        # Only a context has these.
+        has_budget = bool(change.budget or change.search_mode or change.as_of is not None)
+        asked = {
+            "tool": "context" if has_budget and which == "all" else which,
+            "since": parse_time(since, "--since"),
+            "degraded": degraded,
+            "limit": limit,
+        }
+        return await _replay_many(session, change, named, asked)
 
 
 @asynccontextmanager
@@ -140,13 +138,6 @@ async def _requested_change(
 
     async with model_planner(read_settings(), change.model, change.prompt) as made:
         yield made
-
-
-async def _replay_bundle(session: CommandSession, path: Path) -> "ReplayResult":
-    from memex.service.log.replay.bundle_archive import read
-    from memex.service.log.replay.requests import replay_bundle
-
-    return await replay_bundle(await session.local.service(), read(path))
 
 
 async def _replay_one(
@@ -180,24 +171,11 @@ async def _replay_changed(
 
 
 async def _replay_many(
-    session: CommandSession, change: "ReplayChange", planner: "Planner | None", filters: _CallFilters
+    session: CommandSession, change: "ReplayChange", planner: "Planner | None", asked: dict[str, Any]
 ) -> CommandOutput:
     from memex.service.log.replay import batch
 
-    has_budget = bool(
-        change.budget or change.search_mode or change.as_of is not None
-    )  # only a context has these
-    found = (
-        await session.call(
-            "memory_replayable",
-            {
-                "tool": "context" if has_budget and filters.which == "all" else filters.which,
-                "since": filters.since,
-                "degraded": filters.only_degraded,
-                "limit": filters.limit,
-            },
-        )
-    )["calls"]
+    found = (await session.call("memory_replayable", asked))["calls"]
     with progress_bar() as progress:
         if not change.named:
             done = await batch.replay_all(found, partial(_replay_unchanged, session), progress=progress)

@@ -84,7 +84,10 @@ async def remember(
     if write is not None:
         if text or file is not None or outdated or both_hold or dry_run or no_wait or said_at is not None:
             raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
-        return await _write_shown(session, write)
+        shown = await session.shown_by(write, "memory_remember", without=DRY_RUN_ALONE)
+        done = await session.execute("memory_remember", shown)
+        words = str(shown.get("text", ""))
+        return CommandOutput(done, lambda screen: show_remembered(screen, session, words, done))
     has_handles = bool(outdated or both_hold)
     said = None if has_handles and not text and file is None else _read_text(text, file)
     arguments = {
@@ -98,17 +101,6 @@ async def remember(
     }
     done = await session.execute("memory_remember", arguments)
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))
-
-
-async def _write_shown(session: CommandSession, call: str) -> CommandOutput:
-    """Write what a dry run showed, with its arguments as the log has them."""
-    newest = (await session.call("memory_operation", {"tool_call_id": call}))["attempts"][0]
-    arguments = {name: value for name, value in newest["request"].items() if name not in DRY_RUN_ALONE}
-    if newest["tool"] != "memory_remember":
-        raise ValidationFailed(f"The call {call!r} was no dry run of remember.")
-    done = await session.execute("memory_remember", arguments | {"dry_run_id": call})
-    said = str(arguments.get("text", ""))
-    return CommandOutput(done, lambda screen: show_remembered(screen, session, said, done))
 
 
 @user_command

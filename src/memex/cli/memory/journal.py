@@ -1,6 +1,7 @@
 """`memex files journal`: the texts that were told, word for word, by months and days."""
 
 import re
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -64,7 +65,7 @@ async def backfill(
     service = await session.local.service()
     tenant_id = await tenants.find_tenant(service.database, session.tenant)
     done = await backfill_journals(service, tenant_id, user, is_dry_run=dry_run)
-    document = done.document() | {"dry_run": dry_run}
+    document = asdict(done) | {"dry_run": dry_run}
     return CommandOutput(document, lambda screen: _show_backfilled(screen, document))
 
 

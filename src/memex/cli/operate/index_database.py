@@ -2,15 +2,14 @@
 
 import inspect
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from memex.cli.output import CommandOutput
 from memex.cli.session.commands import JSON, exit_at_interrupt, with_options
-from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -98,23 +97,13 @@ def index_command(
 
 
 async def _in_database(work: Callable[..., Awaitable[CommandOutput]], given: dict[str, Any]) -> CommandOutput:
-    async with _open() as opened:
-        return await work(opened, **given)
-
-
-@asynccontextmanager
-async def _open() -> AsyncIterator[IndexDatabase]:
     import asyncio
     import gc
 
-    from memex import logging, postgres
-    from memex.settings import read_settings
+    from memex.cli.session.opening import start_database
 
-    settings = read_settings()
-    check_local(settings)
     # A log line for each batch would disturb the progress bar.
-    logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
-    started = postgres.start_in_background(settings, migrates=False)
+    settings, started = start_database(is_quiet=sys.stderr.isatty())
     from memex.store.database import Database  # loads while the database starts
 
     gc.enable()
@@ -123,6 +112,6 @@ async def _open() -> AsyncIterator[IndexDatabase]:
             ready.conninfo, max_connections=settings.max_connections, pooler_setting=settings.pooler
         )
         try:
-            yield IndexDatabase(settings, database)
+            return await work(IndexDatabase(settings, database), **given)
         finally:
             await database.close()

@@ -7,8 +7,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +20,10 @@ from memex.settings import Settings
 from memex.store.embedded import server as embedded
 
 if TYPE_CHECKING:
-    from memex.counts import SharedCounts
     from memex.http.workers import WorkerLine
-    from memex.service.identity.rate_limits import Buckets
-    from memex.service.tools.call_locks import CallLocks
+    from memex.service.service import Service
     from memex.store.database import Database
     from memex.store.identity.tenants import FirstKeys
-    from memex.subagent.embedders.shared_model import SharedModel
 
     Announce = Callable[[FirstKeys | None, str | None], None]
 
@@ -89,7 +86,7 @@ def run_workers(
                 from memex.service.identity.rate_limits import Buckets
                 from memex.service.tools.call_locks import CallLocks, open_shared_file
                 from memex.subagent.embedders.shared_model import open_model
-                from memex.wiring import load_modules, shared_model_name
+                from memex.wiring import load_modules, running_service, shared_model_name
 
                 import_module("memex.http.serving")
                 load_modules(settings)
@@ -104,8 +101,15 @@ def run_workers(
                 own = settings.model_copy(update={"max_connections": share + (number < more)})
                 counts.take(number)
                 is_first = number == 0 and not is_replacement
-                shared = _Shared(counts, call_locks, buckets, shared_model)
-                _work(own, number, line, is_first, with_link and is_first, shared)
+                service = running_service(
+                    own,
+                    with_worker=number == 0,
+                    counts=counts,
+                    call_locks=call_locks,
+                    buckets=buckets,
+                    shared_model=shared_model,
+                )
+                _work(own, number, line, is_first, with_link and is_first, service)
 
             group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
             made = group.start()[0]
@@ -154,27 +158,16 @@ def _hold_postgres(settings: Settings, line: "WorkerLine") -> None:
         log.release()
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """State that all workers share; `model` is None unless they use a local embedder."""
-
-    counts: "SharedCounts"
-    call_locks: "CallLocks"
-    buckets: "Buckets"
-    model: "SharedModel | None"
-
-
 def _work(
     settings: Settings,
     number: int,
     line: "WorkerLine",
     is_first: bool,
     with_link: bool,
-    shared: _Shared,
+    opened: "AbstractAsyncContextManager[Service]",
 ) -> None:
     """Answer as one of several workers. The first one also carries out jobs, and makes the first keys."""
     from memex.http.serving import serve
-    from memex.wiring import running_service
 
     log = logging.HeldLines(sys.stderr)
     line.on_announced = log.release
@@ -182,14 +175,7 @@ def _work(
 
     async def answer() -> None:
         _cancel_at([signal.SIGTERM])
-        async with running_service(
-            settings,
-            with_worker=number == 0,
-            counts=shared.counts,
-            call_locks=shared.call_locks,
-            buckets=shared.buckets,
-            shared_model=shared.model,
-        ) as service:
+        async with opened as service:
             keys = await _prepare(service.database) if is_first else None
             link = await _make_link(service.database) if with_link else None
             report = {"keys": asdict(keys) if keys else None, "link": link}

@@ -3,27 +3,44 @@
 import gc
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from memex.cli.loading import load_structlog
 from memex.cli.options import TenantOptions, UserOptions
-from memex.cli.session.session import CommandSession, Options
+from memex.cli.session.session import CommandSession, Options, check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from memex.api.remote import RemoteMemex
+    from memex.postgres import Postgres
+    from memex.settings import Settings
 
 
-@asynccontextmanager
-async def open_session(options: Options) -> AsyncIterator[CommandSession]:
+def open_session(options: Options) -> AbstractAsyncContextManager[CommandSession]:
     """A session for the options of a command; raises as `running_service` or as a service over HTTP."""
     url = os.environ.get("MEMEX_URL")
-    opened = _remote_session(url, options) if url else _local_session(options)
-    async with opened as session:
-        yield session
+    return _remote_session(url, options) if url else _local_session(options)
+
+
+def start_database(*, is_quiet: bool = False) -> "tuple[Settings, Future[Postgres]]":
+    """Begin to start the database that a command needs itself; the command loads its modules meanwhile.
+
+    Raises:
+        ValidationFailed: MEMEX_URL names a service.
+    """
+    load_structlog()
+    from memex import logging, postgres
+    from memex.settings import read_settings
+
+    settings = read_settings()
+    check_local(settings)
+    logging.configure("warning" if is_quiet else settings.log_level)
+    return settings, postgres.start_in_background(settings, migrates=False)
 
 
 def remote_client(url: str) -> "RemoteMemex":
@@ -45,13 +62,7 @@ def remote_client(url: str) -> "RemoteMemex":
 @asynccontextmanager
 async def _local_session(options: Options) -> AsyncIterator[CommandSession]:
     """A session on DATABASE_URL or the embedded Postgres. It may act as an admin, because it has the database."""
-    load_structlog()
-    from memex import logging, postgres
-    from memex.settings import read_settings
-
-    settings = read_settings()
-    logging.configure(settings.log_level)
-    started = postgres.start_in_background(settings, migrates=False)
+    settings, started = start_database()
     from memex.api.local import OwnedMemex  # loads while the database starts
     from memex.wiring import running_service
 

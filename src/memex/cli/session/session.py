@@ -1,7 +1,7 @@
 """The session of a command: the API that it asks, and for whom it acts."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -56,6 +56,20 @@ class CommandSession:
     async def execute(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Run a tool, and return its JSON."""
         return await self.api.execute(self.context, tool, arguments)
+
+    async def shown_by(self, call: str, tool: str, *, without: Collection[str]) -> dict[str, Any]:
+        """Return the arguments that write exactly what a dry run showed: its own, as the log has them, and its id.
+
+        Args:
+            call: the id of the dry run.
+            tool: whose dry run it was; ValidationFailed is raised if it was of another one.
+            without: arguments that a call which writes does not have.
+        """
+        newest = (await self.call("memory_operation", {"tool_call_id": call}))["attempts"][0]
+        if newest["tool"] != tool:
+            raise ValidationFailed(f"The call {call!r} was no dry run of {tool.rpartition('_')[2]}.")
+        kept = {name: value for name, value in newest["request"].items() if name not in without}
+        return kept | {"dry_run_id": call}
 
     @property
     def local(self) -> "OwnedMemex":

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from memex.errors import ConversationNotFound, MalformedCursor
+from memex.errors import ConversationNotFound
 from memex.service.conversations.results import (
     ListedConversation,
     MessageResult,
@@ -21,6 +21,7 @@ from memex.service.tools.tool import (
     ResultPart,
     StorableText,
     from_cursor,
+    time_in_cursor,
     to_cursor,
 )
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
@@ -183,10 +184,7 @@ def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
     if cursor is None:
         return None
     at, number = from_cursor(cursor, str, int)
-    try:
-        return datetime.fromisoformat(at) if at else None, number
-    except ValueError:
-        raise MalformedCursor from None
+    return time_in_cursor(at) if at else None, number
 
 
 READ = LoggedOperation("conversation_read", ReadThreadArguments, ThreadResult, _read)

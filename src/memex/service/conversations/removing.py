@@ -6,9 +6,7 @@ from typing import Annotated, Any
 import structlog
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from memex.call_context import CallContext
 from memex.errors import ConversationNotFound, MemexError, ValidationFailed
-from memex.service.call import Caller
 from memex.service.distil.removal import CitingResult, find_resting, forget_progress, withdraw
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
@@ -20,12 +18,10 @@ from memex.store.conversations.remove import (
     scopes_ended_before,
     select_conversations,
 )
-from memex.store.identity.authentication import Principal
 from memex.store.records import Status
 
 MAX_NAMED = 100  # conversations of the receipt
 MAX_AT_ONCE = 1_000  # conversations of a call that names them
-ACTOR = "memex"  # of calls that nobody made
 
 _log = structlog.get_logger("memex.conversations")
 
@@ -138,11 +134,9 @@ async def delete_ended_before(service: Service, before: datetime) -> int:
     deleted = 0
     await remove_events_before(service.database, before)
     for scope in await scopes_ended_before(service.database, before):
-        principal = Principal(scope.tenant_id, "agent")
         try:
             while named := await ended_before(service.database, scope, before, limit=MAX_AT_ONCE):
-                context = CallContext(scope.user_id, ACTOR)
-                caller = Caller(principal, await service.identities.resolve(principal, context))
+                caller = await service.identities.memex_for(scope.tenant_id, scope.user_id)
                 receipt = await DELETE.call(service, caller, {"conversations": named, "before": before})
                 if not receipt.conversations:  # another process is deleting them
                     break

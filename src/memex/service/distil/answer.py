@@ -9,7 +9,7 @@ from pydantic import Field
 from memex.service.distil.portion import READ, Portion
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
-from memex.service.tools.remember_answer import RivalResult, WriteMade, reason_of, write_made
+from memex.service.tools.remember_answer import RivalResult, WriteMade, reason_of, rival_result, write_made
 from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.citations.syntax import CitedPlace, message_reference
 from memex.store.log.call import CallAnswer, digest
@@ -19,7 +19,6 @@ from memex.subagent.distil.reading import MessageReading
 from memex.subagent.planner import Addition, Rivalry
 from memex.subagent.remember import note
 from memex.subagent.remember.filing.entries import EntryOutcome
-from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.stage import FileOutcome
 from memex.subagent.statements.bullets import UNDATED
 
@@ -156,7 +155,7 @@ def render(
             for message in portion.messages
             for skip in message.skipped
         ],
-        rivals=list(map(_rival, rivals)),
+        rivals=list(map(rival_result, rivals)),
         writes=[write_made(change, reason_of(file)) for file, change in written],
         planner=config["planner"],
         degraded=degraded_code(config.get("failure")),
@@ -224,15 +223,6 @@ def _place(add: Addition, by_place: Mapping[CitedPlace, MessageReading]) -> dict
 def _outdated(one: OutdatedStatement, by_place: Mapping[CitedPlace, MessageReading]) -> OutdatedResult:
     newer = {"path": one.newer.path, "newer_text": one.newer.text} if one.newer else {"path": None}
     return OutdatedResult(**_place(one.add, by_place), text=one.add.statement.text, **newer)
-
-
-def _rival(rival: Rivalry) -> RivalResult:
-    return RivalResult(
-        handle=handle_of(rival.older.path, rival.older.text),
-        path=rival.older.path,
-        older=rival.older.text,
-        newer=rival.statement.text,
-    )
 
 
 def _logged(

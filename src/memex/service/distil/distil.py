@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memex.call_context import CallContext
 from memex.service.call import Caller, plain_arguments
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.tool import DISTIL, NAME
@@ -37,9 +36,8 @@ async def distil(
         PlanChanged: what a dry run showed would not be written any more.
         ValidationFailed: an argument is wrong.
     """
-    access = caller.access
-    context = CallContext(access.user_id, access.actor, access.project, channel=CHANNEL)
-    caller = replace(caller, access=await service.identities.resolve(caller.principal, context))
+    access = replace(caller.access, channel=CHANNEL)
+    caller = replace(caller, access=await service.identities.look_up(caller.principal, access))
     asked = plain_arguments(given)
     made = await service.execute(caller, NAME, asked, tool_call_id=tool_call_id, now=now, own=DISTIL)
     return DistilResult.model_validate(made)

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memex.call_context import CallContext
 from memex.service.call import Caller
 from memex.service.distil.evidence import EvidenceStatement, EvidenceStatus, citing_files, with_evidence
 from memex.service.log import references
@@ -77,9 +76,7 @@ async def withdraw(service: Service, caller: Caller, conversation_ids: list[str]
 
     The call names only conversations that a statement rests on: a source may have any number of them.
     """
-    access = caller.access
-    context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
-    caller = Caller(caller.principal, await service.identities.resolve(caller.principal, context))
+    caller = Caller(caller.principal, await service.identities.look_up(caller.principal, caller.access))
     resting = await _resting(service.database, caller.access, conversation_ids)
     cited = {conversation_id for statement in resting for conversation_id in _own_conversations(statement)}
     named = [

@@ -128,7 +128,7 @@ def parse_files(body: bytes) -> list[FileLine]:
     return files
 
 
-def to_documents(files: Sequence[FileLine], *, finds_secrets: bool) -> list[NewDocument]:
+def to_documents(files: Sequence[FileLine], finds_secrets: bool) -> list[NewDocument]:
     """Return files as the store takes them; a text that does not fit its digest, or holds a secret, is refused.
 
     What was stored of a file that holds a secret now is removed.

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from memex.errors import DocumentNotFound, ValidationFailed
+from memex.service.conversations.putting import Count, Reason
 from memex.service.documents.lines import (
     ROOT_PATTERN,
-    FileLine,
     check_document_path,
     parse_files,
     parse_manifest,
@@ -20,7 +20,7 @@ from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, Storable
 from memex.store.access import Access, Scope
 from memex.store.documents import roots
 from memex.store.documents.put import put_documents
-from memex.store.documents.records import NewDocument, RootState
+from memex.store.documents.records import RootState
 from memex.store.text_pool import offload
 from memex.store.writes import statistics
 
@@ -30,8 +30,6 @@ MAX_REASONS = 100
 RootName = Annotated[str, Field(pattern=ROOT_PATTERN)]
 Slug = Annotated[StorableText, Field(min_length=1, max_length=200)]
 SyncNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
-Reason = Annotated[StorableText, Field(min_length=1, max_length=100)]
-Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
 class RootArguments(Arguments):
@@ -230,7 +228,7 @@ async def _put(call: OperationCall, arguments: PutArguments) -> LoggedAnswer[Put
     lines = parse_files(call.lines)
     access, scope = await _opened(call, arguments)
     finds_secrets = call.service.policies_of(call.caller).files != "off"
-    files = await offload.run(len(call.lines), _to_documents, lines, finds_secrets)
+    files = await offload.run(len(call.lines), to_documents, lines, finds_secrets)
     done = await put_documents(
         call.database,
         access,
@@ -275,7 +273,7 @@ async def _finish(call: OperationCall, arguments: FinishArguments) -> LoggedAnsw
     removal, root = await roots.finish(
         call.database,
         call.access,
-        _scope(call.access, arguments),
+        scope_of_root(call.access, arguments),
         arguments.root,
         arguments.sync,
         now=call.now,
@@ -306,7 +304,7 @@ async def _remove(call: OperationCall, arguments: RemoveRootArguments) -> Logged
         Forbidden: another user owns the root.
         SyncSuperseded: a sync of the root began meanwhile.
     """
-    scope = _scope(call.access, arguments)
+    scope = scope_of_root(call.access, arguments)
     removal = await roots.remove_root(
         call.database, call.access, scope, arguments.root, is_dry_run=arguments.dry_run
     )
@@ -320,10 +318,6 @@ async def _remove(call: OperationCall, arguments: RemoveRootArguments) -> Logged
     return LoggedAnswer(result, result.body())
 
 
-def _to_documents(lines: list[FileLine], finds_secrets: bool) -> list[NewDocument]:
-    return to_documents(lines, finds_secrets=finds_secrets)
-
-
 async def _opened(call: OperationCall, arguments: RootArguments) -> tuple[Access, Scope]:
     """Return an access with the documents of the user or the project, made if there are none yet."""
     access = await call.service.identities.open_documents(call.caller, arguments.mount)
@@ -333,7 +327,8 @@ async def _opened(call: OperationCall, arguments: RootArguments) -> tuple[Access
     return access, scope
 
 
-def _scope(access: Access, arguments: RootArguments) -> Scope:
+def scope_of_root(access: Access, arguments: RootArguments) -> Scope:
+    """Return the scope that may hold a root; raises DocumentNotFound if there is none."""
     scope = access.documents_at(arguments.mount)
     if scope is None:
         raise roots.not_found(arguments.root)

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memex.service.documents.pushing import RootArguments, Slug, mount_of
+from memex.service.documents.pushing import RootArguments, Slug, mount_of, scope_of_root
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import Arguments, ReadAnswer, ToolResult
-from memex.store.documents import roots, watches
+from memex.store.documents import watches
 
 
 class WatchArguments(RootArguments):
@@ -55,13 +55,10 @@ async def _watch(call: OperationCall, arguments: WatchArguments) -> LoggedAnswer
         DocumentNotFound, ProjectNotFound: there is no such root, or project of the user.
         Forbidden: another user owns the root.
     """
-    scope = call.access.documents_at(arguments.mount)
-    if scope is None:
-        raise roots.not_found(arguments.root)
     wanted_at = await watches.watch(
         call.database,
         call.access,
-        scope,
+        scope_of_root(call.access, arguments),
         arguments.root,
         now=call.now,
         is_over=arguments.is_over,

@@ -36,11 +36,7 @@ LONGEST_WAIT = timedelta(minutes=10)  # of a text in the queue
 SUMS_ARE_LATE = timedelta(minutes=30)
 
 
-class Frozen(ResultPart):
-    """A part of an answer."""
-
-
-class CheckResult(Frozen):
+class CheckResult(ResultPart):
     """A finding, as `memex doctor` shows it. The hint says what to do next."""
 
     name: str
@@ -49,7 +45,7 @@ class CheckResult(Frozen):
     hint: str
 
 
-class ToolDay(Frozen):
+class ToolDay(ResultPart):
     """The calls of one tool in the last day; the times are within 19 %, and null without calls."""
 
     tool: str
@@ -59,7 +55,7 @@ class ToolDay(Frozen):
     p95_ms: float | None
 
 
-class HourResult(Frozen):
+class HourResult(ResultPart):
     """The calls of all tools in one hour (UTC), `hour` being its beginning."""
 
     hour: str
@@ -69,7 +65,7 @@ class HourResult(Frozen):
     p95_ms: float | None
 
 
-class CallsOfDay(Frozen):
+class CallsOfDay(ResultPart):
     """The calls of the last 24 hours and the running one, as they were summed from the log in the background.
 
     `failed` are those that failed or were denied.
@@ -79,7 +75,7 @@ class CallsOfDay(Frozen):
     tools: list[ToolDay]
 
 
-class AnswersHealth(Frozen):
+class AnswersHealth(ResultPart):
     """The model behind the answers of a tool, and how many of the newest answers had to do without it.
 
     `model` is the planner or the embedder that the settings name; `builtin` stands for the rules, and null for
@@ -94,7 +90,7 @@ class AnswersHealth(Frozen):
     degraded: int
 
 
-class QueueHealth(Frozen):
+class QueueHealth(ResultPart):
     """The texts of the tenant that wait in the queue, the oldest of them, and those that were given up."""
 
     waiting: int
@@ -102,7 +98,7 @@ class QueueHealth(Frozen):
     given_up: int
 
 
-class JobCount(Frozen):
+class JobCount(ResultPart):
     """The number of the tenant's jobs of a kind, in a status such as todo, doing or failed."""
 
     kind: str
@@ -110,7 +106,7 @@ class JobCount(Frozen):
     jobs: int
 
 
-class IndexHealth(Frozen):
+class IndexHealth(ResultPart):
     """The memories of the tenant with files; another version indexed `stale` of them or of users' conversations.
 
     `unmerged` passages wait to be merged into the index; search finds them all the same.
@@ -121,7 +117,7 @@ class IndexHealth(Frozen):
     unmerged: int
 
 
-class VectorHealth(Frozen):
+class VectorHealth(ResultPart):
     """The numbers of memories that the embedder embedded whole, and that failed, with the newest error."""
 
     model: str
@@ -131,14 +127,14 @@ class VectorHealth(Frozen):
     error: str | None
 
 
-class SizeResult(Frozen):
+class SizeResult(ResultPart):
     """The size of some tables on disk, with their indexes."""
 
     name: str
     size_bytes: int
 
 
-class DiskHealth(Frozen):
+class DiskHealth(ResultPart):
     """The database on disk, of all tenants together; `free_bytes` is null where the disk is another machine's."""
 
     database_bytes: int
@@ -146,7 +142,7 @@ class DiskHealth(Frozen):
     tables: list[SizeResult]
 
 
-class HealthResult(Frozen):
+class HealthResult(ResultPart):
     """The health of the service. `ok` is false if a check found a problem.
 
     The figures are those of the tenant; `disk` and the checks of the database are those of the whole database.

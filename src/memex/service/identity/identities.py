@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from memex.call_context import CallContext
 from memex.errors import AccessChanged, Refused, Unauthenticated, UserErased
@@ -29,6 +29,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
 
+ACTOR = "memex"  # of calls that nobody made
 MAX_KEPT = 4_096  # keys, and accesses; an access takes about 2 KB
 MAX_SCOPES = (
     50  # of an access that is kept: that of an admin of a thousand projects is made anew for each call
@@ -121,6 +122,16 @@ class Identities:
             makes_documents=makes_documents,
         )
 
+    async def look_up(self, principal: Principal, access: Access, **making: Any) -> Access:
+        """Look up again what the caller of an access may touch; `making` and errors are those of `resolve`."""
+        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
+        return await self.resolve(principal, context, **making)
+
+    async def memex_for(self, tenant_id: int, user_id: str) -> Caller:
+        """Return the caller of what Memex does for a user without being asked; raises as `resolve`."""
+        principal = Principal(tenant_id, "agent")
+        return Caller(principal, await self.resolve(principal, CallContext(user_id, ACTOR)))
+
     async def cached_access(self, principal: Principal, context: CallContext) -> Access:
         """Return what a call may touch, or might when it was looked up; raises as `resolve` if it has to be."""
         user_id = principal.bound_user if context.user_id is None else context.user_id
@@ -132,7 +143,7 @@ class Identities:
         """Return a caller that may write: the scope of a user who never wrote is made; raises as `resolve`."""
         if not caller.access.is_visitor:
             return caller
-        access = await self._look_up(caller.principal, caller.access, makes_user=True)
+        access = await self.look_up(caller.principal, caller.access, makes_user=True)
         return replace(caller, access=access)
 
     async def open_conversations(self, caller: Caller) -> Access:
@@ -140,8 +151,7 @@ class Identities:
         access = caller.access
         if access.conversations is not None:
             return access
-        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
-        return await self.resolve(caller.principal, context, makes_user=True, makes_conversations=True)
+        return await self.look_up(caller.principal, access, makes_user=True, makes_conversations=True)
 
     async def open_documents(self, caller: Caller, mount: str) -> Access:
         """Return an access with a scope of documents of a mount, which is made if there is none.
@@ -152,10 +162,8 @@ class Identities:
         access = caller.access
         if access.documents_at(mount) is not None:
             return access
-        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
-        return await self.resolve(
-            caller.principal, context, makes_user=access.user_id is not None, makes_documents=mount
-        )
+        makes_user = access.user_id is not None
+        return await self.look_up(caller.principal, access, makes_user=makes_user, makes_documents=mount)
 
     async def with_conversations(self, caller: Caller) -> Access:
         """Return the access of a caller, which knows the conversations that the user has; raises as `resolve`.
@@ -201,12 +209,8 @@ class Identities:
 
     async def _renew(self, principal: Principal, access: Access) -> Access:
         """Look up what the caller of an access may touch now; raises as `authentication.resolve`."""
-        renewed = await self._look_up(principal, access)
+        renewed = await self.look_up(principal, access)
         return self._keep(principal, renewed) if access.is_cached else renewed
-
-    async def _look_up(self, principal: Principal, access: Access, *, makes_user: bool = False) -> Access:
-        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
-        return await self.resolve(principal, context, makes_user=makes_user)
 
     def _keep(self, principal: Principal, access: Access) -> Access:
         asked = principal, access.user_id, access.actor, access.project, access.channel

@@ -46,14 +46,7 @@ class KeysResult(ResultPart):
 
 def render_key(key: ApiKey) -> dict[str, Any]:
     """Return a key as JSON."""
-    return {
-        "id": key.key_id,
-        "role": key.role,
-        "user": key.user_id,
-        "label": key.label,
-        "created_at": key.created_at.isoformat(),
-        "revoked_at": key.revoked_at.isoformat() if key.revoked_at else None,
-    }
+    return KeyResult.taken_from(key, id=key.key_id, user=key.user_id).model_dump()
 
 
 async def create_key(

@@ -80,7 +80,7 @@ class SectionKind:
         *,
         left_out: str | None = None,
     ) -> FoundSection:
-        """Return passages, and the query that found them, as a section of this kind."""
+        """Return passages, and the query that found them, as a section; or why nothing was searched."""
         return FoundSection(self.name, self.reason, self.sentence, tuple(passages), query, left_out)
 
     def above_floor(self, passages: Sequence[FoundPassage]) -> list[FoundPassage]:
@@ -88,10 +88,6 @@ class SectionKind:
         if max((one.share for one in passages), default=0) < self.min_best_share:
             return []
         return [one for one in passages if one.share >= self.min_share]
-
-    def left_out(self, why: str) -> FoundSection:
-        """Return the kind as a section that was not searched."""
-        return self.section(left_out=why)
 
 
 Kinds = Mapping[str, SectionKind]
@@ -158,7 +154,7 @@ class LiveSections:
     ) -> list[FoundSection]:
         """Return a section for each kind; see `Sections.find`."""
         return [
-            self.kinds[name].left_out(AS_OF)
+            self.kinds[name].section(left_out=AS_OF)
             if is_past
             else await self._find(self.kinds[name], query, project, limit)
             for name in names
@@ -215,7 +211,7 @@ class RecordedSections:
     ) -> list[FoundSection]:
         """Return a section for each kind; see `Sections.find`."""
         return [
-            self.kinds[name].left_out(AS_OF)
+            self.kinds[name].section(left_out=AS_OF)
             if is_past
             else await self._find(self.kinds[name], query, project)
             for name in names

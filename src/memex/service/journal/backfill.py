@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
-from memex.call_context import CallContext
 from memex.errors import FileTooLarge, LimitExceeded, QuotaExceeded, ValidationFailed
 from memex.service.call import Caller, new_call
 from memex.service.journal.backfilled_lines import PageWords, filed_lines, words_of_pages
@@ -13,7 +12,6 @@ from memex.service.said_at import said_day, said_moment
 from memex.service.service import Service
 from memex.store.database import Statement
 from memex.store.entry_path import entry_path
-from memex.store.identity.authentication import Principal
 from memex.store.journal import earlier_calls
 from memex.store.journal.earlier_calls import EarlierCall, PageLines, Writes, WrittenPage
 from memex.store.journal.removal import JournalOwner
@@ -25,7 +23,6 @@ from memex.subagent.remember.recalled import without_spans
 from memex.subagent.statements.courtesy import is_courtesy
 
 NAME = "journal_backfill"
-ACTOR = "memex"
 BATCH_CALLS = 100
 
 
@@ -52,10 +49,6 @@ class Backfilled:
     forgetting: int = 0
     forgotten: int = 0
     refused: int = 0
-
-    def document(self) -> dict[str, int]:
-        """Return the counts by their names."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +117,7 @@ async def backfill_journals(
             "No journal is kept: MEMEX_JOURNAL is off.",
             hint="Set MEMEX_JOURNAL=on, and run the command again.",
         )
-    total: dict[str, int] = Backfilled().document()
+    total: dict[str, int] = asdict(Backfilled())
     for owner in await earlier_calls.tellers(service.database, tenant_id, user_id):
         teller = await _read_teller(service, owner)
         after = 0
@@ -133,12 +126,12 @@ async def backfill_journals(
         ):
             after = calls[-1].operation_id
             await _keep(service, teller, calls, is_dry_run=is_dry_run)
-        total = {name: count + total[name] for name, count in teller.done.document().items()}
+        total = {name: count + total[name] for name, count in asdict(teller.done).items()}
     return Backfilled(**total)
 
 
 async def _read_teller(service: Service, owner: JournalOwner) -> _Teller:
-    database, principal = service.database, Principal(owner.tenant_id, "agent")
+    database = service.database
     writes: dict[str, WrittenPage] = {}
     after = 0
     while calls := await earlier_calls.read_calls(database, owner, after=after, limit=BATCH_CALLS):
@@ -154,7 +147,7 @@ async def _read_teller(service: Service, owner: JournalOwner) -> _Teller:
         writes,
         lines,
         await earlier_calls.harmless_calls(database, owner, removers),
-        Caller(principal, await service.identities.resolve(principal, CallContext(owner.user_id, ACTOR))),
+        await service.identities.memex_for(owner.tenant_id, owner.user_id),
     )
 
 

@@ -135,18 +135,9 @@ def _place(arguments: JournalArguments) -> tuple[str | None, str | None]:
 
 
 def _entry(access: Access, entry: JournalEntry) -> EntryResult:
-    return EntryResult(
-        path=access.by_mount["user"].virtual(entry.path),
-        version=entry.version,
-        content=entry.content,
-        origin=entry.origin,
-        said_at=entry.said_at.isoformat(),
-        about=entry.about,
-        actor=entry.actor,
-        channel=entry.channel,
-        tool_call_id=entry.tool_call_id,
-        told_again=[ToldAgainResult(**again) for again in entry.told_again],
-    )
+    told_again = [ToldAgainResult(**again) for again in entry.told_again]
+    path = access.by_mount["user"].virtual(entry.path)
+    return EntryResult.taken_from(entry, path=path, told_again=told_again, lines=None)
 
 
 async def _with_lines(

@@ -4,16 +4,13 @@ from datetime import date
 
 import structlog
 
-from memex.call_context import CallContext
 from memex.errors import MemexError
 from memex.service.call import Caller, new_call
 from memex.service.service import Service
-from memex.store.identity.authentication import Principal
 from memex.store.journal.removal import JournalOwner, entries_before, owners_before, remove_entries
 from memex.store.log.call import CallAnswer
 
 NAME = "journal_remove"
-ACTOR = "memex"
 MAX_AT_ONCE = 200  # entries that one call deletes
 
 _log = structlog.get_logger("memex.service")
@@ -38,14 +35,12 @@ async def remove_told_before(service: Service, before: date) -> int:
 
 
 async def _remove_of(service: Service, owner: JournalOwner, before: date) -> int:
-    principal, removed = Principal(owner.tenant_id, "agent"), 0
+    removed = 0
     while found := await entries_before(service.database, owner.scope_id, before, limit=MAX_AT_ONCE):
         standing = [f"user/{path}" for path, stands in found if stands]
         if standing:
-            context = CallContext(owner.user_id, ACTOR)
-            await _delete(
-                service, Caller(principal, await service.identities.resolve(principal, context)), standing
-            )
+            caller = await service.identities.memex_for(owner.tenant_id, owner.user_id)
+            await _delete(service, caller, standing)
         gone = await remove_entries(service.database, owner.scope_id, [path for path, _ in found])
         if not gone:  # another process is removing them
             break

@@ -1,12 +1,11 @@
 """Lists of calls: a user's own, or for an admin those of everybody in the tenant, with filters."""
 
 import json
-from datetime import datetime
 from typing import Any
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from memex.errors import Forbidden, MalformedCursor, OperationNotFound, ValidationFailed
+from memex.errors import Forbidden, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
 from memex.service.choice import CallerChoice
 from memex.service.log.operations import (
@@ -17,7 +16,7 @@ from memex.service.log.operations import (
 )
 from memex.service.log.trace import load_trace
 from memex.service.service import Service
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.tools.tool import from_cursor, time_in_cursor, to_cursor
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
 from memex.store.paths import check_tool_call_id
@@ -122,13 +121,7 @@ def _place(cursor: str | None, *, everyone: bool) -> CallPlace:
     if not everyone:
         return CallPlace(from_cursor(cursor, int)[0])
     time, operation_id = from_cursor(cursor, str, int)
-    try:
-        started_at = datetime.fromisoformat(time)
-    except ValueError:
-        started_at = None
-    if started_at is None or started_at.tzinfo is None:
-        raise MalformedCursor
-    return CallPlace(operation_id, started_at)
+    return CallPlace(operation_id, time_in_cursor(time))
 
 
 def _cursor(place: CallPlace, *, everyone: bool) -> str:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import Arguments, ResultPart, ToolResult
-from memex.store.browse.topics import TagCount, Topic, count_tags, merge_topics
+from memex.store.browse.topics import TagCount, count_tags, merge_topics
 from memex.store.memory import Memory
 
 
@@ -51,13 +51,9 @@ async def _show_topics(call: OperationCall, arguments: TopicsArguments) -> Logge
         async with call.database.transaction(access.for_documents(tuple(beside))) as connection:
             documents = await count_tags(connection, "documents", beside)
     found = merge_topics(files, documents)[: arguments.limit]
-    result = TopicsResult(topics=[_topic(topic) for topic in found])
+    result = TopicsResult(topics=list(map(TopicResult.taken_from, found)))
     logged = {"topics": [f"{topic.tag} {topic.files} {topic.documents}" for topic in found]}
     return LoggedAnswer(result, logged, state)
-
-
-def _topic(topic: Topic) -> TopicResult:
-    return TopicResult.taken_from(topic)
 
 
 TOPICS = LoggedOperation("memory_topics", TopicsArguments, TopicsResult, _show_topics)

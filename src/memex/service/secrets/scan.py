@@ -4,7 +4,6 @@ from typing import Any
 
 from memex.errors import Forbidden, LimitExceeded
 from memex.service.call import Caller, check_role
-from memex.service.recording import CallLogger
 from memex.service.secrets import guard
 from memex.service.service import Service
 from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
@@ -80,13 +79,9 @@ async def scan(
         scope_id, path, version = from_cursor(cursor, int, str, int) if cursor is not None else (0, "", 0)
         page = _Page(service, caller, all_users=all_users, history=history)
         result = await page.read((scope_id, path, version))
-        await _log(log, given, result)
+        counted = {"texts": result.texts, "secrets": len(result.secrets), "unread": len(result.unread)}
+        await log.add("answered", CallAnswer(counted, given, counted))
     return result
-
-
-async def _log(log: CallLogger, given: dict[str, Any], result: ScanResult) -> None:
-    counted = {"texts": result.texts, "secrets": len(result.secrets), "unread": len(result.unread)}
-    await log.add("answered", CallAnswer(counted, given, counted))
 
 
 class _Page:

@@ -11,7 +11,7 @@ from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
 from memex.store.writes.results import ToldEntry
-from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan
+from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan, Rivalry
 from memex.subagent.remember import note
 from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.settling import Settlement
@@ -216,15 +216,7 @@ def render_answer(
                 for overtaking in plan.overtaken
             ),
         ],
-        rivals=[
-            RivalResult(
-                handle=handle_of(rival.older.path, rival.older.text),
-                path=rival.older.path,
-                older=rival.older.text,
-                newer=rival.statement.text,
-            )
-            for rival in rivals
-        ],
+        rivals=list(map(rival_result, rivals)),
         candidates=[
             CandidateResult(
                 handle=handle_of(candidate.path, candidate.text), path=candidate.path, text=candidate.text
@@ -357,6 +349,13 @@ def _known(known: KnownStatement) -> SkippedResult:
         reason="duplicate",
         known_in=f"{known.reference.path}@{known.reference.version}",
     )
+
+
+def rival_result(rival: Rivalry) -> RivalResult:
+    """Return a rivalry as an answer has it."""
+    older = rival.older
+    handle = handle_of(older.path, older.text)
+    return RivalResult(handle=handle, path=older.path, older=older.text, newer=rival.statement.text)
 
 
 def write_made(change: FileChange, reason: str) -> WriteMade:

@@ -20,6 +20,7 @@ from memex.service.tools.tool import (
     Tool,
     ToolResult,
     from_cursor,
+    time_in_cursor,
     to_cursor,
 )
 from memex.service.tools.tool_context import ToolContext
@@ -265,13 +266,9 @@ def _check_mount(access: Access, prefix: Prefix) -> None:
 def _place(cursor: str) -> tuple[datetime, str]:
     """Return the time and the handle in a cursor; raises ValidationFailed for one that is none of ours."""
     at, handle = from_cursor(cursor, str, str)
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None or not handle.isalnum():
+    if not handle.isalnum():
         raise MalformedCursor
-    return moment, handle
+    return time_in_cursor(at), handle
 
 
 def _line(line: RemovedLine) -> RemovedLineResult:

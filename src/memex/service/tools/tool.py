@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
@@ -302,6 +303,17 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
     if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
         raise MalformedCursor
     return list(position)
+
+
+def time_in_cursor(text: str) -> datetime:
+    """Return a time that a cursor holds; raises MalformedCursor for one that is none or has no zone."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise MalformedCursor from None
+    if time.tzinfo is None:
+        raise MalformedCursor
+    return time
 
 
 def _inside(value: Any) -> Iterable[Any]:

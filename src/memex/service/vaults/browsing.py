@@ -1,6 +1,5 @@
 """A memory as a person looks through it: mounts, folders, and the files that pass filters."""
 
-from dataclasses import asdict
 from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, Field
@@ -14,14 +13,7 @@ from memex.service.tools.tool import (
     from_cursor,
     to_cursor,
 )
-from memex.store.browse.folders import (
-    BrowsedFile,
-    FileFilter,
-    Folder,
-    list_filtered,
-    list_mounts,
-    list_tree,
-)
+from memex.store.browse.folders import FileFilter, list_filtered, list_mounts, list_tree
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
 from memex.subagent.statements.places import STATEMENT_FILE_NAMES
@@ -93,10 +85,10 @@ async def _browse(call: OperationCall, arguments: BrowseArguments) -> LoggedAnsw
         )
     page = listed[: arguments.limit]
     result = BrowseResult(
-        mounts=[_folder(mount) for mount in mounts],
-        parents=[_folder(parent) for parent in tree.parents],
-        folders=[_folder(folder) for folder in tree.folders],
-        files=[_file(file) for file in page],
+        mounts=list(map(FolderResult.taken_from, mounts)),
+        parents=list(map(FolderResult.taken_from, tree.parents)),
+        folders=list(map(FolderResult.taken_from, tree.folders)),
+        files=list(map(BrowsedFileResult.taken_from, page)),
         next_cursor=to_cursor(page[-1].path) if len(listed) > arguments.limit else None,
     )
     logged = {"files": [f"{file.path}@{file.version}" for file in page]}
@@ -120,17 +112,6 @@ def _names_of(kind: FileKind | None) -> tuple[str, ...] | None:
     if kind is None:
         return None
     return STATEMENT_FILE_NAMES if kind == "other" else (kind,)
-
-
-def _folder(folder: Folder) -> FolderResult:
-    updated = folder.updated_at.isoformat() if folder.updated_at is not None else None
-    return FolderResult(path=folder.path, files=folder.files, updated_at=updated)
-
-
-def _file(file: BrowsedFile) -> BrowsedFileResult:
-    return BrowsedFileResult(
-        **asdict(file) | {"tags": list(file.tags), "updated_at": file.updated_at.isoformat()}
-    )
 
 
 BROWSE = LoggedOperation("memory_browse", BrowseArguments, BrowseResult, _browse)

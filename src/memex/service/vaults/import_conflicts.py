@@ -25,9 +25,8 @@ class KeptFile(ResultPart):
 
 def kept_file(history: PathHistory, why: str) -> KeptFile:
     """Return the report of a file that was kept."""
-    return KeptFile(
-        path=history.path,
-        version=history.version,
+    return KeptFile.taken_from(
+        history,
         updated_at=history.created_at.isoformat(),
         deleted=not history.stands,
         code=VersionConflict.code,

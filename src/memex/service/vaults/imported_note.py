@@ -32,10 +32,6 @@ class ImportedNote:
         """Return the note with another text."""
         return replace(self, text=text, sha256=digest(text))
 
-    def without_text(self) -> "ImportedNote":
-        """Return the note with its digest alone, for which the text need not be kept."""
-        return replace(self, text="")
-
     @property
     def incoming(self) -> IncomingText:
         """The text as the store compares it with the history of its path."""

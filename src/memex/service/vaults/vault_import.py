@@ -6,7 +6,6 @@ import secrets
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -118,28 +117,18 @@ async def import_vault(
 
 
 class _Batch(ResultPart):
-    """The outcomes of a batch's files. A repeat reads them from the log; other versions may add to them."""
+    """The outcomes of files, of a batch or so far. A repeat reads a batch from the log; other versions may add."""
 
     created: list[str]
     updated: list[str]
     unchanged: list[str]
     kept: list[KeptFile] = Field(default_factory=list)
 
-
-@dataclass(slots=True)
-class _ImportedFiles:
-    """The outcomes of the files so far."""
-
-    created: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    kept: list[KeptFile] = field(default_factory=list)
-
-    def add(self, batch: _Batch) -> None:
-        self.created += batch.created
-        self.updated += batch.updated
-        self.unchanged += batch.unchanged
-        self.kept += batch.kept
+    def add(self, batch: "_Batch") -> None:
+        self.created.extend(batch.created)
+        self.updated.extend(batch.updated)
+        self.unchanged.extend(batch.unchanged)
+        self.kept.extend(batch.kept)
 
 
 class _Import:
@@ -167,7 +156,7 @@ class _Import:
         self._read_only: list[tuple[VaultRefusal, VirtualPath]] = []
         self._places: list[tuple[str, VirtualPath]] = []
         self._refused: list[VaultRefusal] = list(vault.refused)
-        self._done = _ImportedFiles()
+        self._done = _Batch(created=[], updated=[], unchanged=[])
         self._calls: list[str] = []
         self._secrets: list[dict[str, Any]] = []
         self._hidden_count = 0
@@ -301,7 +290,7 @@ class _Import:
     def _read_note(self, name: str, path: VirtualPath) -> ImportedNote | None:
         """Return a note without its text; None if it cannot be read, which is reported."""
         try:
-            return self._note(name, str(path), self._vault.read(name)).without_text()
+            return dataclasses.replace(self._note(name, str(path), self._vault.read(name)), text="")
         except Refused as error:
             self._refused.append(VaultRefusal(name, error))
             return None

@@ -11,6 +11,7 @@ import structlog
 from memex.errors import ConversationNotFound, LimitExceeded, ProjectNotFound
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
+from memex.service.work.sessions import load_sessions
 from memex.store.access import Access
 from memex.store.conversations.records import parse_reference
 from memex.store.database import Connection
@@ -29,12 +30,10 @@ from memex.store.work.readings import list_readings
 from memex.store.work.records import (
     DerivedSession,
     NewObservation,
-    PlacedSession,
     RereadMessage,
     SessionRow,
     UnderivedMessage,
 )
-from memex.store.work.sessions import list_sessions
 from memex.subagent.work.answers import model_of
 from memex.subagent.work.deriving import derive
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
@@ -121,9 +120,12 @@ async def load_work(
             hint="See `memex work sessions`.",
             reason="session",
         )
-    is_known = is_project or bool(sessions)
-    if project is not None and not is_known and not await _is_label(service, caller, project):
-        await _refuse_unknown(service, caller, project)
+    if project is not None and not is_project and not sessions:
+        announced = await load_sessions(
+            service, caller, project=project, limit=1
+        )  # its transcript may come yet
+        if not announced:
+            await _refuse_unknown(service, caller, project)
     await derive_missing(service, caller, sessions)
     memory: list[MemoryItem] = []
     reading = _reading(caller.access, project)
@@ -256,11 +258,7 @@ def _read_to(session: SessionRow, reader: str) -> int:
 
 async def _refuse_unknown(service: Service, caller: Caller, name: str) -> None:
     """Raise that there is no such project, and name the labels that are shown by this name."""
-    scope = caller.access.conversations
-    listed: list[PlacedSession] = []
-    if scope is not None:
-        async with service.database.transaction(caller.access.for_conversations()) as connection:
-            listed = await list_sessions(connection, scope.scope_id, limit=MAX_SESSIONS)
+    listed = await load_sessions(service, caller, limit=MAX_SESSIONS)
     labels = list(dict.fromkeys(label.label for label in listed if label.name == name))[:10]
     if labels:
         raise ProjectNotFound(
@@ -271,15 +269,6 @@ async def _refuse_unknown(service: Service, caller: Caller, name: str) -> None:
             labels=labels,
         )
     caller.access.scope_at(f"projects/{name}")  # raises, and names those that are near
-
-
-async def _is_label(service: Service, caller: Caller, name: str) -> bool:
-    """Return whether events have this label; their transcript may not have come yet."""
-    scope = caller.access.conversations
-    if scope is None:
-        return False
-    async with service.database.transaction(caller.access.for_conversations()) as connection:
-        return bool(await list_sessions(connection, scope.scope_id, project=name, limit=1))
 
 
 async def _sessions(

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from memex.call_context import CallContext
 from memex.errors import MemexError, ModelUnavailable, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
 from memex.service.snapshots import LiveSnapshots, MemoryView
 from memex.service.spending import SPENT, TenantSpending
 from memex.service.work.loading import derive_missing
-from memex.store.identity.authentication import Principal
 from memex.store.log.call import Call, CallAnswer
 from memex.store.work.answers import (
     MessageAnswer,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from memex.subagent.model.observing.reader import WorkReader
 
 NAME = "work_read"
-ACTOR = "memex"  # of calls that nobody made
 RECENT = timedelta(days=30)  # in the background, sessions are read that went on since then
 MAX_TRIES = 5  # of a message about which the model gives no answer that can be used
 LOOKED_AT = 100  # messages at once, of which those that fit are shown
@@ -146,10 +143,8 @@ async def read_recent(service: Service) -> str | None:
     since = datetime.now(UTC) - RECENT
     callers: list[Caller] = []
     for user in await recent_users(service.database, since):
-        principal = Principal(user.tenant_id, "agent")
         try:
-            access = await service.identities.resolve(principal, CallContext(user.user_id, ACTOR))
-            callers.append(Caller(principal, access))
+            callers.append(await service.identities.memex_for(user.tenant_id, user.user_id))
         except MemexError as error:
             _log.warning("work_of_user_left", tenant=user.tenant_id, code=error.code)
     while callers:

@@ -8,7 +8,6 @@ from pydantic import Field
 from memex.errors import ValidationFailed
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
-from memex.store.access import Scope
 from memex.store.work.readings import MAX_READINGS, add_reading, list_readings, remove_reading
 
 _Slug = Annotated[StorableText, Field(min_length=1, max_length=200)]
@@ -62,7 +61,10 @@ async def _list_read_from(call: OperationCall, arguments: ReadingsArguments) -> 
         found = await list_readings(connection, call.access, scope)
     result = ReadingsResult(
         project=arguments.project,
-        reads_from=[ReadingResult(project=_slug(read), since=at.isoformat()) for read, at in found],
+        reads_from=[
+            ReadingResult(project=read.mount.removeprefix("projects/"), since=at.isoformat())
+            for read, at in found
+        ],
     )
     logged = {"reads_from": [read.project for read in result.reads_from]}
     return LoggedAnswer(result, logged)
@@ -97,10 +99,6 @@ async def _read_from(call: OperationCall, arguments: ReadFromArguments) -> Logge
         )
         await call.commit(connection, result, arguments)
     return LoggedAnswer(result, None)
-
-
-def _slug(scope: Scope) -> str:
-    return scope.mount.removeprefix("projects/")
 
 
 READ_FROM = LoggedOperation("work_read_from", ReadFromArguments, ReadFromResult, _read_from, role="agent")

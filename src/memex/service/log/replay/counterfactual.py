@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from memex.errors import ValidationFailed
 from memex.service.choice import CallerChoice
-from memex.service.log.replay.replay import logged_options
+from memex.service.log.replay.replay import logged_options, spans_of
 from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.snapshots import AsOf, parse_time
@@ -284,11 +284,7 @@ def _outcome(run: Rerun, *, recorded_ms: float) -> Outcome:
 def _items(run: Rerun) -> list[str]:
     """Return the spans of a context, or the lines that a remembered text writes."""
     if "sources" in run.result:
-        return [
-            f"{source['path']}@{source['version']}:{span['start']}-{span['end']}"
-            for source in run.result["sources"]
-            for span in source["spans"]
-        ]
+        return spans_of(run.result)
     return [
         f"{write['path']}: {line}"
         for write in run.result["writes"]

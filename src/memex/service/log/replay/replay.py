@@ -146,13 +146,19 @@ def logged_options(logged: LoggedCall) -> RerunOptions:
 
 def _items(result: dict[str, Any]) -> list[str]:
     """Return what an answer holds, by references: the spans of a context, hits, files, writes."""
-    spans = [
+    others = [one for name in ("hits", "files", "writes") for one in result.get(name, ())]
+    return spans_of(result) + [
+        one if isinstance(one, str) else f"{one['path']}@{one['version']}" for one in others
+    ]
+
+
+def spans_of(result: dict[str, Any]) -> list[str]:
+    """Return the spans of a context: `path@version:start-end` each."""
+    return [
         f"{source['path']}@{source['version']}:{span['start']}-{span['end']}"
         for source in result.get("sources", ())
         for span in source["spans"]
     ]
-    others = [one for name in ("hits", "files", "writes") for one in result.get(name, ())]
-    return spans + [one if isinstance(one, str) else f"{one['path']}@{one['version']}" for one in others]
 
 
 def _first_difference(operation: Operation, again: Rerun) -> Difference | None:

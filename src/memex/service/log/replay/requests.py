@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
@@ -181,8 +182,8 @@ async def _changed(
     given = {"tool_call_id": logged.operation.tool_call_id} | change.named
     async with service.recorder.recorded(caller, REPLAY, given) as log:
         day = datetime.now(UTC).date()
-        by = by.paid_by(TenantSpending(service.database, caller.access, day, service.planners.daily_usd))
-        after = await again(by, record=log.call.record)
+        spending = TenantSpending(service.database, caller.access, day, service.planners.daily_usd)
+        after = await again(replace(by, spending=spending), record=log.call.record)
         made = compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
         summary = made.model_dump(mode="json", exclude={"diff"})
         await log.add("answered", CallAnswer(summary, given, summary, planner.config if planner else None))

@@ -89,10 +89,6 @@ class RerunOptions:
     query_embedder: QueryEmbedder | None = None
     is_elsewhen: bool = False
 
-    def paid_by(self, spending: Spending) -> "RerunOptions":
-        """Return the same with what is asked of models counted."""
-        return replace(self, spending=spending)
-
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
