@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from memex.cli.output import Column, Screen, format_count, format_time, numbers, times
-from memex.sizes import format_size
+from memex.cli.output import Column, Screen, format_count, format_size, format_time, numbers, times
 
 REBUILD = "memex index rebuild --only-stale"
 
