@@ -49,10 +49,7 @@ def main() -> None:
         help="Instead, tell N shipped texts, which rules and the model file.",
     )
     parser.add_argument(
-        "--record",
-        type=Path,
-        metavar="FILE",
-        help="Add each answer of the model to FILE; questions that stand there are not asked again.",
+        "--record", type=Path, metavar="FILE", help="Add answers to FILE, where they are missing."
     )
     parser.add_argument("--replay", type=Path, metavar="FILE", help="Play the answers of FILE; no model.")
     options = parser.parse_args()

@@ -59,8 +59,7 @@ class LivePicker:
     Attributes:
         chat: the model.
         limits: of each question.
-        record: a file to which each answer is added; None for none. A question with an answer in it is not
-            asked again.
+        record: a file to which answers are added, and which answers the questions that it holds; None for none.
     """
 
     chat: ChatModel
@@ -81,8 +80,8 @@ class LivePicker:
         tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines that the model picks; none where it fails."""
-        known = self.recorded.picks.get((user, request.query)) if self.recorded else None
-        if self.recorded is not None and known is not None and known.failure is None:
+        known = self.recorded and self.recorded.picks.get((user, request.query))
+        if self.recorded and known and known.failure is None:
             return await self.recorded.pick(user, request, pool, builtin, tools)
         meter = Meter(self.limits)
         session = ModelSession(self.chat, meter, tools)

@@ -15,15 +15,8 @@ from memex.service.conversations.results import (
     message_result,
 )
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
-from memex.service.tools.tool import (
-    Arguments,
-    ReadAnswer,
-    ResultPart,
-    StorableText,
-    from_cursor,
-    time_in_cursor,
-    to_cursor,
-)
+from memex.service.tools.cursor import from_cursor, time_in_cursor, to_cursor
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
 from memex.store.conversations.records import parse_reference
 from memex.store.conversations.vectors import coverage

@@ -16,13 +16,8 @@ from memex.service.documents.results import (
     root_result,
 )
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.tools.tool import (
-    Arguments,
-    ReadAnswer,
-    StorableText,
-    from_cursor,
-    to_cursor,
-)
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import Arguments, ReadAnswer, StorableText
 from memex.store.access import Access, Scope
 from memex.store.documents.find import find_documents
 from memex.store.documents.read import DocumentPlace, list_documents, read_document

@@ -6,7 +6,8 @@ from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import UNBOUND_HINT, Caller, check_role
 from memex.service.service import Service
-from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart
 from memex.store.paths import check_id
 from memex.store.upkeep import erasure
 from memex.store.upkeep.erasure import Erasure

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from memex.errors import ValidationFailed
 from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.service.service import Caller, Service
-from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.identity import tenants

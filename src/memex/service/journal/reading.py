@@ -6,8 +6,9 @@ from pydantic import Field
 
 from memex.errors import FileNotFound, ValidationFailed
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.files import MonthResult
-from memex.service.tools.tool import Arguments, ResultPart, ToolResult, from_cursor, to_cursor
+from memex.service.tools.tool import Arguments, ResultPart, ToolResult
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.entry_path import FOLDER, is_entry_at

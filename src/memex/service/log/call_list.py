@@ -16,7 +16,7 @@ from memex.service.log.operations import (
 )
 from memex.service.log.trace import load_trace
 from memex.service.service import Service
-from memex.service.tools.tool import from_cursor, time_in_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, time_in_cursor, to_cursor
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
 from memex.store.paths import check_tool_call_id

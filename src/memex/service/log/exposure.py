@@ -5,7 +5,8 @@ from typing import Any, Literal, get_args
 
 from memex.errors import OperationNotFound
 from memex.service.service import Caller, Service
-from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart
 from memex.store.log import operations as log
 from memex.store.log.exposure import find_revisions, split_reference
 from memex.store.log.operations import EMBED, MODEL_REQUEST

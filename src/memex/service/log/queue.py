@@ -22,7 +22,8 @@ from memex.errors import (
 )
 from memex.logging import frames
 from memex.service.service import Caller, Service
-from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.identity.authentication import Principal

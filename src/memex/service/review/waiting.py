@@ -16,7 +16,8 @@ from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.review.items import Decision, ItemKind, ReviewItem, ReviewResult
 from memex.service.review.reading import FilesAsTheyStand, read_files, what_to_read
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, from_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import Arguments
 from memex.store.database import Connection
 from memex.store.entry_path import is_entry_at
 from memex.store.log import queue

@@ -6,7 +6,8 @@ from memex.errors import Forbidden, LimitExceeded
 from memex.service.call import Caller, check_role
 from memex.service.secrets import guard
 from memex.service.service import Service
-from memex.service.tools.tool import ResultPart, from_cursor, to_cursor
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import ResultPart
 from memex.store.database import rows
 from memex.store.log.call import CallAnswer
 from memex.subagent.statements.secrets.finding import places

@@ -12,16 +12,8 @@ from memex.service.journal.hits import find_once
 from memex.service.log import references
 from memex.service.query_embedding import least_similarity
 from memex.service.snapshots import AsOf
-from memex.service.tools.tool import (
-    MAX_VERSION,
-    Arguments,
-    ReadAnswer,
-    ReadTool,
-    ResultPart,
-    StorableText,
-    from_cursor,
-    to_cursor,
-)
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import MAX_VERSION, Arguments, ReadAnswer, ReadTool, ResultPart, StorableText
 from memex.settings import FindMode
 from memex.store.citations.syntax import CitedPlace, find_citations
 from memex.store.log.call import CallAnswer

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from memex.errors import LineNotFound, MalformedCursor, VersionConflict
 from memex.service.log import references
+from memex.service.tools.cursor import from_cursor, time_in_cursor, to_cursor
 from memex.service.tools.tool import (
     A,
     Arguments,
@@ -19,9 +20,6 @@ from memex.service.tools.tool import (
     StorableText,
     Tool,
     ToolResult,
-    from_cursor,
-    time_in_cursor,
-    to_cursor,
 )
 from memex.service.tools.tool_context import ToolContext
 from memex.store.access import Access

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memex.service.log import references
+from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.file_edits import BaseVersion, PlacedResult, Reason, answer_placed
 from memex.service.tools.files import Path
 from memex.service.tools.tool import (
@@ -15,8 +16,6 @@ from memex.service.tools.tool import (
     ResultPart,
     ToolResult,
     WriteTool,
-    from_cursor,
-    to_cursor,
 )
 from memex.store.diff import unified
 from memex.store.log.call import CallAnswer

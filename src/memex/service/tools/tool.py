@@ -5,19 +5,15 @@ MCP and the definitions for models take name and arguments from the instance, so
 there.
 """
 
-import base64
-import binascii
-import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from memex.errors import MalformedCursor, ValidationFailed
+from memex.errors import ValidationFailed
 from memex.service.call import to_plain
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import MemoryView, as_of_in
@@ -50,8 +46,6 @@ BOUNDS = {
     "less_than": ("lt", "less than"),
     "less_than_equal": ("le", "at most"),
 }
-MAX_CURSOR_CHARS = 4_000
-MAX_CURSOR_NUMBER = 2**62
 MAX_VERSION = 2**31 - 1
 MAX_NESTING = 16
 
@@ -137,13 +131,14 @@ class ReadAnswer(ToolResult):
     degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
 
 
-def _is_storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
+    """Return whether Postgres can store a text: it holds neither NUL nor a lone surrogate."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def check_storable(text: str) -> str:
     """Return a text that Postgres can hold, unchanged; a pydantic validator."""
-    if not _is_storable(text):
+    if not is_storable(text):
         raise ValueError("holds a NUL character or a lone surrogate")
     return text
 
@@ -282,50 +277,10 @@ def is_dry_run(arguments: Arguments) -> bool:
     return getattr(arguments, "dry_run", False) is True
 
 
-def to_cursor(*position: str | int) -> str:
-    """Return an opaque cursor that `from_cursor` reads again."""
-    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
-
-
-def from_cursor(cursor: str, *kinds: type) -> list[Any]:
-    """Return the position that a cursor holds, of values of these kinds.
-
-    Raises:
-        ValidationFailed: it is none of ours.
-    """
-    try:
-        if len(cursor) > MAX_CURSOR_CHARS:
-            raise ValueError("too long")
-        position: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (binascii.Error, ValueError, RecursionError):
-        position = None
-    is_ours = isinstance(position, list) and len(position) == len(kinds)
-    if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
-        raise MalformedCursor
-    return list(position)
-
-
-def time_in_cursor(text: str) -> datetime:
-    """Return a time that a cursor holds; raises MalformedCursor for one that is none or has no zone."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise MalformedCursor from None
-    if time.tzinfo is None:
-        raise MalformedCursor
-    return time
-
-
 def _inside(value: Any) -> Iterable[Any]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
-
-
-def _is_place(part: Any, kind: type) -> bool:
-    if isinstance(part, str):
-        return kind is str and _is_storable(part)
-    return type(part) is int and kind is int and abs(part) <= MAX_CURSOR_NUMBER
 
 
 def describe_problem(problem: Mapping[str, Any]) -> str:

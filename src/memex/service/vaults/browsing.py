@@ -5,14 +5,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import AwareDatetime, Field
 
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.tools.tool import (
-    Arguments,
-    ResultPart,
-    StorableText,
-    ToolResult,
-    from_cursor,
-    to_cursor,
-)
+from memex.service.tools.cursor import from_cursor, to_cursor
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.store.browse.folders import FileFilter, list_filtered, list_mounts, list_tree
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
