@@ -60,7 +60,7 @@ def main() -> None:
             sys.stdout.write(_remember(options))
             return
         if options.set == SHIPPED:
-            chats = _more_chats()[: options.chats]
+            chats = shipped_chats()[: options.chats]
         else:
             chats = SETS[options.set].load(find_data_folder())[: options.chats]
         figures = asyncio.run(
@@ -81,7 +81,7 @@ def main() -> None:
     sys.stdout.write(to_text(figures, budgets))
 
 
-def _more_chats() -> list[ToldChat]:
+def shipped_chats() -> list[ToldChat]:
     """Return the shipped memory and four more of its kind, which stand in a checkout alone: 200 questions."""
     people = [
         *read_people(PEOPLE_SETS["people"] / FILE)[: 3 * PEOPLE],

@@ -88,8 +88,9 @@ class LivePicker:
         started = time.perf_counter()
         failure, lines = None, list[ContextLine]()
         try:
-            prompt = prompts.load("context")
-            lines = await pick_lines(request, pool, builtin, prompt, session, with_tools=False)
+            lines = await pick_lines(
+                request, pool, builtin, prompts.load("context"), session, with_tools=False
+            )
         except (ModelUnavailable, LimitExceeded) as error:
             failure = error.message
         picks = ModelPicks(

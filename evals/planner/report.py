@@ -1,6 +1,7 @@
 """The figures of picked lines as a text of a few lines. Pure."""
 
 from collections.abc import Iterator, Sequence
+from operator import ge
 
 from memex.evals.planner.measure import WORTHS, PlannerFigures
 
@@ -11,12 +12,12 @@ def to_text(figures: PlannerFigures, budgets: Sequence[int]) -> str:
 
 
 def best_worth(figures: PlannerFigures, who: str, budgets: Sequence[int]) -> float:
-    """Return what a pick should be worth: what recalls most evidence, over all budgets; of equals the least."""
-    return max(WORTHS, key=lambda worth: (_recalled(figures, who, worth, budgets), -worth))
-
-
-def _recalled(figures: PlannerFigures, who: str, worth: float, budgets: Sequence[int]) -> int:
-    return sum(figures.picked[who, worth, budget].recalled.total() for budget in budgets)
+    """Return what a pick should be worth: the least that recalls most, and nowhere less than the rules."""
+    ruled = [figures.rules[budget].recalled.total() for budget in budgets]
+    picked = figures.picked
+    recalled = {worth: [picked[who, worth, one].recalled.total() for one in budgets] for worth in WORTHS}
+    safe = [worth for worth in WORTHS if all(map(ge, recalled[worth], ruled))]
+    return max(safe, key=lambda worth: (sum(recalled[worth]), -worth))
 
 
 def _lines(figures: PlannerFigures, budgets: Sequence[int]) -> Iterator[str]:
