@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import typer
 
-from memex.errors import MemexError
+from memex.errors import MemexError, error_document
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -325,8 +325,7 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
     except MemexError as error:
         screen = Screen(sys.stderr)
         if as_json:
-            document = {"code": error.code, "message": error.message, "hint": error.hint}
-            screen.raw(to_json(document | error.details) + "\n")
+            screen.raw(to_json(error_document(error) | error.details) + "\n")
         else:
             screen.line(("error ", "red"), (error.code, "bold red"), f": {error.message}")
             if error.hint:
