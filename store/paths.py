@@ -136,7 +136,7 @@ def check_id(value: str, what: str) -> str:
     if not 1 <= len(value) <= MAX_ID_CHARS:
         raise ValidationFailed(f"{what} must have 1 to {MAX_ID_CHARS} characters; this has {len(value)}.")
     if fault := _UNPRINTABLE.search(value):
-        raise ValidationFailed(f"{what} must be printable; it holds {_code_point(fault[0])}.")
+        raise ValidationFailed(f"{what} must be printable; it holds {code_point(fault[0])}.")
     if value != value.strip():
         raise ValidationFailed(f"{what} must not begin or end with a space.")
     return value
@@ -171,7 +171,7 @@ def check_tool_call_id(value: str) -> str:
     for character in value:
         if character.isspace():
             raise ValidationFailed(
-                f"tool_call_id must hold no white space; it holds {_code_point(character)}."
+                f"tool_call_id must hold no white space; it holds {code_point(character)}."
             )
     return value
 
@@ -215,7 +215,7 @@ def _mount_hint(segment: str) -> str:
 def _check_characters(path: str) -> None:
     if fault := _FORBIDDEN.search(path):
         kind = str(fault.lastgroup).replace("_", " ")
-        raise InvalidPath(f"The path holds a {kind} ({_code_point(fault[0])}).")
+        raise InvalidPath(f"The path holds a {kind} ({code_point(fault[0])}).")
 
 
 def _check_segment(segment: str) -> None:
@@ -225,7 +225,7 @@ def _check_segment(segment: str) -> None:
             "The path has an empty segment: it begins or ends with a slash, or has two in a row."
         )
     if segment[-1].isspace():
-        raise InvalidPath(f"The segment '{segment}' ends with a space ({_code_point(segment[-1])}).")
+        raise InvalidPath(f"The segment '{segment}' ends with a space ({code_point(segment[-1])}).")
     if segment[-1] == ".":
         raise InvalidPath(f"The segment '{segment}' ends with a dot.")
 
@@ -235,8 +235,9 @@ def _check_beginning(segment: str) -> None:
     if segment in (".", ".."):
         raise InvalidPath(f"The path has a segment '{segment}'; paths are never relative.")
     if segment[:1].isspace():
-        raise InvalidPath(f"The segment '{segment}' begins with a space ({_code_point(segment[0])}).")
+        raise InvalidPath(f"The segment '{segment}' begins with a space ({code_point(segment[0])}).")
 
 
-def _code_point(character: str) -> str:
+def code_point(character: str) -> str:
+    """Return the code point of a character, such as `U+202E`."""
     return f"U+{ord(character):04X}"

@@ -62,11 +62,6 @@ class PlannerFigures:
         """The number of questions that were asked."""
         return next((figures.questions for figures in self.rules.values()), 0)
 
-    def count(self, who: str, worth: float, budget: int, question: ToldQuestion, context: str) -> None:
-        """Count a context."""
-        key = (who, worth, budget)
-        self.picked.setdefault(key, ContextFigures()).count(question, context)
-
     def count_taken(self, taken: ModelPicks) -> None:
         """Count what the model took to answer a question."""
         self.usage["failed"] += taken.failure is not None
@@ -158,7 +153,8 @@ async def measure(
             for who, lines in picked.items():
                 for worth in WORTHS:
                     plan = builtin.select(with_picks(found, lines, worth), asked)
-                    figures.count(who, worth, budget, question, await _text(plan, tools))
+                    counted = figures.picked.setdefault((who, worth, budget), ContextFigures())
+                    counted.count(question, await _text(plan, tools))
         for who, lines in picked.items():
             figures.count_picks(who, question, lines)
 

@@ -3,7 +3,7 @@
 import gzip
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -59,17 +59,14 @@ class LivePicker:
     Attributes:
         chat: the model.
         limits: of each question.
-        record: a file to which answers are added, and which answers the questions that it holds; None for none.
+        record: a file to which each answer is added; None for none.
+        recorded: what it held before; a question with an answer in it is not asked again.
     """
 
     chat: ChatModel
-    limits: Limits = field(default_factory=Limits)
-    record: Path | None = None
-    recorded: "RecordedPicker | None" = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        if self.record is not None and self.record.exists():
-            self.recorded = load_picks(self.record)
+    limits: Limits
+    record: Path | None
+    recorded: "RecordedPicker"
 
     async def pick(
         self,
@@ -80,8 +77,8 @@ class LivePicker:
         tools: MemoryTools,
     ) -> tuple[list[ContextLine], ModelPicks]:
         """Return the lines that the model picks; none where it fails."""
-        known = self.recorded and self.recorded.picks.get((user, request.query))
-        if self.recorded and known and known.failure is None:
+        known = self.recorded.picks.get((user, request.query))
+        if known is not None and known.failure is None:
             return await self.recorded.pick(user, request, pool, builtin, tools)
         meter = Meter(self.limits)
         session = ModelSession(self.chat, meter, tools)

@@ -7,7 +7,7 @@ from pathlib import Path
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.evals.planner.measure import PlannerFigures, measure, tell
-from memex.evals.planner.picks import LivePicker, Picker, load_picks
+from memex.evals.planner.picks import LivePicker, Picker, RecordedPicker, load_picks
 from memex.evals.serving import ServingOptions, open_service
 from memex.evals.told.questions import ToldChat
 from memex.service.chunk_embedding import backfill
@@ -71,4 +71,5 @@ def _live_picker(settings: Settings, record: Path | None) -> LivePicker:
     chat = chat_models(settings)[0]
     if chat is None:
         raise ValidationFailed("builtin is no model.", hint="Name one, such as openai:gpt-5-mini.")
-    return LivePicker(chat, model_limits(settings).of_context, record)
+    recorded = load_picks(record) if record is not None and record.exists() else RecordedPicker({})
+    return LivePicker(chat, model_limits(settings).of_context, record, recorded)

@@ -445,6 +445,11 @@ def error_of(code: str, message: str, *, hint: str = "", **details: Any) -> Meme
     return unknown
 
 
+def error_document(error: MemexError) -> dict[str, str]:
+    """Return what documents tell of an error."""
+    return {"code": error.code, "message": error.message, "hint": error.hint}
+
+
 def kinds_by_code() -> dict[str, type[MemexError]]:
     """Return the error classes by code; if two classes share a code, the one nearer to the root."""
     kinds: dict[str, type[MemexError]] = {}

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memex.errors import MemexError, UnknownTool, ValidationFailed
+from memex.errors import MemexError, UnknownTool, ValidationFailed, error_document
 
 # Runs a tool for one user, under the id of the call, and returns its result; raises MemexErrors.
 Execute = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
@@ -151,8 +151,8 @@ def _speaker(message: Mapping[str, Any]) -> str:
 
 def error_text(error: MemexError) -> str:
     """Return an error as JSON: its code, what happened, and what to do next."""
-    told = {"code": error.code, "message": error.message, "hint": error.hint}
-    text = json.dumps({"error": {name: value for name, value in told.items() if value}}, ensure_ascii=False)
+    told = {name: value for name, value in error_document(error).items() if value}
+    text = json.dumps({"error": told}, ensure_ascii=False)
     # A model's lone surrogate would break the request that carries the answer to it.
     return text.encode("utf-8", "replace").decode()
 

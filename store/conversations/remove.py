@@ -10,7 +10,7 @@ from memex.store.conversations.ingest import removal_digest
 from memex.store.conversations.records import SourceName
 from memex.store.database import Database, rows
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import FileIndex, StoredChunk, index_version
+from memex.store.search.index import StoredChunk, index_version, without_chunks
 from memex.store.sql import sql
 from memex.store.text_pool import offload
 from memex.store.writes import pending
@@ -148,7 +148,7 @@ async def remove_conversation(
             for row in read[2]
         ]
         derived = DerivedRows()
-        derived.add(_without(chunks), counter, 0, is_known=False)
+        derived.add(without_chunks(chunks), counter, 0, is_known=False)
         cursor = await connection.execute(
             sql("conversations/conversation_remove"),
             place
@@ -198,7 +198,3 @@ async def _lexemes(
         return {}
     chars = sum(len(row["text"]) for row in read)
     return await offload.run(chars, chunk_frequencies, read, scope.language)
-
-
-def _without(chunks: Sequence[StoredChunk]) -> FileIndex:
-    return FileIndex("", (), (), "", "", False, None, tuple(chunks), (), (), ())

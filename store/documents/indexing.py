@@ -71,11 +71,6 @@ def index_document(document: DocumentToIndex, language: str) -> FileIndex:
     )
 
 
-def without_chunks(stored: Sequence[StoredChunk]) -> FileIndex:
-    """Return the index of a document that is gone: nothing, where `stored` was."""
-    return FileIndex("", (), (), "", "", False, None, tuple(stored), (), (), ())
-
-
 def _read(document: DocumentToIndex) -> tuple[Description, list[Chunk]]:
     lead = 1 if document.text.startswith(BOM) else 0
     text = document.text[lead:]

@@ -13,7 +13,7 @@ from typing import Any
 from memex.errors import LimitExceeded
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, Rows, batch, rows
-from memex.store.documents.indexing import DocumentToIndex, index_documents, without_chunks
+from memex.store.documents.indexing import DocumentToIndex, index_documents
 from memex.store.documents.records import (
     DocumentChange,
     DocumentKind,
@@ -25,7 +25,7 @@ from memex.store.documents.records import (
 from memex.store.documents.remove import check_space, stored_chunks
 from memex.store.documents.roots import check_gone, check_owner, check_sync, open_root
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import FileIndex, StoredChunk, index_version
+from memex.store.search.index import FileIndex, StoredChunk, index_version, without_chunks
 from memex.store.sql import sql
 from memex.store.text_pool import offload
 from memex.store.writes import pending

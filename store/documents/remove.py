@@ -6,9 +6,8 @@ from typing import Any
 from memex.errors import SyncSuperseded
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, Rows, row
-from memex.store.documents.indexing import without_chunks
 from memex.store.embedded.space import Space
-from memex.store.search.index import StoredChunk
+from memex.store.search.index import StoredChunk, without_chunks
 from memex.store.sql import sql
 from memex.store.writes import pending
 from memex.store.writes.commit import DerivedRows, write_derived

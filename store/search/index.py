@@ -154,6 +154,11 @@ def deleted_file_index(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
     return FileIndex("", (), (), path_key, name_key, False, None, tuple(stored), (), (), ())
 
 
+def without_chunks(stored: Sequence[StoredChunk]) -> FileIndex:
+    """Return the index of a document or conversation that is gone: nothing, where `stored` was."""
+    return FileIndex("", (), (), "", "", False, None, tuple(stored), (), (), ())
+
+
 def _describe(path: str, description: Description) -> FileIndex:
     path_key, name_key = links.path_keys(path)
     return FileIndex(

@@ -223,8 +223,13 @@ def _derive_files(files: Rows, analyzer: Analyzer) -> list[_DerivedFile]:
 
 
 async def _add(connection: Connection, counter: Counters, files: Sequence[_DerivedFile]) -> None:
-    scope = {"scope_id": counter.scope_id}
-    await connection.execute(sql("upkeep/reindex_heads"), scope | _head_columns(files))
+    heads = {
+        "scope_id": counter.scope_id,
+        "file_ids": [file.file_id for file in files],
+        "size_chars": [file.size_chars for file in files],
+    }
+    heads |= described_columns([file.index for file in files])
+    await connection.execute(sql("upkeep/reindex_heads"), heads)
     derived = DerivedRows()
     for file in files:
         derived.add(file.index, counter, file.file_id, is_known=False)
@@ -251,14 +256,12 @@ async def _add_messages(
     await pending.merge(connection, counter, derived.postings())
 
 
-def _head_columns(files: Sequence[_DerivedFile]) -> dict[str, object]:
-    derived = [file.index for file in files]
+def described_columns(derived: Sequence[FileIndex]) -> dict[str, object]:
+    """Return what lists know of files, a column for each property."""
     return {
-        "file_ids": [file.file_id for file in files],
         "titles": [file_index.title for file_index in derived],
         "tags": [SEPARATOR.join(file_index.tags) for file_index in derived],
         "tag_keys": [SEPARATOR.join(file_index.tag_keys) for file_index in derived],
-        "size_chars": [file.size_chars for file in files],
         "path_keys": [file_index.path_key for file_index in derived],
         "name_keys": [file_index.name_key for file_index in derived],
         "pinned": [file_index.pinned for file_index in derived],

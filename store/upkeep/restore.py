@@ -26,7 +26,6 @@ from memex.store.upkeep.restored_lines import (
     read_rivals,
     read_statements,
 )
-from memex.store.writes.commit import SEPARATOR
 
 BATCH_CHARS = 512 * 1024  # of texts that are stored together; a longer one comes alone
 BATCH_REVISIONS = 1_000
@@ -259,16 +258,8 @@ def _columns(part: Sequence[StoredRevision]) -> dict[str, Any]:
         f"{field.name}s": [getattr(revision, field.name) for revision in part]
         for field in fields(StoredRevision)
     }
-    return columns | {
-        "titles": [file_index.title for file_index in derived],
-        "tags": [SEPARATOR.join(file_index.tags) for file_index in derived],
-        "tag_keys": [SEPARATOR.join(file_index.tag_keys) for file_index in derived],
-        "size_chars": [len(revision.content) for revision in part],
-        "path_keys": [file_index.path_key for file_index in derived],
-        "name_keys": [file_index.name_key for file_index in derived],
-        "pinned": [file_index.pinned for file_index in derived],
-        "dated": [file_index.dated for file_index in derived],
-    }
+    sizes = {"size_chars": [len(revision.content) for revision in part]}
+    return columns | sizes | reindex.described_columns(derived)
 
 
 def _derive_index(revision: StoredRevision) -> FileIndex:

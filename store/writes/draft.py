@@ -77,9 +77,8 @@ from memex.store.writes.statements import (
     later_lines,
     later_statement,
     overtaken_words,
-    restored_words,
     statements_of,
-    uncounted_repeats,
+    undone_in_journal,
 )
 
 MAX_FILES_PER_SCOPE = 10_000
@@ -568,7 +567,8 @@ class Draft:
 
     def _told_again(self, call: Call) -> list[Statement]:
         if self.entry is None or not self.entry.is_repeat or not (self._telling and self._telling.told):
-            return uncounted_repeats(self._access, self._edits, call.request.tool_call_id)
+            called = call.request.tool_call_id
+            return undone_in_journal("writes/told_again_revert", self._access, self._edits, called)
         scope = self._telling.place.scope
         path = self.entry.reference.rpartition("@")[0].removeprefix(f"{scope.mount}/")
         row = {"scope_id": scope.scope_id, "path": path, "said_at": self._telling.told.said_at}
@@ -586,7 +586,7 @@ class Draft:
         rows = statements_of(access, plan.changes, records, entry, call_id, request.now, locked=locked)
         rows += overtaken_words(access, self._overtaken, call_id)
         rows += [(name, given | {"tool_call_id": call_id}) for name, given in self._again]
-        rows += restored_words(access, self._edits, call_id)
+        rows += undone_in_journal("writes/statement_undo", access, self._edits, call_id)
         rows += rivals_of(access, records.rivals, entry, locked, call_id)
         return [*rows, *reverted_rivals(access, self._edits, locked, call_id)]
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from memex.store.paths import code_point
+
 HiddenKind = Literal["tag", "direction", "zero_width", "selector", "control"]
 
 # Each is looked at: control characters but tab, line feed and carriage return; and what has no width.
@@ -91,11 +93,6 @@ def reveal_hidden(text: str) -> str:
         shown += text[end : one.offset], f"⟨{one.name}⟩"
         end = one.offset + 1
     return "".join((*shown, text[end:])) if shown else text
-
-
-def code_point(character: str) -> str:
-    """Return the code point of a character, such as `U+202E`."""
-    return f"U+{ord(character):04X}"
 
 
 @lru_cache(maxsize=512)

@@ -156,10 +156,12 @@ def statements_of(
     ]
 
 
-def uncounted_repeats(access: Access, edits: Iterable[Edit], tool_call_id: str) -> list[Statement]:
-    """Return the statements by which what undone calls told again does not count, or does if they undid that.
+def undone_in_journal(name: str, access: Access, edits: Iterable[Edit], tool_call_id: str) -> list[Statement]:
+    """Return the statements that undo what calls that a commit takes back changed in what is known of a journal.
 
     Args:
+        name: of the statement; `writes/told_again_revert` counts what they told again no more, and
+            `writes/statement_undo` lets the words hold again that they had taken the place of.
         access: of the caller who commits.
         edits: of the commit.
         tool_call_id: of the call that commits.
@@ -169,7 +171,7 @@ def uncounted_repeats(access: Access, edits: Iterable[Edit], tool_call_id: str) 
         return []
     given = {"scope_id": scope.scope_id, "tool_call_id": tool_call_id}
     undone = [edit.call for edit in edits if isinstance(edit, Undo) and edit.call]
-    return [("writes/told_again_revert", given | {"reverted": call}) for call in undone]
+    return [(name, given | {"reverted": call}) for call in undone]
 
 
 def overtaken_words(access: Access, words: Iterable[EndedWords], tool_call_id: str) -> list[Statement]:
@@ -189,22 +191,6 @@ def overtaken_words(access: Access, words: Iterable[EndedWords], tool_call_id: s
         if rows
         else []
     )
-
-
-def restored_words(access: Access, edits: Iterable[Edit], tool_call_id: str) -> list[Statement]:
-    """Return the statements by which the words of the journal hold again that undone calls had taken the place of.
-
-    Args:
-        access: of the caller who commits.
-        edits: of the commit.
-        tool_call_id: of the call that commits.
-    """
-    scope = access.by_mount.get("user")
-    if scope is None:
-        return []
-    given = {"scope_id": scope.scope_id, "tool_call_id": tool_call_id}
-    undone = [edit.call for edit in edits if isinstance(edit, Undo) and edit.call]
-    return [("writes/statement_undo", given | {"reverted": call}) for call in undone]
 
 
 def _rows_of(

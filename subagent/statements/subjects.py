@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from memex.store.citations.syntax import without_citations
-from memex.store.search.analyzer import Analyzer
+from memex.store.search.analyzer import analyzer_of
 from memex.subagent.statements import language
 from memex.subagent.statements.language import LanguageTables, StatementKind, SubjectRule
 from memex.subagent.text_cache import cached_for_short_texts
@@ -155,12 +155,7 @@ def _stem_words(words: Iterator[str] | list[str]) -> Iterator[str]:
 def _stem(word: str) -> str:
     if not _PLAIN_WORD.fullmatch(word):
         return word
-    return next(iter(_analyzer().lexemes(word)), word)
-
-
-@cache
-def _analyzer() -> Analyzer:
-    return Analyzer("english")
+    return next(iter(analyzer_of("english").lexemes(word)), word)
 
 
 def _tokens(text: str, tables: LanguageTables) -> list[str]:

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from memex.store.search.analyzer import Analyzer
+from memex.store.search.analyzer import analyzer_of
 from memex.subagent.statements.subjects import APOSTROPHES, plain_form
 from memex.subagent.work.records import WorkKind
 from memex.tables import load_tables
@@ -147,12 +147,7 @@ def _stem(word: str, words: _Words, is_german: bool) -> str:
         participle = _GERMAN_PARTICIPLE.fullmatch(word)
         bare = f"{participle[1] or ''}{participle[2]}" if participle else word
         return _GERMAN_ENDING.sub("", bare)
-    return next(iter(_analyzer().lexemes(word)), word) if _PLAIN.fullmatch(word) else word
-
-
-@cache
-def _analyzer() -> Analyzer:
-    return Analyzer("english")
+    return next(iter(analyzer_of("english").lexemes(word)), word) if _PLAIN.fullmatch(word) else word
 
 
 @cache
@@ -161,7 +156,7 @@ def _load() -> _Words:
 
     def stemmed(names: Iterable[str]) -> Iterator[str]:
         for name in names:
-            yield from {name, next(iter(_analyzer().lexemes(name)), name)}
+            yield from {name, next(iter(analyzer_of("english").lexemes(name)), name)}
 
     return _Words(
         **{

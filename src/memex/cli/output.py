@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import typer
 
-from memex.errors import MemexError
+from memex.errors import MemexError, error_document
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -33,7 +33,6 @@ _CONTROL = re.compile(
 _HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 GAP = 2  # between the columns of a table
 MIN_CUT_WIDTH = 6  # the least that a cut cell keeps: `user/…`
 MIN_FOLDED_WIDTH = 16
@@ -107,14 +106,6 @@ def why_chosen(source: Mapping[str, Any]) -> str:
 def format_count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: `1 file`, `2 files`, `2 entries`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
-def format_size(size_bytes: int) -> str:
-    """Return a size in a readable form: `512 B`, `1.5 MiB`."""
-    size, unit = float(size_bytes), 0
-    while size >= 1024 and unit < len(UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.0f} {UNITS[unit]}" if unit == 0 else f"{size:.1f} {UNITS[unit]}"
 
 
 def to_json(document: Any, *, indent: int | None = None) -> str:
@@ -325,8 +316,7 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
     except MemexError as error:
         screen = Screen(sys.stderr)
         if as_json:
-            document = {"code": error.code, "message": error.message, "hint": error.hint}
-            screen.raw(to_json(document | error.details) + "\n")
+            screen.raw(to_json(error_document(error) | error.details) + "\n")
         else:
             screen.line(("error ", "red"), (error.code, "bold red"), f": {error.message}")
             if error.hint:

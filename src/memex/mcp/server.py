@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from mcp import MCPError, types
 from memex import distribution, toolcalls
-from memex.errors import MemexError, NotFound, Refused, ValidationFailed
+from memex.errors import MemexError, NotFound, Refused, ValidationFailed, error_document
 from memex.logging import frames
 from memex.mcp.connection import McpConnection, run_tool
 from memex.mcp.resources import (
@@ -274,7 +274,7 @@ def _code(error: MemexError, context: Context) -> int:
 
 
 def _error_content(error: MemexError) -> dict[str, Any]:
-    return {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
+    return error_document(error) | {"details": error.details}
 
 
 def _text(text: str) -> types.TextContent:

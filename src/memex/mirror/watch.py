@@ -31,6 +31,7 @@ from memex.errors import (
     SyncSuperseded,
     Unauthenticated,
     Unavailable,
+    error_document,
 )
 from memex.mirror.known_files import KnownFiles
 from memex.mirror.locks import file_lock
@@ -262,7 +263,7 @@ class Watcher:
             self._tell("waiting", said | {"next_in_s": wait_s})
 
     def _tell_refused(self, error: MemexError) -> None:
-        self._tell("refused", {"code": error.code, "message": error.message, "hint": error.hint})
+        self._tell("refused", error_document(error))
 
 
 @asynccontextmanager

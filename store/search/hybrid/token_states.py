@@ -158,11 +158,7 @@ async def _read(
 
 
 def _beside(chunks: Sequence[NearChunk]) -> list[str]:
-    return sorted({path for chunk in chunks for path in series.neighbours(_relative_path(chunk), 1).values()})
-
-
-def _relative_path(chunk: NearChunk) -> str:
-    return chunk.path.removeprefix(f"{chunk.scope.mount}/")
+    return sorted({path for chunk in chunks for path in series.neighbours(chunk.relative_path, 1).values()})
 
 
 def _compare(
@@ -203,7 +199,7 @@ def _with_neighbours(
     scope_id, record = records[at]
     if not beside or not record["is_alone"] or record["length"] >= series.MAX_SHORT_LEXEMES:
         return row
-    for path in series.neighbours(_relative_path(chunk), 1).values():
+    for path in series.neighbours(chunk.relative_path, 1).values():
         other = beside.get((scope_id, path))
         if other is not None:
             row = np.maximum(row, best[other].astype(np.int64) * NEIGHBOUR_SHARE // 100)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memex.store.records import Span
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.secrets.clues import ALL_MARKS, CLUES_OF_MARKS, Clue
-from memex.subagent.statements.secrets.forms import find_forms
+from memex.subagent.statements.secrets.forms import end_of_line, find_forms
 from memex.subagent.statements.secrets.marks import to_small
 from memex.subagent.statements.secrets.statement import WordEnds, find_values, holds_secret
 from memex.subagent.statements.secrets.statement import find_secrets as find_secrets_in_statement
@@ -172,9 +172,9 @@ def _named(text: str, small: str) -> Iterator[FoundSecret]:
 def _lines_to_read(text: str, small: str) -> Iterator[tuple[int, int]]:
     """Yield the lines that hold a name of a secret and may hold its value; short ones with the line behind them."""
     for start, has_value in sorted(_lines_with_words(text, small).items()):
-        end = _line_end(text, start)
+        end = end_of_line(text, start)
         if end - start <= SHORT_LINE_CHARS and end < len(text):
-            following = _line_end(text, end + 1)
+            following = end_of_line(text, end + 1)
             end = following if following - end <= SHORT_LINE_CHARS else end
         if has_value.search(text, start, end):
             yield start, end
@@ -193,7 +193,7 @@ def _lines_with_words(text: str, small: str) -> dict[int, re.Pattern[str]]:
         if not clues & _NAMES:
             continue
         if at > line_end:
-            line_start, line_end = text.rfind("\n", 0, at) + 1, _line_end(text, at)
+            line_start, line_end = text.rfind("\n", 0, at) + 1, end_of_line(text, at)
         is_password = bool(clues & _MAY_BE_WORD)
         if read.get(line_start) is _MAY_HOLD or (not is_password and line_start in read):
             continue
@@ -203,14 +203,9 @@ def _lines_with_words(text: str, small: str) -> dict[int, re.Pattern[str]]:
     line_end = -1
     for card in _CARD_DIGITS.finditer(text) if _EIGHT_DIGITS.search(text) else ():
         if card.start() > line_end:  # looked for once a line: a line may hold a million digits
-            line_start, line_end = text.rfind("\n", 0, card.start()) + 1, _line_end(text, card.start())
+            line_start, line_end = text.rfind("\n", 0, card.start()) + 1, end_of_line(text, card.start())
             read.setdefault(line_start, _DIGIT)
     return read
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 def _trimmed(words: WordEnds, start: int, end: int) -> tuple[int, int]:

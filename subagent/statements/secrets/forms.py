@@ -269,8 +269,8 @@ def _marked_lines(text: str, small: str) -> dict[_Form, list[tuple[int, int]]]:
     line_start, line_end, following_end = 0, -1, 0
     for index, start, end in _MARKS.find(small):
         if start > line_end:
-            line_start, line_end = text.rfind("\n", 0, start) + 1, _line_end(text, start)
-            following_end = _line_end(text, line_end + 1)
+            line_start, line_end = text.rfind("\n", 0, start) + 1, end_of_line(text, start)
+            following_end = end_of_line(text, line_end + 1)
         for form, written in _FORMS_OF[index]:
             if written and text[start:end] not in written:
                 continue
@@ -282,7 +282,8 @@ def _marked_lines(text: str, small: str) -> dict[_Form, list[tuple[int, int]]]:
     return {form: found[form] for form in _FORMS if form in found}
 
 
-def _line_end(text: str, start: int) -> int:
+def end_of_line(text: str, start: int) -> int:
+    """Return where the line that `start` stands in ends."""
     end = text.find("\n", start)
     return len(text) if end < 0 else end
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from memex.errors import MemexError
+from memex.errors import MemexError, error_document
 from memex.sources.conversations.reader import Reader
 from memex.sources.conversations.records import LeftOut, ReadReport
 
@@ -71,7 +71,7 @@ class IngestReport:
 
     def add_failure(self, name: str, error: MemexError) -> None:
         """Note a file that could not be read."""
-        self.failed.append({"file": name, "code": error.code, "message": error.message, "hint": error.hint})
+        self.failed.append({"file": name} | error_document(error))
 
     def add_read(self, reader: Reader, name: str, told: ReadReport) -> None:
         """Add what a reader tells of a file."""

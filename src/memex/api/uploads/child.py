@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from memex.api.ingest.ingest import Ingest, IngestOptions
 from memex.api.uploads.frames import HEAD, PipeFrame, lengths, parse
 from memex.call_context import CallContext
-from memex.errors import LimitExceeded, MemexError, error_of
+from memex.errors import LimitExceeded, MemexError, error_document, error_of
 from memex.logging import frames
 from memex.sources.conversations.records import Include
 
@@ -38,7 +38,7 @@ def main() -> None:
     try:
         said = asyncio.run(_read(line, asked))
     except MemoryError:
-        said = {"error": _document(_too_hard())}
+        said = {"error": error_document(_too_hard())}
     line.send(PipeFrame({"kind": "done"} | said))
 
 
@@ -62,15 +62,15 @@ async def _read(line: "_Line", asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         await work.run([Path(asked["path"])])
     except MemexError as error:
-        return {"report": work.report.document(), "error": _document(error)}
+        return {"report": work.report.document(), "error": error_document(error)}
     except MemoryError:
-        return {"report": work.report.document(), "error": _document(_too_hard())}
+        return {"report": work.report.document(), "error": error_document(_too_hard())}
     except Exception as error:  # noqa: BLE001  # here the process ends, and the service logs it
         failed = MemexError(
             "Memex failed at this file.", hint="This is a bug: report it with the kind of export."
         )
         bug = {"error": type(error).__name__, "where": frames(error)}
-        return {"report": work.report.document(), "error": _document(failed), "bug": bug}
+        return {"report": work.report.document(), "error": error_document(failed), "bug": bug}
     return {"report": work.report.document()}
 
 
@@ -146,7 +146,3 @@ def _too_hard() -> LimitExceeded:
         "The file cannot be read within the limits: it takes too much memory.",
         hint="Split it, or run `memex conversations ingest` on a machine of your own.",
     )
-
-
-def _document(error: MemexError) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "hint": error.hint}

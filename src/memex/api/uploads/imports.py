@@ -27,6 +27,7 @@ from memex.errors import (
     ScopeBusy,
     StoreUnavailable,
     Unavailable,
+    error_document,
 )
 from memex.service.conversations import importing
 from memex.service.service import Caller, Service
@@ -185,7 +186,7 @@ class UploadedImports:
         if isinstance(error, CancelledByPerson):
             work.state = "cancelled"
         elif isinstance(error, MemexError):
-            work.state, work.error = "stopped", _document(error)
+            work.state, work.error = "stopped", error_document(error)
         else:
             work.state = "cut_off"
         ending = asyncio.ensure_future(self._end(work))
@@ -207,7 +208,7 @@ class UploadedImports:
             work.state = "cut_off"
             raise
         except MemexError as error:
-            work.state, work.error = "stopped", _document(error)
+            work.state, work.error = "stopped", error_document(error)
         except Exception as error:  # noqa: BLE001  # here an import ends
             _log.error("import_failed", error=type(error).__name__)
             work.state = "cut_off"
@@ -247,7 +248,7 @@ class UploadedImports:
         try:
             found = await self._answer(work, frame)
         except MemexError as error:
-            await process.answer({"error": _document(error)})
+            await process.answer({"error": error_document(error)})
         else:
             await process.answer({"found": found})
 
@@ -302,7 +303,3 @@ class UploadedImports:
     def _release(self, file: IncomingFile) -> None:
         file.close()
         self._held -= 1
-
-
-def _document(error: MemexError) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "hint": error.hint}

@@ -20,13 +20,13 @@ from memex.cli.output import (
     CommandOutput,
     Screen,
     format_count,
-    format_size,
     format_time,
     numbers,
     shorten,
 )
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
+from memex.service.health.sizes import format_size
 
 MAX_TITLE = 60
 PAGE = 1_000  # messages of one request of `thread --all`

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from memex.cli.output import Column, Screen, format_count, format_size, numbers, program_name, times
+from memex.cli.output import Column, Screen, format_count, numbers, program_name, times
 from memex.mirror.reasons import REASONS
+from memex.service.health.sizes import format_size
 
 MAX_SHOWN = 10
 

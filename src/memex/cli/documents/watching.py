@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memex.cli.output import Screen, format_count
 from memex.cli.session.session import CommandSession
-from memex.errors import MemexError
+from memex.errors import MemexError, error_document
 
 if TYPE_CHECKING:
     from memex.mirror.roots import PushedRoot
@@ -27,7 +27,7 @@ async def watch_roots(session: CommandSession, roots: "list[PushedRoot]", *, pru
             await Watcher(session.api, session.context, root, tell, prune=prune).run()
         except MemexError as error:
             last = error
-            tell("refused", {"code": error.code, "message": error.message, "hint": error.hint})
+            tell("refused", error_document(error))
 
     async with asyncio.TaskGroup() as group:
         for root in roots:

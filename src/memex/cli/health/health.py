@@ -3,10 +3,11 @@
 from typing import Any
 
 from memex.cli.health.findings import show
-from memex.cli.output import Column, CommandOutput, Screen, format_size, format_time, numbers
+from memex.cli.output import Column, CommandOutput, Screen, format_time, numbers
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 from memex.service.health.findings import Finding
+from memex.service.health.sizes import format_size
 
 WORDS = "words alone"
 

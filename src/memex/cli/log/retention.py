@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.ages import parse_age
-from memex.cli.output import CommandOutput, Screen, format_count, format_size, format_time
+from memex.cli.output import CommandOutput, Screen, format_count, format_time
 from memex.cli.progress import rising_count
 from memex.cli.session.commands import tenant_command, user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
+from memex.service.health.sizes import format_size
 
 CallArgument = Annotated[
     str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call; all attempts at it are meant.")

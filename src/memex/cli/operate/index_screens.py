@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from memex.cli.output import Column, Screen, format_count, format_size, format_time, numbers, times
+from memex.cli.output import Column, Screen, format_count, format_time, numbers, times
+from memex.service.health.sizes import format_size
 
 REBUILD = "memex index rebuild --only-stale"
 

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen, format_size
+from memex.cli.output import Column, CommandOutput, Screen
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
+from memex.service.health.sizes import format_size
 
 MEASURES = ("files", "bytes", "revisions", "stored_bytes")
 

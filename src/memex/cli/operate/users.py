@@ -11,13 +11,13 @@ from memex.cli.output import (
     CommandOutput,
     Screen,
     format_count,
-    format_size,
     format_time,
     numbers,
     times,
 )
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
+from memex.service.health.sizes import format_size
 
 MAX_COUNTED_CALLS = 1_000  # of each user; the service counts no further
 

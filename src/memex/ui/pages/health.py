@@ -7,11 +7,10 @@ from typing import Any
 
 from fastapi import Response
 
+from memex.service.health.sizes import format_size
 from memex.ui.page import Page, page_router
 
 router = page_router("/health")
-
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 @router.get("")
@@ -31,14 +30,6 @@ async def show_health(page: Page) -> Response:
         database_size=format_size(health["disk"]["database_bytes"]),
         free_size=None if health["disk"]["free_bytes"] is None else format_size(health["disk"]["free_bytes"]),
     )
-
-
-def format_size(size_bytes: int) -> str:
-    """Return a size in a readable form: `512 B`, `1.5 MiB`."""
-    size, unit = float(size_bytes), 0
-    while size >= 1024 and unit < len(UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.0f} {UNITS[unit]}" if unit == 0 else f"{size:.1f} {UNITS[unit]}"
 
 
 def _times_of(hours: list[dict[str, Any]]) -> dict[str, str]:
