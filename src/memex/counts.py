@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 Key = tuple[str, tuple[str, ...]]  # the name of a series and the values of its labels
 
-REGION_BYTES = 1 << 18  # more than all series take that the labels allow
+REGION_BYTES = 1 << 19  # more than all series take that the labels allow
 WORD_BYTES = 8
 FREE = 0  # the word of a region that says how many words are taken
 ENTRIES = 1  # where the first entry begins

@@ -4,6 +4,7 @@ from typing import Any
 
 from memex.counts import SharedCounts
 from memex.metrics import Metrics
+from memex.routes import ROUTES
 from memex.service.projects.store_memory import STORE
 from memex.service.search.links import LINKS
 from memex.service.tools import file_edits, files, revisions
@@ -31,27 +32,8 @@ REMOVED_TOOLS: dict[str, AnyTool] = {REMOVED.name: REMOVED, PUT_BACK.name: PUT_B
 BY_NAME: dict[str, AnyTool] = TOOLS | PROJECT_TOOLS | REMOVED_TOOLS
 # The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
-    *(
-        "memory_revert",
-        "memory_tidy",
-        "memory_import",
-        "memory_export",
-        "prompt_block",
-        "demo_load",
-        "demo_remove",
-    ),
-    *(
-        "project_init",
-        "project_list",
-        "project_open",
-        "project_close",
-        "project_member_add",
-        "project_member_remove",
-    ),
-    *("user_list", "user_read", "queue_retry", "memory_replay", "memory_blame", "memory_browse"),
-    *("review_list", "review_decide", "eval_case_keep"),
-    *("memory_find_explain", "memory_changes", "memory_topics"),
-    *("key_list", "key_create", "key_revoke"),
+    *(name for name in ROUTES if name not in BY_NAME),
+    *("memory_import", "memory_export", "demo_load", "demo_remove"),
     *("ui_sign_in", "ui_sign_out", "ui_show_user", "ui_session_revoke"),
 )
 
