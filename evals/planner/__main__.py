@@ -49,7 +49,10 @@ def main() -> None:
         help="Instead, tell N shipped texts, which rules and the model file.",
     )
     parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="Add answers to FILE, where they are missing."
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="Add answers to FILE; a question with one is not asked again.",
     )
     parser.add_argument("--replay", type=Path, metavar="FILE", help="Play the answers of FILE; no model.")
     options = parser.parse_args()

@@ -255,10 +255,8 @@ class _ChosenLines:
 
     def _added(self, choices: Sequence[Choice], texts: Sequence[str]) -> int:
         """Return how many characters choices add to a context at most; outdated ones may share no header."""
-        groups, titles = (
-            set[object](),
-            set[tuple[str, str]](),
-        )  # of these choices, beside those that stand there
+        groups: set[object] = set()  # those of these choices, beside the ones that stand there
+        titles: set[tuple[str, str]] = set()
         chars = 0
         for choice, text in zip(choices, texts, strict=True):
             title = _title(choice)

@@ -1,6 +1,7 @@
 """What picked lines bring: counted for an oracle, for bad pickers and for a scripted model."""
 
 import gzip
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 from tests.kit.model_server import ModelServer, says
 
 from memex.errors import ValidationFailed
+from memex.evals.planner.measure import PlannerFigures
 from memex.evals.planner.report import best_worth, to_text
 from memex.evals.planner.run import run
 from memex.evals.planner.shipped import shipped_chat
+from memex.evals.told.measure import ContextFigures
 from memex.evals.told.questions import ToldChat, ToldQuestion
 
 TEXTS = (
@@ -74,6 +77,19 @@ async def test_recorded_picks_are_played_without_a_model(scripted: ModelServer, 
     other = replace(CHAT, user_id="somebody-else")
     with pytest.raises(ValidationFailed, match="lacks the question"):
         await run([other], [300], replay=packed)
+
+
+def test_a_pick_is_worth_nothing_that_costs_a_budget() -> None:
+    """Although it recalls more in both together; of what costs none, the least that recalls most."""
+    figures = PlannerFigures()
+    recalled = {0.0: (5, 8), 0.05: (6, 8), 0.1: (6, 8), 0.2: (9, 7), 0.5: (4, 8), 100.0: (9, 1)}
+    for budget, held in zip((300, 900), (5, 8), strict=True):
+        figures.rules[budget] = ContextFigures(recalled=Counter(told=held))
+    for worth, pieces in recalled.items():
+        for budget, held in zip((300, 900), pieces, strict=True):
+            figures.picked["model", worth, budget] = ContextFigures(recalled=Counter(told=held))
+
+    assert best_worth(figures, "model", (300, 900)) == 0.05
 
 
 async def test_a_recording_goes_on_where_it_stopped(scripted: ModelServer, tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def planner(
         str, typer.Option(help="How meaning is compared, as in MEMEX_EMBEDDER; none searches by words alone.")
     ] = "auto",
     record: Annotated[
-        Path | None, typer.Option(help="A file to which each answer of the model is added.")
+        Path | None,
+        typer.Option(help="A file to which answers are added; a question with one is not asked again."),
     ] = None,
     replay: Annotated[
         Path | None, typer.Option(help="A file of such answers, which is played in place of a model.")
