@@ -21,6 +21,7 @@ from memex.evals.reading.people import read_people
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.evals.told.chats import SETS
 from memex.evals.told.questions import ToldChat
+from memex.settings import Settings
 
 NO_DATA_EXIT_CODE = 2
 SHIPPED = "shipped"
@@ -49,6 +50,13 @@ def main() -> None:
         help="Instead, tell N shipped texts, which rules and the model file.",
     )
     parser.add_argument(
+        "--lead",
+        type=float,
+        default=Settings.model_fields["model_lead"].default,
+        metavar="SCORE",
+        help="Nobody picks where the best line leads the next by so much; by default as MEMEX_MODEL_LEAD.",
+    )
+    parser.add_argument(
         "--record",
         type=Path,
         metavar="FILE",
@@ -75,6 +83,7 @@ def main() -> None:
                 model=options.model,
                 record=options.record,
                 replay=options.replay,
+                lead=options.lead,
                 say=lambda line: print(line, file=sys.stderr),  # noqa: T201  # its output
             )
         )

@@ -19,7 +19,7 @@ from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.pool import ContextLine
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.model.context import first_prompt, with_picks
+from memex.subagent.model.context import first_prompt, is_sure, with_picks
 from memex.subagent.model.numbered_lines import NumberedLines
 from memex.subagent.planner import ContextPlan, ContextRequest
 
@@ -38,6 +38,7 @@ class PlannerFigures:
         picked: those with picks, by who picked, what a pick was worth, and budget.
         pieces: of evidence, of all questions.
         offered: of these, those that stood among the lines of the first prompt.
+        sure: questions for which nobody picks, since a line leads all others.
         prompt_chars: of all first prompts, with their instructions.
         picks: of a model or an oracle, and how many of them were right, by who picked.
         usage: of the model: requests, tokens, failures.
@@ -48,6 +49,7 @@ class PlannerFigures:
     picked: dict[tuple[str, float, int], ContextFigures] = field(default_factory=dict)
     pieces: int = 0
     offered: int = 0
+    sure: int = 0
     prompt_chars: int = 0
     picks: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
@@ -120,8 +122,12 @@ async def measure(
     *,
     picker: Picker | None = None,
     picks: bool = True,
+    lead: float = 0.0,
 ) -> None:
-    """Ask a question of the rules, of the pickers, and of a model if one is given; add to the figures."""
+    """Ask a question of the rules, of the pickers, and of a model if one is given; add to the figures.
+
+    None of them picks where the best line leads the next one by `lead`; see `is_sure`.
+    """
     builtin, prompt = BuiltinPlanner(Analyzer()), prompts.load("context")
     now = datetime.now(UTC)
     call = new_call(caller, "eval", {}, None)
@@ -139,8 +145,12 @@ async def measure(
         figures.offered += sum(
             any(is_recalled(line.candidate.text, told) for line in shown.lines) for told in question.evidence
         )
-        picked = {who: pick(question, shown.lines) for who, pick in PICKERS.items() if picks}
-        if picker is not None:
+        sure = is_sure(pool, lead)
+        figures.sure += sure
+        picked = {who: [] if sure else pick(question, shown.lines) for who, pick in PICKERS.items() if picks}
+        if picker is not None and sure:
+            picked["model"] = []
+        elif picker is not None:
             user = caller.access.user_id
             picked["model"], taken = await picker.pick(user, request, pool, builtin, tools)
             figures.count_taken(taken)

@@ -25,7 +25,8 @@ def _lines(figures: PlannerFigures, budgets: Sequence[int]) -> Iterator[str]:
     yield (
         f"Questions: {figures.questions}; pieces of evidence: {figures.pieces}; "
         f"among the lines of the first prompt: {_share(figures.offered, figures.pieces)}; "
-        f"characters of a first prompt: {figures.prompt_chars // asked:,}."
+        f"characters of a first prompt: {figures.prompt_chars // asked:,}; "
+        f"so sure that nobody picks: {_share(figures.sure, asked)}."
     )
     yield ""
     yield f"Evidence recalled, per cent, in {' / '.join(f'{budget:,}' for budget in budgets)} characters:"

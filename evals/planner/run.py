@@ -27,6 +27,7 @@ async def run(
     record: Path | None = None,
     replay: Path | None = None,
     picks: bool = True,
+    lead: float = 0.0,
     say: Callable[[str], None] = lambda line: None,  # noqa: ARG005  # it says nothing
 ) -> PlannerFigures:
     """Tell each chat to a user of its own, and return what its questions bring.
@@ -40,6 +41,7 @@ async def run(
         record: a file to which each answer of the model is added.
         replay: such a file, which may be compressed; it answers in place of a model.
         picks: whether the oracle and the bad pickers pick; else the rules answer alone.
+        lead: nobody picks where the best line leads the next by so much; see `is_sure`.
         say: takes a line about how far the run is.
 
     Raises:
@@ -62,7 +64,9 @@ async def run(
             if service.embedder is not None:
                 await backfill(service.database, service.embedder)
             for question in chat.questions[::every]:
-                await measure(service, caller, question, budgets, figures, picker=picker, picks=picks)
+                await measure(
+                    service, caller, question, budgets, figures, picker=picker, picks=picks, lead=lead
+                )
             say(f"{chat.user_id}: {figures.questions} questions were asked")
     return figures
 

@@ -354,6 +354,13 @@ class Settings(BaseSettings):
         description="How much a line gains that the model picks for a context; a line that fits well has about 1. "
         "0 leaves the choice to the rules, 100 puts all picked lines first.",
     )
+    model_lead: float = Field(
+        0.3,
+        validation_alias="MEMEX_MODEL_LEAD",
+        ge=0,
+        description="By how much the best line of a context must lead the next one for the model not to be asked: "
+        "the rules are sure then. 0 asks the model always.",
+    )
     model_requests: int = Field(
         6,
         validation_alias="MEMEX_MODEL_REQUESTS",

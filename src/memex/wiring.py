@@ -351,6 +351,7 @@ async def model_planner(settings: Settings, model: str | None, prompt: str | Non
             limits=model_limits(settings),
             mode=settings.model_mode,
             pick=settings.model_pick,
+            lead=settings.model_lead,
             load=load,
         )
     finally:
@@ -426,6 +427,7 @@ def planners_of(
             limits=limits,
             mode=settings.model_mode,
             pick=settings.model_pick,
+            lead=settings.model_lead,
             load=partial(prompts.load, directory=settings.prompts_dir),
             capabilities=capabilities,
             breakers=breakers_of(chat),

@@ -120,6 +120,17 @@ async def pick_lines(
     return list(picked.values())
 
 
+def is_sure(pool: LinePool, lead: float) -> bool:
+    """Return whether the best line of a pool leads the next one by so much that a model need not be asked.
+
+    Args:
+        pool: as the rules found it.
+        lead: in the score of a line; 0 is no lead at all, and never sure.
+    """
+    first, second = (*(line.score for line in pool.lines[:2]), 0.0, 0.0)[:2]
+    return 0 < lead <= first - second
+
+
 def with_picks(pool: LinePool, picked: Sequence[ContextLine], worth: float) -> LinePool:
     """Return a pool in which the lines that a model picked, and may have found itself, are worth more."""
     lines = {line.reference: line for line in pool.lines}

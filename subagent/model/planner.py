@@ -22,7 +22,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.ask import ModelSession
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.choosing import ShownMessage, choose_statements
-from memex.subagent.model.context import plan_context
+from memex.subagent.model.context import is_sure, plan_context
 from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 from memex.subagent.prompts import Prompt
@@ -81,6 +81,7 @@ class ModelPlanner:
         limits: Limits | None = None,
         mode: ModelMode = "auto",
         pick: float = PICK,
+        lead: float = 0.0,
         load: Callable[[str], Prompt] = prompts.load,
         capabilities: Sequence[Any] = (),
         breakers: Mapping[str, Breaker] | None = None,
@@ -93,6 +94,7 @@ class ModelPlanner:
             limits: the limits of one call.
             mode: whether the model may call tools; `auto` finds out whether it can.
             pick: what a pick adds to the score of a line, at least 0; a line that fits well has about 1.
+            lead: the model is not asked for a context whose best line leads the next by so much; 0 asks always.
             load: gives a prompt by its name.
             capabilities: the capabilities of the pydantic-ai agents, such as tracing.
             breakers: say whether the model is asked, for `CONTEXT` and `REMEMBER`; None if it always is.
@@ -102,6 +104,7 @@ class ModelPlanner:
         self._limits = limits or Limits()
         self._mode = mode
         self._pick = pick
+        self._lead = lead
         self._load = load
         self._capabilities = tuple(capabilities)
         self._breakers = breakers or {}
@@ -122,6 +125,7 @@ class ModelPlanner:
             "model": self.name,
             "mode": self._mode,
             "pick": self._pick,
+            "lead": self._lead,
             "limits": limits,
             "client": client_version(),
         }
@@ -135,6 +139,7 @@ class ModelPlanner:
             limits=self._limits,
             mode=self._mode,
             pick=self._pick,
+            lead=self._lead,
             load=lambda _: prompt,
             capabilities=self._capabilities,
         )
@@ -142,11 +147,12 @@ class ModelPlanner:
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return lines that answer a query within its budget; if the model fails, those of the rules.
 
-        An empty memory, and one in which no line was found by a model without tools, need no model.
+        An empty memory, one in which no line was found by a model without tools, and one in which a line leads all
+        others need no model.
         """
         pool = await self._builtin.find_lines(request, tools)
         is_asked = bool(pool.lines) or (pool.survey.query.chunks > 0 and self._has_tools(CONTEXT))
-        if not is_asked:
+        if not is_asked or is_sure(pool, self._lead):
             return self._builtin.select(pool, request)
         prompt = self._load("context")
 

@@ -218,6 +218,7 @@ def recorded_planner(recorded: Recording, builtin: BuiltinPlanner) -> tuple[Mode
         limits=_recorded_limits(config.get("limits", {})),
         mode=mode,
         pick=float(config.get("pick", PICK)),
+        lead=float(config.get("lead", 0)),
         load=load,
         is_auto=is_auto,
     )

@@ -216,7 +216,10 @@ async def ask(service_of: ServiceOf, model_server: ModelServer, reader: Reader) 
 
 
 def check(answer: Found, ruled: Found, operation: OperationResult) -> None:
-    """Fail unless an answer is verbatim, or the rules' own and marked, and its log says how it came about."""
+    """Fail unless an answer is verbatim, or the rules' own and marked, and its log says how it came about.
+
+    A model that was not asked, since the rules are sure, is no failure.
+    """
     requests = requests_of(operation)
     assert answer["budget"]["used"] == len(answer["context"]) <= answer["budget"]["limit"]
     for source in answer["sources"]:
@@ -224,7 +227,10 @@ def check(answer: Found, ruled: Found, operation: OperationResult) -> None:
             text = FILES[source["path"]][span["start"] : span["end"]]
             assert hashlib.sha256(text.encode()).hexdigest() == span["sha256"]
             assert text in answer["context"]
-    if answer["degraded"] is None:
+    if answer["degraded"] is None and not requests:
+        assert answer["planner"] == "builtin"
+        assert bare(answer) == bare(ruled)
+    elif answer["degraded"] is None:
         assert answer["planner"] == MODEL
         assert operation.config is not None
         assert "failure" not in operation.config
@@ -600,6 +606,19 @@ async def test_a_pick_is_worth_what_the_setting_says(ask: Ask) -> None:
     assert first["context"].index("The blue kettle") < first["context"].index("oolong")
     assert "oolong" in ruled["context"]
     assert "The blue kettle" not in ruled["context"]
+
+
+async def test_a_model_is_not_asked_where_a_line_leads(ask: Ask, model_server: ModelServer) -> None:
+    """The rules answer, which is no fault; without a lead, the model is asked always."""
+    led, operation = await ask(answers(3), model_lead=0.01)
+    assert not model_server.requests
+    asked, _ = await ask(answers(3), model_lead=0)
+
+    assert len(model_server.requests) == 1
+    assert (led["planner"], led["degraded"]) == ("builtin", None)
+    assert "oolong" in led["context"]
+    assert "failure" not in (operation.config or {})
+    assert asked["planner"] == MODEL
 
 
 async def test_a_span_has_the_reason_that_a_model_gives(ask: Ask) -> None:

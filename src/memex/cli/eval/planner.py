@@ -46,9 +46,18 @@ def planner(
         from memex.evals.planner.report import to_text
         from memex.evals.planner.run import run
         from memex.evals.planner.shipped import shipped_chat
+        from memex.settings import Settings
 
         figures = asyncio.run(
-            run([shipped_chat()], BUDGETS, embedder=embedder, model=model, record=record, replay=replay)
+            run(
+                [shipped_chat()],
+                BUDGETS,
+                embedder=embedder,
+                model=model,
+                record=record,
+                replay=replay,
+                lead=Settings().model_lead,
+            )
         )
         document = {"text": to_text(figures, BUDGETS)}
         print_output(CommandOutput(document, lambda screen: screen.raw(document["text"])), as_json=False)
