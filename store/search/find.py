@@ -47,6 +47,7 @@ MORE_SPANS = 3  # further spans of one file, besides its best
 OVERSAMPLING = (
     3  # chunks that are fetched for each wanted file; if they fall into too few files, a second fetch
 )
+CHUNK_CHARS = 100  # of the chunks of a first fetch that shall hold so many characters: most have more
 MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
 NO_SIZES: Mapping[str, int] = {}
@@ -225,7 +226,9 @@ async def rank(
     files: list[RankedFile] = []
     if least_similarity is None:
         most = max(FUSED_FILES, limit) if is_fused else limit
-        by_words = await best_files(connection, views, query, most, filters, shown)
+        by_words = await best_files(
+            connection, views, query, most, filters, shown, fused=FUSED_FILES if is_fused else 0
+        )
         files = [RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
     compared: Sequence[NearChunk] = ()
     if near is not None:
@@ -313,12 +316,18 @@ async def best_files(
     limit: int,
     filters: Filters,
     shown: Shown,
+    *,
+    fused: int = 0,
 ) -> list[tuple[ScoredChunk, ...]]:
-    """Return the candidates of the best files, grouped, each group and its members best first."""
+    """Return the candidates of the best files, grouped, each group and its members best first.
+
+    Where what is shown has so many characters alone, no more files than hold them, and `fused`, are looked for.
+    """
     holding = [view for view in views if view.query.lexemes]
     groups: list[tuple[ScoredChunk, ...]] = []
-    first = max(limit if shown.chars else limit * OVERSAMPLING, MIN_FETCHED)
-    for fetched in (first, max(first * 16, MIN_FETCHED_AGAIN)) if holding else ():
+    first = max(limit * OVERSAMPLING if shown.chars is None else shown.chars // CHUNK_CHARS, MIN_FETCHED)
+    again = max(first * (16 if shown.chars is None else 1), MIN_FETCHED_AGAIN)
+    for fetched in (first, again) if holding else ():
         found = await lexical.best_chunks(
             connection, holding, query, limit=fetched, filters=filters, shown=shown
         )
@@ -327,13 +336,13 @@ async def best_files(
         if len(groups) >= limit or found.cut == 0:
             break
         is_read = shown.chars is not None and _files_within(groups, shown.chunks, shown.chars) <= len(groups)
-        if is_read and len(groups) >= FUSED_FILES:
+        if is_read and len(groups) >= fused:
             break
     rescored = await neighbours.add_neighbours(connection, holding, [group[0] for group in groups], filters)
     if not rescored:
         return groups[:limit]
     details = {key_of(one): one.detail for group in groups for one in group}
-    rescored = [replace(candidate, detail=details.get(key_of(candidate))) for candidate in rescored]
+    rescored = [candidate._replace(detail=details.get(key_of(candidate))) for candidate in rescored]
     alone = {candidate.path for candidate in rescored}
     others = [candidate for group in groups for candidate in group if candidate.path not in alone]
     return group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]

@@ -14,7 +14,9 @@ from markdown_it.rules_inline import StateInline, image
 from markdown_it.token import Token
 
 from memex.store.links import line_places, line_spans, parse_blocks
+from memex.subagent.text_cache import cached_for_texts
 
+MAX_KEPT_CHARS = 1_000_000  # of texts with images
 IMAGE = "image"  # stands for an image without words
 
 _REMOTE = re.compile(r"(?!data:)(?:[a-z][a-z0-9+.-]{0,30}+:|[/\\\\]{2})", re.IGNORECASE)
@@ -32,6 +34,7 @@ def without_remote_images(text: str) -> str:
     return _TAG.sub(_words_of_tag, text) if "<" in text else text
 
 
+@cached_for_texts(max_chars=MAX_KEPT_CHARS)
 def _without_markdown_images(text: str) -> str:
     blocks, references = parse_blocks(text)
     lines = line_spans(text)

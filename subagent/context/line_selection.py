@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
-from memex.store.statement_lines import line_words
 from memex.subagent.context.assembly import Note, Section, passage_header, title_line
 from memex.subagent.context.pool import ContextLine
 from memex.subagent.context.selection import (
@@ -23,8 +22,8 @@ from memex.subagent.context.selection import (
     PassageSelection,
 )
 from memex.subagent.planner import Choice, ContextPlan, Omitted
-from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.places import is_statement_file, series_order
+from memex.subagent.statements.words import said_words
 
 _WORD = re.compile(r"\w")
 STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
@@ -57,12 +56,11 @@ def select_lines(
     for candidate in pinned:
         selection.offer(candidate, available // 2)
     others = [line for line in lines if not selection.holds(line.reference)]
-    said = _Said()
-    chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used, said)
+    chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used)
     whole = {choice.reference for file in selection.chosen.values() for choice in file}
     chosen.known += [one.text for one in pinned if one.reference in whole]
-    once = _each_once(others, said)
-    omitted = _held_by_memory(others, once, said)
+    once = _each_once(others)
+    omitted = _held_by_memory(others, once)
     top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
     for line in once:
         if line.score < STOP * top and not shows_all:
@@ -79,24 +77,17 @@ def select_lines(
     return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
 
 
-class _Said(dict[str, tuple[str, str]]):
-    """By the text of a line what it says, and its words alone: a selection asks for them many times."""
-
-    def __missing__(self, text: str) -> tuple[str, str]:
-        said = parse_bullet(text).strip()
-        self[text] = found = said, line_words(said)
-        return found
-
-    def words(self, line: ContextLine) -> str:
-        """Return what a line says, without a list's mark and a statement's date."""
-        return self[line.candidate.text][0]
-
-    def key(self, line: ContextLine) -> str:
-        """Return a line's words, by which it is the same as another one."""
-        return self[line.candidate.text][1]
+def _words(line: ContextLine) -> str:
+    """Return what a line says, without a list's mark and a statement's date."""
+    return said_words(line.candidate.text)[0]
 
 
-def _each_once(lines: Sequence[ContextLine], said: _Said) -> list[ContextLine]:
+def _key(line: ContextLine) -> str:
+    """Return a line's words, by which it is the same as another one."""
+    return said_words(line.candidate.text)[1]
+
+
+def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """Return lines in their order, of equal lines the first; or a page's, where that contradicts another line.
 
     A line of memory stands for an equal one that is none.
@@ -104,7 +95,7 @@ def _each_once(lines: Sequence[ContextLine], said: _Said) -> list[ContextLine]:
     contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
     best: dict[str, ContextLine] = {}
     for line in lines:
-        key = said.key(line)
+        key = _key(line)
         known = best.get(key)
         if known is None:
             best[key] = line
@@ -115,11 +106,11 @@ def _each_once(lines: Sequence[ContextLine], said: _Said) -> list[ContextLine]:
     return list(best.values())
 
 
-def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine], said: _Said) -> list[Omitted]:
+def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine]) -> list[Omitted]:
     """Return the lines beside memory for which an equal line of memory stands."""
     beside = [line for line in lines if line.included is not None]
-    held = {said.key(line) for line in once if line.included is None} if beside else set()
-    return [Omitted(line.reference, "duplicate") for line in beside if said.key(line) in held]
+    held = {_key(line) for line in once if line.included is None} if beside else set()
+    return [Omitted(line.reference, "duplicate") for line in beside if _key(line) in held]
 
 
 def _is_of_pair(line: ContextLine, contradicting: Container[Reference]) -> bool:
@@ -135,7 +126,6 @@ class _ChosenLines:
 
     by_reference: Mapping[Reference, ContextLine]
     room: int
-    said: _Said
     groups: dict[object, list[Choice]] = field(default_factory=dict)
     taken: dict[Reference, Choice] = field(default_factory=dict)
     titles: set[tuple[str, str]] = field(default_factory=set)
@@ -152,9 +142,9 @@ class _ChosenLines:
 
     def is_new(self, line: ContextLine) -> bool:
         """Return whether no chosen line says the same; statements of pages are parts of what entries say."""
-        if self.said.key(line) in self.keys:
+        if _key(line) in self.keys:
             return False
-        said = self.said.words(line)
+        said = _words(line)
         if line.included is not None:
             return not any(said in text for text in self.known)
         if line.is_of_page:
@@ -247,11 +237,11 @@ class _ChosenLines:
         self.reasons.add(choice.reason)
         self.known.append(line.candidate.text)
         self.taken[line.reference] = choice
-        self.keys.add(self.said.key(line))
+        self.keys.add(_key(line))
         if line.is_of_page and not choice.is_outdated:
-            self.stated.append(self.said.words(line))
+            self.stated.append(_words(line))
         elif is_entry_at(line.reference.path) and not choice.truncated:
-            self.told.append(self.said.words(line))
+            self.told.append(_words(line))
 
     def _added(self, choices: Sequence[Choice], texts: Sequence[str]) -> int:
         """Return how many characters choices add to a context at most; outdated ones may share no header."""

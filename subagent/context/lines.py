@@ -5,9 +5,7 @@ from collections.abc import Iterator
 
 from memex.store.markdown import plain_title
 from memex.store.records import Span
-from memex.subagent.text_cache import cached_for_texts
 
-MAX_KEPT_CHARS = 2_000_000  # of texts whose lines are kept
 MAX_WHOLE_CHARS = (
     400  # a paragraph, an item or a row that is no longer is one line; a longer one is cut at sentences
 )
@@ -20,7 +18,6 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_]{0,3}\s+(?=\S)|(?<=[�
 _WORD = re.compile(r"\w")
 
 
-@cached_for_texts(max_chars=MAX_KEPT_CHARS)
 def split_titled_lines(text: str) -> tuple[tuple[Span, tuple[str, ...]], ...]:
     """Return where the lines of a text stand, in order and disjoint, each with the titles above it in the text.
 

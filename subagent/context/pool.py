@@ -17,8 +17,10 @@ ones.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
@@ -35,14 +37,13 @@ from memex.subagent.context.statements import (
     StatementUnit,
     bullets_in,
     embedded_text,
-    split_bullets,
 )
 from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Why
-from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.places import is_statement_file
-from memex.subagent.statements.words import count_lexemes
+from memex.subagent.statements.words import CountedWords, count_words
+from memex.subagent.text_cache import TextCache
 
 WINDOW = 0.5  # of the share of a line's passage, or of its entry's window; more in large contexts
 WHOLE_WINDOW_CHARS = 4_000  # of a context in which a window counts whole
@@ -51,8 +52,10 @@ LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
 POOL_LINES = 400  # the best, among which a context chooses
+MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept
 
 _WORD = re.compile(r"\w")
+_NOTHING: Mapping[str, int] = {}
 
 
 class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes three times as long
@@ -148,14 +151,16 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
     (path, version, (first, _)), text, value, reason, linked_from, above = passage
     gone = [(start - first, end - first) for start, end in gone]
     is_entry = is_entry_at(path)
-    for line, bullet, titles in _spans(passage):
+    cut = _CUT[is_statement_file(path), first == 0 and not is_entry]
+    for line, said, bullet, titles in cut(text):
         if bullet is not None:
             heading = (bullet.title,) if bullet.title else above[-1:]
         else:
-            heading = above if is_entry else (*above, *titles)
+            heading = (*above, *titles) if titles and not is_entry else above
         for start, end in left_of(text, line, gone) if gone else (line,):
             reference = Reference(path, version, (first + start, first + end))
-            candidate = CandidatePassage(reference, text[start:end], value, reason, linked_from, heading)
+            piece = text[start:end] if gone else said
+            candidate = CandidatePassage(reference, piece, value, reason, linked_from, heading)
             unit = None
             if bullet is not None:
                 unit = StatementUnit(candidate, bullet.day, due=bullet.due, still_true=bullet.still_true)
@@ -187,20 +192,45 @@ def _piece(text: str, start: int, end: int) -> Iterator[Span]:
         yield start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
 
-def _spans(passage: CandidatePassage) -> Iterator[tuple[Span, DatedBullet | None, tuple[str, ...]]]:
-    bullets = split_bullets(passage.text) if is_statement_file(passage.reference.path) else ()
+class _CutLine(NamedTuple):
+    """A line of the text of a passage: its span, its text, the bullet that it is, and the titles above it there."""
+
+    span: Span
+    text: str
+    bullet: DatedBullet | None
+    titles: tuple[str, ...]
+
+
+def _cut(text: str, *, is_page: bool, is_front: bool) -> tuple[_CutLine, ...]:
+    """Return the lines of the text of a passage, of a page of statements or not, and from its beginning or not."""
+    spans = _spans(text, is_page, is_front)
+    return tuple([_CutLine(span, text[slice(*span)], bullet, titles) for span, bullet, titles in spans])
+
+
+_CUT = {
+    (is_page, is_front): TextCache(
+        partial(_cut, is_page=is_page, is_front=is_front), max_chars=MAX_KEPT_CHARS
+    )
+    for is_page in (False, True)
+    for is_front in (False, True)
+}
+
+
+def _spans(
+    text: str, is_page: bool, is_front: bool
+) -> Iterator[tuple[Span, DatedBullet | None, tuple[str, ...]]]:
     at = 0
-    if passage.reference.span[0] == 0 and not is_entry_at(passage.reference.path):
-        summaries, at = read_summaries(passage.text)
+    if is_front:
+        summaries, at = read_summaries(text)
         for start, end in summaries:
-            yield from _between(passage.text, start, end)
-    for bullet in bullets:
+            yield from _between(text, start, end)
+    for bullet in bullets_in(text) if is_page else ():
         if bullet.span[0] < at:
             continue
-        yield from _between(passage.text, at, bullet.span[0])
+        yield from _between(text, at, bullet.span[0])
         yield bullet.span, bullet, ()
         at = bullet.end
-    yield from _between(passage.text, at, len(passage.text))
+    yield from _between(text, at, len(text))
 
 
 def _between(text: str, start: int, end: int) -> Iterator[tuple[Span, None, tuple[str, ...]]]:
@@ -236,31 +266,58 @@ def score_lines(
         beside: the entries of the journal that were told around those of the lines.
         weight: what the share of a window counts; see `window_weight`.
     """
-    counted = [count_lexemes(_said(line), analyzer) for line in lines]
-    held = [_held(query, frequencies) for frequencies in counted]
-    lengths = [sum(frequencies.values()) for frequencies in counted]
+    held, lengths = _words_of_query(lines, query, analyzer)
     mean = sum(lengths) / max(1, len(lengths))
     by_line = replace(query, c2=K1 * (1 - B), c3=K1 * B / max(mean, 1.0))
     of_entries = _window_scores(lines, held, lengths, query, beside)
     most = max(query.most, 1)
-    scored = []
-    for line, frequencies, length in zip(lines, held, lengths, strict=True):
-        own = line.candidate.value if line.is_whole_passage else score(by_line, frequencies, length)
-        window = own if line.is_of_page else line.candidate.value
-        window = of_entries.get(line.reference.path, window)
-        why = _why(line, "words" if own > 0 else "neighbour")
-        scored.append(
-            ContextLine(
-                line.candidate,
-                line.unit,
-                (own + weight * window) / most,
-                own / most,
-                line.similarity,
-                why,
-                line.included,
-            )
+    scored: list[tuple[float, int, str, Span, int, int]] = []  # sorts as `best_first`
+    for place, (line, frequencies, length) in enumerate(zip(lines, held, lengths, strict=True)):
+        (path, _, span), _, value, *_ = line.candidate
+        own = value if line.is_whole_passage else score(by_line, frequencies, length)
+        window = of_entries.get(path, own if line.is_of_page else value)
+        scored.append((-(own + weight * window) / most, -value, path, span, place, own))
+    return [
+        ContextLine(
+            (line := lines[place]).candidate,
+            line.unit,
+            -score_below_zero,
+            own / most,
+            line.similarity,
+            _why(line, "words" if own > 0 else "neighbour"),
+            line.included,
         )
-    return best_first(scored)[:POOL_LINES]
+        for score_below_zero, _, _, _, place, own in sorted(scored)[:POOL_LINES]
+    ]
+
+
+def _words_of_query(
+    lines: Iterable[ContextLine], query: Query, analyzer: Analyzer
+) -> tuple[list[Mapping[str, int]], list[int]]:
+    """Return how often each lexeme of a query stands in each line, and the length of each in lexemes.
+
+    The titles above a line count as a part of it, where they are no kinds of statements.
+    """
+    wanted = frozenset(query.lexemes)
+    of_titles: dict[tuple[str, ...], CountedWords] = {}
+    held: list[Mapping[str, int]] = []
+    lengths: list[int] = []
+    for line in lines:
+        frequencies, length = count_words(line.candidate.text, analyzer)
+        own = _NOTHING if frequencies.keys().isdisjoint(wanted) else _held(query, frequencies)
+        titles = line.candidate.heading
+        if titles and (line.unit is None or not line.is_of_page):
+            above = of_titles.get(titles)
+            if above is None:
+                found = Counter(analyzer.lexemes("\n".join(titles)))
+                above = of_titles[titles] = CountedWords(_held(query, found), found.total())
+            if above.frequencies:
+                own = dict(own)
+                _add(own, above.frequencies)
+            length += above.length
+        held.append(own)
+        lengths.append(length)
+    return held, lengths
 
 
 def _held(query: Query, frequencies: Mapping[str, int]) -> dict[str, int]:
@@ -311,12 +368,6 @@ def _window_scores(
 def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
     for lexeme, count in more.items():  # `Counter.update` takes longer than the rest of a context's windows
         counts[lexeme] = counts.get(lexeme, 0) + count
-
-
-def _said(line: ContextLine) -> str:
-    """Return what a line says, with the titles above it where they are no kinds of statements."""
-    said = parse_bullet(line.candidate.text)
-    return said if line.is_of_page else "\n".join((*line.candidate.heading, said))
 
 
 async def add_meaning(question: str, lines: Sequence[ContextLine], tools: MemoryTools) -> list[ContextLine]:

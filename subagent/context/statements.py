@@ -24,9 +24,6 @@ from memex.subagent.statements.places import (
     kind_of_item,
     series_order,
 )
-from memex.subagent.text_cache import cached_for_texts
-
-MAX_KEPT_CHARS = 2_000_000  # of texts whose parts are kept
 
 _LINE = re.compile(r"[^\n]*\n?")
 _HEADING = re.compile(r"#{1,6}[ \t]++(.*)$")
@@ -86,12 +83,6 @@ class StatementUnit:
     def order(self) -> tuple[date, tuple[str, int], int]:
         """The key that orders statements in time: those of one day by their place."""
         return self.day, series_order(self.reference.path), self.reference.span[0]
-
-
-@cached_for_texts(max_chars=MAX_KEPT_CHARS)
-def split_bullets(text: str) -> tuple[DatedBullet, ...]:
-    """Return the dated bullets of a text, in order."""
-    return tuple(bullets_in(text))
 
 
 def embedded_text(heading: str, bullet: str) -> str:

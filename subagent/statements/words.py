@@ -1,19 +1,36 @@
-"""The words of statements, which every question is compared with: counted once for each statement. Pure."""
+"""The words of lines, which every question is compared with: read once for each line. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from memex.store.search.analyzer import Analyzer
+from memex.store.statement_lines import line_words
+from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.text_cache import cached_for_short_texts
 
-MAX_CHARS = 1_000  # a longer statement is counted each time
 
+class CountedWords(NamedTuple):
+    """The words of a line.
 
-def count_lexemes(text: str, analyzer: Analyzer) -> Mapping[str, int]:
-    """Return how often each lexeme stands in a statement; nobody may change it."""
-    return _count(text, analyzer) if len(text) <= MAX_CHARS else Counter(analyzer.lexemes(text))
+    Attributes:
+        frequencies: how often each lexeme stands there; nobody may change it.
+        length: in lexemes.
+    """
+
+    frequencies: Mapping[str, int]
+    length: int
 
 
 @cached_for_short_texts(entries=16_384)
-def _count(text: str, analyzer: Analyzer) -> Mapping[str, int]:
-    return Counter(analyzer.lexemes(text))
+def count_words(line: str, analyzer: Analyzer) -> CountedWords:
+    """Return the words of what a line says, without a list's mark and a statement's date."""
+    frequencies = Counter(analyzer.lexemes(parse_bullet(line)))
+    return CountedWords(frequencies, frequencies.total())
+
+
+@cached_for_short_texts(entries=16_384)
+def said_words(line: str) -> tuple[str, str]:
+    """Return what a line says, without a list's mark and a statement's date, and its words; see `line_words`."""
+    said = parse_bullet(line).strip()
+    return said, line_words(said)

@@ -26,7 +26,7 @@ from memex.subagent.context.pool import (
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.included import FoundPassage, FoundSection
-from memex.subagent.statements.words import count_lexemes
+from memex.subagent.statements.words import count_words
 
 ANALYZER = Analyzer()
 CONTEXT_PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "context.md"
@@ -259,8 +259,8 @@ def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> N
     query = replace(query, most=most_score(query, lexemes, n=n, df=df))
     rows = re.findall(r"\| `([^`|]+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
     entry = "\n".join(line for line, *_ in rows if not line.startswith("- "))
-    frequencies = count_lexemes(entry, ANALYZER)
-    told = passage(entry, value=score(query, frequencies, sum(frequencies.values())))
+    frequencies, length = count_words(entry, ANALYZER)
+    told = passage(entry, value=score(query, frequencies, length))
     page = [passage(line, "user/preferences.md") for line, *_ in rows if line.startswith("- ")]
 
     assert set(lexemes) == df.keys()
