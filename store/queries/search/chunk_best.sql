@@ -61,7 +61,12 @@ select ranked.scope_id, ranked.chunk_id, score, ranked.file_id, ranked.start_cha
          array(select coalesce(shown.tfs[array_position(shown.lexemes, lexeme)], 0)
                  from unnest(%(lexemes)s::text[]) as lexeme)
        end as tfs,
-       ranked.version, ranked.title, ranked.size_chars, ranked.dated, head.tags, ranked.created_at as updated_at,
+       case when is_shown then ranked.version end as version,
+       case when is_shown then ranked.title end as title,
+       case when is_shown then ranked.size_chars end as size_chars,
+       case when is_shown then ranked.dated end as dated,
+       head.tags,
+       case when is_shown then ranked.created_at end as updated_at,
        case when is_shown then
          (select first.start_char
             from chunk first
