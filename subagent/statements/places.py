@@ -58,9 +58,9 @@ def destination(kind: StatementKind, project: str | None, text: str = "") -> Des
         text: the statement; without it, where those of its kind go that are not about the user himself.
     """
     name, title, heading = _PLACES[kind]
-    is_own = (
-        kind in PERSONAL or (kind in _PERSONAL_IN_FIRST_PERSON and is_personal(text)) or is_of_allergy(text)
-    )
+    is_own = kind in PERSONAL
+    if text and not is_own:  # else no tables of a language are needed, which take half a second to load
+        is_own = (kind in _PERSONAL_IN_FIRST_PERSON and is_personal(text)) or is_of_allergy(text)
     folder = "user" if project is None or is_own else f"projects/{project}"
     return Destination(f"{folder}/{name}", title, heading)
 

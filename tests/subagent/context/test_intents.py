@@ -14,6 +14,7 @@ QUESTIONS = {
         "What's on my to-do list?",
         "What’s left to do before the regatta?",
         "what do I still have to do",
+        "What to do before Monday?",
         "Was muss ich diese Woche noch erledigen?",
         "Qu'est-ce que je dois faire ?",
         "¿Qué tengo pendiente?",
@@ -69,7 +70,13 @@ NO_LIST = [
         "What's on the boat?",
     ),
     *("", " \n", "🦊?", "When is the choir rehearsal?", "Who repairs the mast?", "Where do I live?"),
-    *("Wann ist die Chorprobe?", "Quand est la répétition ?", "¿Cuándo es el ensayo?"),
+    *(
+        "Who tells the team what to do?",
+        "Do I know what to do then?",
+        "Wann ist die Chorprobe?",
+        "Quand est la répétition ?",
+        "¿Cuándo es el ensayo?",
+    ),
 ]
 
 
