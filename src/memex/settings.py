@@ -355,11 +355,11 @@ class Settings(BaseSettings):
         "0 leaves the choice to the rules, 100 puts all picked lines first.",
     )
     model_lead: float = Field(
-        0.3,
+        0.0,
         validation_alias="MEMEX_MODEL_LEAD",
         ge=0,
-        description="By how much the best line of a context must lead the next one for the model not to be asked: "
-        "the rules are sure then. 0 asks the model always.",
+        description="By how much the best line of a context must lead the next one for the model not to be asked, "
+        "such as 0.3: the rules are sure then. 0 asks the model always.",
     )
     model_requests: int = Field(
         6,
