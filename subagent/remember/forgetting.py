@@ -1,31 +1,37 @@
 """Forgetting: which statements of pages, and which sentences of the journal, a request means beyond doubt."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from memex.store.entry_path import FOLDER
 from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.statement_lines import line_key
+from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, RememberPlan, RememberRequest, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
-from memex.subagent.remember.told_sentences import find_told
+from memex.subagent.remember.told_sentences import find_told, is_later
 from memex.subagent.statements.comparison.asides import are_asides, rest_of
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
-from memex.subagent.statements.forgetting import ForgetRequest
+from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
+from memex.subagent.statements.named import names
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.subjects import normal_form
 
 HITS = 8
 PASSAGES = 8
 MAX_TOPIC_CHARS = 1_000
+NAMED_HITS = 50
 MAX_REMOVED = 5  # statements that one request takes out
+MAX_NAMED = 50  # those that name what is to be forgotten
+MAX_ENTRIES = 1_000  # of a day, among which the last one is looked for
 MAX_CANDIDATES = 5
 MIN_SHARED = 3.5  # idf of the words that the request shares with what it means
 # `Forget that …` states what is meant: of its words at most so many may be missing in the statement, and it has to
@@ -85,6 +91,10 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
     project, day, has_journal = said.project, said.day, said.is_kept
     if request.is_everything:
         return ForgetPlan()
+    if request.is_bare:
+        return await _plan_last(request, said, tools)
+    if request.named and (of_name := await _plan_named(request, said, tools)):
+        return of_name
     meant: list[_Match] = []
     matches: list[_Match] = []
     if request.stated:
@@ -96,18 +106,60 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
         for matches in _pools(await _find_matches(topic, day, tools, has_journal=has_journal)):
-            meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
+            meant = _said_outright(request, matches)
+            if request.is_several:
+                meant = meant or _about(topic, matches, tools)
+            meant = meant or _meant(matches, is_several=request.is_several)
             if request.stated:
                 meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
             if meant:
                 break
         if meant or not request.beside:
             break
-    if not meant or not all(match.is_writable(project) for match in meant):
-        return ForgetPlan(
-            candidates=tuple(match.stored for match in matches[:MAX_CANDIDATES] if match.shared)
-        )
+    if not meant or not _are_writable(meant, said):
+        return _asking([match for match in matches if match.shared])
     return _taking_out(request, meant)
+
+
+async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan | None:
+    """Return what takes out all that names what a request names; None if nothing does.
+
+    Where the text says more, it may be an order such as `Forget Python. Use Rust.`, and the caller is asked.
+    """
+    found = await _find_matches(request.named, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
+    named = [match for match in found if names(request.named, match.stored.text)]
+    meant = [match for match in named if not match.is_past] or named
+    if not meant:
+        return None
+    is_sure = not request.beside and len(meant) <= MAX_NAMED
+    return _taking_out(request, meant) if is_sure and _are_writable(meant, said) else _asking(meant)
+
+
+async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
+    """Return what takes out all that the entry of the day states that was told last; nothing without a journal."""
+    listed = await tools.list_files(f"user/{FOLDER}/{said.day.isoformat()}/", limit=MAX_ENTRIES)
+    told = sorted(file.path for file in listed if not is_later(file.path, said.day, said.moment))
+    if not told:
+        return ForgetPlan()
+    entry = await tools.read_file(told[-1])
+    lines = {one.line_key for one in await tools.entry_statements([entry.virtual_path]) if one.is_in_force}
+    spans = await offload.run_on(entry.content, all_sentences, entry.content)
+    meant: dict[FiledStatement, _Match] = {}
+    for start, end in spans[:MAX_NAMED]:
+        for match in await _find_matches(entry.content[start:end], said.day, tools, has_journal=said.is_kept):
+            is_told = any(sentence.path == entry.virtual_path for sentence in match.told)
+            if is_told or line_key(match.stored.text) in lines:
+                meant.setdefault(match.stored, match)
+    is_sure = len(spans) <= MAX_REMOVED and _are_writable(meant.values(), said)
+    return _taking_out(request, list(meant.values())) if is_sure else _asking(list(meant.values()))
+
+
+def _asking(meant: Sequence[_Match]) -> ForgetPlan:
+    return ForgetPlan(candidates=tuple([match.stored for match in meant[:MAX_CANDIDATES]]))
+
+
+def _are_writable(meant: Iterable[_Match], said: RememberRequest) -> bool:
+    return all(match.is_writable(said.project) for match in meant)
 
 
 def _pools(matches: Sequence[_Match]) -> list[list[_Match]]:
@@ -226,7 +278,9 @@ def _is_of(statement: Statement | None, request: ForgetRequest) -> bool:
     return statement is not None and statement.start < request.end and request.start < statement.end
 
 
-async def _find_matches(topic: str, day: date, tools: MemoryTools, *, has_journal: bool) -> list[_Match]:
+async def _find_matches(
+    topic: str, day: date, tools: MemoryTools, *, has_journal: bool, hits: int = HITS
+) -> list[_Match]:
     """Return what was stored until a day and shares words with a topic, the best first.
 
     Sentences of the journal that say the same as a statement of a page, or as each other, are one with it.
@@ -234,7 +288,7 @@ async def _find_matches(topic: str, day: date, tools: MemoryTools, *, has_journa
     topic = topic[:MAX_TOPIC_CHARS]
     if not topic.strip():
         return []
-    found = await tools.find(topic, limit=HITS, passages=PASSAGES, entries=False)
+    found = await tools.find(topic, limit=hits, passages=PASSAGES, entries=False)
     weights = statement_weights(found.query)
     matches = [
         _match(topic, stored, weights, tools.analyzer)
@@ -307,6 +361,13 @@ def _said_outright(request: ForgetRequest, matches: Sequence[_Match]) -> list[_M
     said = [(match, len(form)) for match, form in formed if len(form) > 1 and asked[-len(form) :] == form]
     longest = max((words for _, words in said), default=0)
     return [match for match, words in said if words == longest][:MAX_REMOVED]
+
+
+def _about(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:
+    """Return the statements that hold all words of `everything about …`; none if they are more than may go."""
+    asked = set(tools.analyzer.lexemes(topic))
+    found = [match for match in matches if asked <= match.words and not match.is_other_value]
+    return found if asked and len(found) <= MAX_REMOVED else []
 
 
 def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:

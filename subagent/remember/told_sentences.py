@@ -82,7 +82,7 @@ async def standing_sentences(
             later on that day is left out.
         tools: reads memory.
     """
-    earlier = [hit for hit in hits if not _is_later(hit.path, day, moment)]
+    earlier = [hit for hit in hits if not is_later(hit.path, day, moment)]
     return [
         told_sentence.sentence
         for told_sentence in await sentences_of(earlier, tools)
@@ -90,7 +90,8 @@ async def standing_sentences(
     ]
 
 
-def _is_later(path: str, day: date, moment: datetime | None) -> bool:
+def is_later(path: str, day: date, moment: datetime | None) -> bool:
+    """Return whether an entry of a day was told after a moment of it; not if the day alone is known."""
     told = entry_moment(path.removeprefix("user/"))
     return (
         moment is not None and told.date() == day and told.replace(tzinfo=None) > moment.replace(tzinfo=None)

@@ -5,11 +5,12 @@ Only the user's own words ask: not a quotation, code, a pasted document, or the 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.extraction import fact_after_order
+from memex.subagent.statements.named import named_thing
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
 from memex.tables import load_tables
@@ -44,6 +45,8 @@ class ForgetRequest:
         topic: the words of the sentence that say what is meant.
         beside: those of the sentences beside it, as people ask in two steps.
         stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
+        named: the name or the identifier that is to be forgotten, whatever is said of it; "" if there is none.
+        is_bare: it means what was told last.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
     """
@@ -56,6 +59,8 @@ class ForgetRequest:
     is_several: bool
     is_everything: bool
     stated: str = ""
+    named: str = ""
+    is_bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class _Tables:
     several: re.Pattern[str]
     everything: re.Pattern[str]
     request_words: re.Pattern[str]
+    named: re.Pattern[str]
+    bare: re.Pattern[str]
 
 
 def find_forget_request(text: str) -> ForgetRequest | None:
@@ -75,8 +82,11 @@ def find_forget_request(text: str) -> ForgetRequest | None:
     sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
-        if _asks(sentence, tables):
-            return _request(text, sentences, place, tables)
+        is_bare = len(sentences) == 1 and tables.bare.search(_plain(sentence)) is not None
+        named = "" if is_bare else _named(sentence, tables)
+        if named or is_bare or _asks(sentence, tables):
+            asked = _request(text, sentences, place, tables)
+            return replace(asked, named=named, is_bare=is_bare)
     return None
 
 
@@ -117,9 +127,22 @@ def _sentences(piece: segments.Segment) -> Iterator[tuple[int, int]]:
         yield places.of(start), places.end_of(end)
 
 
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.translate(APOSTROPHES).split())
+
+
+def _named(sentence: str, tables: _Tables) -> str:
+    """Return the name or identifier that a sentence asks to forget; "" if it names none, or asks nothing."""
+    plain = _plain(sentence)
+    found = tables.named.search(plain)
+    if found is None or tables.no_requests.search(plain) is not None:
+        return ""
+    return named_thing(next(filter(None, found.groups()))) or ""
+
+
 def _asks(sentence: str, tables: _Tables) -> bool:
     """Tell whether a sentence asks memory to forget something."""
-    plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
+    plain = _QUOTED.sub(" ", _plain(sentence))
     if _NAMED_OUTRIGHT.match(plain):
         return True
     return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
@@ -168,6 +191,8 @@ def _load() -> _Tables:
         several=compiled("several"),
         everything=compiled("everything"),
         request_words=compiled("request_words"),
+        named=compiled("named"),
+        bare=compiled("bare"),
     )
 
 

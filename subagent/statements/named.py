@@ -1,0 +1,72 @@
+"""What a request to forget names: a person, or an identifier such as an address, a number or a version. Pure.
+
+A name is looked for word by word, and an identifier as a whole: `+43 660 1234567` is not in `+43 660 12345678`, and
+`ana@example.org` is not in `diana@example.org`.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from memex.tables import load_tables
+
+MAX_NAME_WORDS = 4
+MIN_NUMBER_DIGITS = 4  # of an identifier that is compared by its digits alone, such as that of a telephone
+
+_TOKEN = re.compile(r"[^\s\"“”„«»‘()\[\]{}<>,;!?]+")
+_EDGE = ".:'’*_`-"
+_IDENTIFIER = re.compile(r"[^\W_]+(?:[@._/:+~-][^\W_]*)*[@\d._/:][\w@./:+~-]*|\+?\d[\d ()./-]*\d")
+_NUMBER = re.compile(r"\+?\d(?:[ ()./-]{0,2}\d)+")
+_NO_DIGIT = re.compile(r"\D")
+_QUOTED = re.compile(r'"([^"\n]{1,100})"|“([^”\n]{1,100})”|„([^“”\n]{1,100})[“”]|«\s*([^»\n]{1,100}?)\s*»')
+
+
+def named_thing(words: str) -> str | None:
+    """Return what the object of a request to forget names; None if it describes something in other words.
+
+    Args:
+        words: what stands behind `forget` or `forget everything about`.
+    """
+    words = words.strip().strip(_EDGE)
+    if quoted := _QUOTED.fullmatch(words):
+        return str(next(filter(None, quoted.groups())))
+    if _IDENTIFIER.fullmatch(words):
+        return words
+    parts = words.split()
+    own = [part for part in parts if part.casefold() not in _tables()["particles"]]
+    if not 0 < len(own) <= len(parts) <= MAX_NAME_WORDS or any(_is_no_name(part) for part in own):
+        return None
+    return words if len(parts) == 1 or all(part[0].isupper() for part in own) else None
+
+
+def names(thing: str, text: str) -> bool:
+    """Return whether a text holds a name or an identifier as a whole, in whatever case and spacing."""
+    digits = _NO_DIGIT.sub("", thing)
+    if len(digits) >= MIN_NUMBER_DIGITS and _NUMBER.fullmatch(thing.strip()):
+        return any(_NO_DIGIT.sub("", found[0]) == digits for found in _NUMBER.finditer(text))
+    wanted, said = _forms(thing), _forms(text)
+    width = len(wanted)
+    return width > 0 and any(
+        said[at : at + width] == wanted
+        or (said[at : at + width - 1] == wanted[:-1] and said[at + width - 1] == f"{wanted[-1]}s")
+        for at in range(len(said) - width + 1)
+    )
+
+
+def _forms(text: str) -> list[str]:
+    """Return the words of a text by which they are compared: without case, look, and the genitive."""
+    plain = "".join(
+        char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) not in ("Cf", "Mn")
+    )
+    tokens = (token.strip(_EDGE).casefold() for token in _TOKEN.findall(plain))
+    return [token.removesuffix("'s").removesuffix("’s") for token in tokens if token]
+
+
+def _is_no_name(word: str) -> bool:
+    return not word[0].isalpha() or word.casefold().strip(_EDGE) in _tables()["no_names"]
+
+
+@cache
+def _tables() -> dict[str, frozenset[str]]:
+    data = load_tables("memex.subagent.statements", "forgetting.yaml")
+    return {name: frozenset(data[name].split()) for name in ("particles", "no_names")}

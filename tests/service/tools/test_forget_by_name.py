@@ -1,0 +1,109 @@
+"""Requests that forget what names a person or an identifier, all about a thing, or what was told last."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.kit.memory import remember
+
+from memex.service.service import Caller, Service
+
+CallerOf = Callable[..., Awaitable[Caller]]
+pytestmark = pytest.mark.embedded_only
+
+MILA = ("Mila is my neighbour and likes jazz.", "Mila's birthday is on 4 May.")
+OTHER = "I prefer oolong tea."
+
+# What is told, the request, the words that are gone, and words that stay.
+FORGOTTEN = [
+    ((*MILA, OTHER), "Forget Mila.", ("jazz", "4 May"), "oolong"),
+    ((*MILA, OTHER), "Forget everything about Mila, please.", ("jazz", "4 May"), "oolong"),
+    (("Mila ist meine Nachbarin.", OTHER), "Vergiss Mila.", ("Nachbarin",), "oolong"),
+    (("Mila est ma voisine.", OTHER), "Oublie tout ce que tu sais sur Mila.", ("voisine",), "oolong"),
+    (("Mila es mi vecina.", OTHER), "Olvida a Mila.", ("vecina",), "oolong"),
+    (
+        ("My email is ana@example.org.", "Write to diana@example.org about the hall."),
+        "Please forget ana@example.org.",
+        ("email is ana",),
+        "diana",
+    ),
+    (
+        ("My number is +43 660 1234567.", "The plumber has +43 660 12345678."),
+        "Forget +43-660-1234567",
+        ("My number",),
+        "plumber",
+    ),
+    (
+        ("The boat needs a new mast.", "Bo paints the boat.", OTHER),
+        "Forget everything about the boat.",
+        ("boat",),
+        "oolong",
+    ),
+    ((OTHER, "My doctor is Dr. Weiss."), "Forget that.", ("Weiss",), "oolong"),
+    ((OTHER, "My doctor is Dr. Weiss. She works in Graz."), "Vergiss es.", ("Weiss", "Graz"), "oolong"),
+]
+
+
+@pytest.fixture
+def service(service: Service) -> Service:
+    """Return a service that keeps the journal."""
+    service.keeps_journal = True
+    return service
+
+
+async def whole(service: Service, caller: Caller, query: str) -> str:
+    """Return all that a context of everything holds."""
+    found = await service.execute(caller, "memory_context", {"query": query, "budget": 8_000})
+    return str(found["context"])
+
+
+@pytest.mark.parametrize(("texts", "request_", "gone", "stays"), FORGOTTEN, ids=lambda value: str(value)[:30])
+async def test_all_that_is_meant_is_gone_at_once(
+    service: Service, alice: Caller, texts: tuple[str, ...], request_: str, gone: tuple[str, ...], stays: str
+) -> None:
+    """From pages and entries, however small the memory is; the request is kept nowhere, and it can be undone."""
+    for text in texts:
+        await remember(service, alice, text)
+    before = await whole(service, alice, " ".join(texts))
+    answer = await remember(service, alice, request_, call="forgetting")
+    after = await whole(service, alice, " ".join((*texts, request_)))
+
+    assert answer["status"] == "committed"
+    assert not answer["candidates"]
+    assert all(words in before for words in gone)
+    assert not any(words in after for words in gone)
+    assert stays in after
+    assert request_ not in after
+    await service.revert(alice, "forgetting")
+    restored = await whole(service, alice, " ".join(texts))
+    assert all(words in restored for words in gone)
+
+
+async def test_a_name_beside_another_sentence_is_asked_about(service: Service, alice: Caller) -> None:
+    """`Forget Python. Use Rust.` is an order of the moment; the person decides by the handles."""
+    await remember(service, alice, "Python is the language of our scripts.")
+    answer = await remember(service, alice, "Forget Python. Use Rust.")
+
+    assert [candidate["text"] for candidate in answer["candidates"]] == [
+        "Python is the language of our scripts."
+    ]
+    assert "scripts" in await whole(service, alice, "Which language do our scripts have?")
+
+
+async def test_what_nothing_names_is_not_forgotten(service: Service, alice: Caller) -> None:
+    """Nothing is taken out, and the answer says so."""
+    await remember(service, alice, OTHER)
+    for request in ("Forget Mila.", "Forget v1.2.3."):
+        answer = await remember(service, alice, request)
+        assert answer["status"] == "nothing", request
+        assert not answer["writes"], request
+    assert OTHER in await whole(service, alice, OTHER)
+
+
+async def test_another_users_words_are_never_meant(service: Service, caller_of: CallerOf) -> None:
+    """Neither by a name nor by a bare request."""
+    ana, bo = await caller_of("ana"), await caller_of("bo")
+    await remember(service, ana, MILA[0])
+    for request in ("Forget Mila.", "Forget that.", "Forget everything about Mila."):
+        assert (await remember(service, bo, request))["status"] == "nothing", request
+
+    assert "jazz" in await whole(service, ana, MILA[0])

@@ -1,0 +1,103 @@
+"""Names and identifiers in requests to forget: what is one, and which texts hold it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memex.subagent.statements.forgetting import find_forget_request
+from memex.subagent.statements.named import named_thing, names
+
+NAMED = [
+    ("Forget Mila.", "Mila"),
+    ("forget mila", "mila"),
+    ("Please forget about Mila Novak, please.", "Mila Novak"),
+    ("Could you forget Mila?", "Mila"),
+    ("Forget everything you know about Ludwig van der Berg", "Ludwig van der Berg"),
+    ("Erase everything about Mila.", "Mila"),
+    ("Please forget ana@example.org.", "ana@example.org"),
+    ("Forget +43 660 1234567", "+43 660 1234567"),
+    ("Forget v1.2.3.", "v1.2.3"),
+    ('Forget "the blue door".', "the blue door"),
+    ("Vergiss Mila.", "Mila"),
+    ("Bitte vergiss alles über Mila", "Mila"),
+    ("Oublie Mila.", "Mila"),
+    ("Oublie tout ce que tu sais sur Mila.", "Mila"),
+    ("Olvida a Mila.", "Mila"),
+    ("Olvida todo lo que sabes de Mila.", "Mila"),
+]
+BARE = ["Forget it.", "forget that please", "Scratch that.", "Vergiss es.", "Oublie ça.", "Olvídalo."]
+NO_REQUESTS = [
+    *(
+        "Don't forget Mila.",
+        "Never forget Mila.",
+        "I forgot Mila.",
+        "I'd forget Mila",
+        "Forget lunch.",
+        "Forget me.",
+    ),
+    *(
+        "Forget Paris, I am going to Rome.",
+        "Delete README.md",
+        "Forget Mila's birthday party at the lake house.",
+    ),
+    *("Vergiss nicht Mila.", "N'oublie pas Mila.", "No olvides a Mila.", "Forget it, I found the key."),
+]
+HELD = [
+    ("Mila", "I met Mila's dog.", True),
+    ("mila", "MILA sings.", True),
+    ("Mila", "Milas Hund bellt.", True),
+    ("Mila", "I met Mi\u200bla.", True),
+    ("Mila", "Milan is a town.", False),
+    ("Mila Novak", "Mila and Bo Novak sing.", False),
+    ("ana@example.org", "Write to Ana@Example.org!", True),
+    ("ana@example.org", "Write to diana@example.org.", False),
+    ("+43 660 1234567", "Call +43-660-1234567.", True),
+    ("+43 660 1234567", "Call +43 660 12345678.", False),
+    ("v1.2.3", "We run v1.2.3.", True),
+    ("v1.2.3", "We run v1.2.34.", False),
+]
+
+
+@pytest.mark.parametrize(("text", "named"), NAMED)
+def test_a_request_names_a_person_or_an_identifier(text: str, named: str) -> None:
+    """In four languages."""
+    found = find_forget_request(text)
+
+    assert found is not None
+    assert found.named == named
+    assert not found.is_bare
+
+
+@pytest.mark.parametrize("text", BARE)
+def test_a_bare_request_means_what_was_told_last(text: str) -> None:
+    """If it is the whole text; beside another sentence, it means that one."""
+    found = find_forget_request(text)
+
+    assert found is not None
+    assert found.is_bare
+    assert not getattr(find_forget_request(f"{text} The rent is due."), "is_bare", False)
+
+
+@pytest.mark.parametrize("text", NO_REQUESTS)
+def test_what_only_sounds_like_a_request_names_nothing(text: str) -> None:
+    """A reminder, a change of mind, an order about a file, a meal."""
+    found = find_forget_request(text)
+
+    assert found is None or not (found.named or found.is_bare)
+
+
+@pytest.mark.parametrize(("thing", "text", "is_held"), HELD)
+def test_a_name_is_held_whole(thing: str, text: str, is_held: bool) -> None:
+    """Whatever the case, the spacing of a number, and characters that nobody sees."""
+    assert names(thing, text) is is_held
+
+
+@given(st.text(max_size=60), st.text(max_size=200))
+def test_any_words_may_be_named(words: str, text: str) -> None:
+    """What is named stands in itself, unless it has no character of a word."""
+    thing = named_thing(words)
+
+    assert names(words, text) in (True, False)
+    assert (
+        thing is None or not any(char.isalnum() for char in thing) or names(thing, f"- {thing} (2026-01-01)")
+    )
