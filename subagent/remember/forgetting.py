@@ -23,6 +23,7 @@ from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statem
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
 from memex.subagent.statements.named import names
 from memex.subagent.statements.paraphrase import paraphrase_form
+from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import normal_form
 
 HITS = 8
@@ -124,14 +125,16 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
 async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan | None:
     """Return what takes out all that names what a request names; None if nothing does.
 
-    Where the text says more, it may be an order such as `Forget Python. Use Rust.`, and the caller is asked.
+    Where the text says more, it may be an order such as `Forget Python. Use Rust.`, and the caller is asked. So he
+    is about a secret, which is stored nowhere: the mark in its place is that of other secrets too.
     """
     found = await _find_matches(request.named, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
     named = [match for match in found if names(request.named, match.stored.text)]
     meant = [match for match in named if not match.is_past] or named
     if not meant:
         return None
-    is_sure = not request.beside and len(meant) <= MAX_NAMED
+    is_secret = PLACEHOLDER.fullmatch(request.named) is not None
+    is_sure = not (request.beside or is_secret) and len(meant) <= MAX_NAMED
     return _taking_out(request, meant) if is_sure and _are_writable(meant, said) else _asking(meant)
 
 

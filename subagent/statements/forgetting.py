@@ -11,6 +11,7 @@ from functools import cache
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.extraction import fact_after_order
 from memex.subagent.statements.named import named_thing
+from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
 from memex.tables import load_tables
@@ -134,6 +135,8 @@ def _plain(sentence: str) -> str:
 def _named(sentence: str, tables: _Tables) -> str:
     """Return the name or identifier that a sentence asks to forget; "" if it names none, or asks nothing."""
     plain = _plain(sentence)
+    if (outright := _NAMED_OUTRIGHT.match(plain)) and PLACEHOLDER.fullmatch(plain, outright.end()):
+        return plain[outright.end() :]
     found = tables.named.search(plain)
     if found is None or tables.no_requests.search(plain) is not None:
         return ""

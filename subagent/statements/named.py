@@ -8,6 +8,7 @@ import re
 import unicodedata
 from functools import cache
 
+from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.tables import load_tables
 
 MAX_NAME_WORDS = 4
@@ -28,6 +29,8 @@ def named_thing(words: str) -> str | None:
         words: what stands behind `forget` or `forget everything about`.
     """
     words = words.strip().strip(_EDGE)
+    if PLACEHOLDER.fullmatch(words):
+        return words
     if quoted := _QUOTED.fullmatch(words):
         return str(next(filter(None, quoted.groups())))
     if _IDENTIFIER.fullmatch(words):
@@ -41,6 +44,8 @@ def named_thing(words: str) -> str | None:
 
 def names(thing: str, text: str) -> bool:
     """Return whether a text holds a name or an identifier as a whole, in whatever case and spacing."""
+    if PLACEHOLDER.fullmatch(thing):
+        return thing in text
     digits = _NO_DIGIT.sub("", thing)
     if len(digits) >= MIN_NUMBER_DIGITS and _NUMBER.fullmatch(thing.strip()):
         return any(_NO_DIGIT.sub("", found[0]) == digits for found in _NUMBER.finditer(text))

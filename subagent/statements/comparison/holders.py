@@ -1,4 +1,4 @@
-"""The holder of a liking: the user, or somebody else. Pure."""
+"""Holders: who likes something, the user or somebody else, and whose thing a statement is about. Pure."""
 
 import re
 from collections.abc import Collection
@@ -6,10 +6,21 @@ from functools import cache
 
 from memex.subagent.statements import language
 from memex.subagent.statements.subjects import JUDGED_CHARS, plain_form, strip_opening
+from memex.subagent.text_cache import cached_for_short_texts
 from memex.tables import load_tables
 
 _NAME_WORD = r"[^\W\d_a-zß-ÿ][\w.'’-]*"
 _NAME = rf"{_NAME_WORD}(?:(?: and| und| et| y|,)? {_NAME_WORD}){{0,3}}"
+_THING = r"(?=[ ](?P<{}>[^\W\d_][\w-]*))"
+_OWNED = re.compile(
+    r"\b(?:(?P<own>my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mi|mis|nuestr[oa]s?)|(?P<other>[\w-]+)['’]s)"
+    rf"{_THING.format('owned')}"
+    r"|\b(?P<thing>[^\W\d_][\w-]*) (?:of|de|von) (?:(?:the|la|le|el|der|dem) )?(?P<of>[^\W\d_][\w-]*)",
+    re.IGNORECASE,
+)
+_NO_OWNERS = frozenset(
+    ["it", "that", "this", "what", "who", "where", "here", "there", "how", "let", "he", "she"]
+)
 # `Kaffee mag ich nicht`: the verb comes before who likes it.
 _FIRST_PERSON = re.compile(r" (?:ich|wir)\b", re.IGNORECASE)
 
@@ -27,6 +38,23 @@ def is_about_another(text: str, own_names: Collection[str] = ()) -> bool:
         return False
     name = found["name"] or ""
     return not any(word.casefold().strip(".,") in own_names for word in name.split())
+
+
+def is_of_another(one: str, other: str) -> bool:
+    """Tell whether two statements are about the same thing of two holders, such as `my email` and `Bob's email`."""
+    mine, theirs = _holders(one), _holders(other)
+    return any(mine[thing].isdisjoint(theirs[thing]) for thing in mine.keys() & theirs.keys())
+
+
+@cached_for_short_texts(entries=8_192)
+def _holders(text: str) -> dict[str, set[str]]:
+    """Return whose things a statement names, by the thing; "" is the user."""
+    found: dict[str, set[str]] = {}
+    for match in _OWNED.finditer(text[:JUDGED_CHARS]):
+        owner = "" if match["own"] else (match["other"] or match["of"]).casefold()
+        if owner not in _NO_OWNERS:
+            found.setdefault((match["owned"] or match["thing"]).casefold(), set()).add(owner)
+    return found
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Literal
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
 from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.comparison.holders import is_of_another
 from memex.subagent.statements.comparison.replacement import Supersession, replacement
 from memex.subagent.statements.comparison.views import MAX_COMPARED_CHARS, StatementView
 from memex.subagent.statements.days.dating import without_dates
@@ -150,7 +151,7 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     likely = [
         (comparison, contradiction(new, comparison, lead_of(place, ranked)))
         for place, comparison in enumerate(ranked)
-        if not _is_another_task(new, comparison)
+        if not (_is_another_task(new, comparison) or is_of_another(new.text, comparison.older.text))
     ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
     going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]

@@ -89,6 +89,20 @@ async def test_a_name_beside_another_sentence_is_asked_about(service: Service, a
     assert "scripts" in await whole(service, alice, "Which language do our scripts have?")
 
 
+async def test_a_secret_in_a_request_takes_out_no_other_secret(service: Service, alice: Caller) -> None:
+    """None is stored, so the marks in their places look alike, and the person is asked."""
+    keys = [f"sk-proj-{letter * 20}0123456789ABCDEFG{letter * 9}" for letter in "ab"]
+    for name, key in zip(("OpenAI", "Azure"), keys, strict=True):
+        await remember(service, alice, f"My {name} key is {key}.")
+    for request in (f"Forget {keys[0]}", f"Forget this: {keys[0]}"):
+        answer = await remember(service, alice, request)
+        assert answer["status"] == "nothing", request
+        assert len(answer["candidates"]) == 2, request
+    held = await whole(service, alice, "Which keys do I have?")
+    assert "OpenAI" in held
+    assert "Azure" in held
+
+
 async def test_what_nothing_names_is_not_forgotten(service: Service, alice: Caller) -> None:
     """Nothing is taken out, and the answer says so."""
     await remember(service, alice, OTHER)

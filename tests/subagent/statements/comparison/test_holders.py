@@ -1,9 +1,10 @@
 """Whose a liking is, and how the user wants to be addressed."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.subagent.statements.comparison.holders import is_about_another
+from memex.subagent.statements.comparison.holders import is_about_another, is_of_another
 from memex.subagent.statements.extraction import rule_verdict
 
 OF_OTHERS = [
@@ -113,7 +114,41 @@ def test_a_call_is_no_name() -> None:
     assert [text for text in NO_ADDRESSES if rule_verdict(text) == "preference"] == []
 
 
+TWO_HOLDERS = [
+    ("My email is ana@example.org.", "Bob's email is bob@example.org."),
+    ("My email is ana@example.org.", "My sister's email is ida@example.org."),
+    ("My email is ana@example.org.", "The email of the club is club@example.org."),
+    ("Anna’s phone number is 555-0101.", "Bo's phone number is 555-0102."),
+    ("Meine Adresse ist Am Ring 4.", "Lenas Haus ist rot, und Bob's Adresse ist Am Tor 5."),
+    ("Mon adresse est 4 rue du Lac.", "L'adresse de Léa est 5 rue du Port."),
+    ("Monday's rehearsal is at 18:00.", "Friday's rehearsal is at 19:00."),
+]
+ONE_HOLDER = [
+    ("My email is ana@example.org.", "My email is ana@example.com now."),
+    ("My email is ana@example.org.", "Our email is ana@example.com."),
+    ("Bob's email is bob@example.org.", "Bob’s email is now bo@example.org."),
+    ("The email is ana@example.org.", "Bob's email is bob@example.org."),
+    ("Bob's email is bob@example.org.", "His email is bo@example.org."),
+    ("It's late, that's all.", "What's late is late."),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TWO_HOLDERS)
+def test_one_thing_of_two_holders_is_two_things(one: str, other: str) -> None:
+    """Whoever is named first."""
+    assert is_of_another(one, other)
+    assert is_of_another(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), ONE_HOLDER)
+def test_one_thing_of_one_holder_may_change(one: str, other: str) -> None:
+    """Also where a statement does not say whose it is."""
+    assert not is_of_another(one, other)
+    assert not is_of_another(other, one)
+
+
 @given(st.text(max_size=500))
 def test_any_text_has_a_holder(text: str) -> None:
-    """Nothing raises."""
+    """Nothing raises, and a text is about no other thing than itself."""
     is_about_another(text)
+    assert not is_of_another(text, text)

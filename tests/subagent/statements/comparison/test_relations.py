@@ -114,6 +114,17 @@ def test_a_statement_of_several_things_is_no_rival() -> None:
     assert [is_rival(new, old), is_rival(new, old + more), is_rival(new + more, old)] == [True, False, False]
 
 
+def test_the_thing_of_another_holder_is_no_rival() -> None:
+    """However alike both statements are: a book of addresses holds many."""
+    older, own, new = (
+        seen(f"{who} phone number is +43 660 {number}.")
+        for who, number in (("Anna's", 1234567), ("Bob's", 7654321), ("Anna's", 7654321))
+    )
+
+    assert relate(own, older) is None
+    assert relate(new, older) is not None
+
+
 def test_another_task_is_no_rival() -> None:
     """Many hold at a time; the same one with another day may be one."""
     texts = [
