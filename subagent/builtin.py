@@ -104,7 +104,7 @@ class BuiltinPlanner:
         weight = window_weight(request.budget)
         scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
         if survey.is_compared:
-            lines = await add_meaning(request.query, scored, tools)
+            lines = await add_meaning(request.query, scored, tools, survey.nearness())
         else:
             lines = scored + without_score(others)
         asks_little = len(survey.query.lexemes) <= MAX_LIST_LEXEMES
@@ -178,9 +178,9 @@ class BuiltinPlanner:
             [(worth.reference, worth.value) for worth in unread],
             evidence.similarity,
             evidence.is_of_days,
-            evidence.is_compared,
             tools.language,
             evidence.beside,
+            evidence.near,
         )
 
     def cutter(self, query: Query) -> Cut:

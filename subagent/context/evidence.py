@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
 from memex.store.memory import Memory
-from memex.store.records import EntryBeside, FilePassages, Hit, NearLink, Passage, Reference, Span
+from memex.store.records import EntryBeside, FilePassages, Hit, NearLink, NearSpan, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
@@ -80,9 +80,8 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
-    `is_of_days` is that of `SearchResult`; `is_compared` tells whether it compared meaning. `similarity` is the
-    highest MaxSim of files whose lines are not embedded by themselves; None if there are none. `beside` names the
-    entries of the journal around those that were found.
+    `is_of_days` and `near` are those of `SearchResult`. `similarity` is the highest MaxSim of files whose lines are
+    not embedded by themselves; None if there are none. `beside` names the entries around those that were found.
     """
 
     query: Query
@@ -91,8 +90,8 @@ class Evidence:
     matched: set[str] = field(default_factory=set)
     similarity: float | None = None
     is_of_days: bool = False
-    is_compared: bool = False
     beside: list[EntryBeside] = field(default_factory=list)
+    near: Sequence[NearSpan] | None = None
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
         """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
@@ -189,7 +188,7 @@ async def _find_matches(request: ContextRequest, tools: MemoryTools) -> Evidence
         found.query,
         similarity=max(_of_passages(found.hits), default=None),
         is_of_days=found.is_of_days,
-        is_compared=found.near is not None,
+        near=found.near,
     )
     for hit in found.hits:
         if hit.file is not None:

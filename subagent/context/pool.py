@@ -1,6 +1,6 @@
 """One pool of lines: the lines of all passages that may answer, and one score for all of them. Pure.
 
-    score(line) = share(line) + w * share(window) + MaxSim(line) - typical MaxSim
+    score(line) = share(line) + w * share(window) + MaxSim(line) - typical MaxSim + 0.3 * nearness(entry)
 
 A small context has room for single lines, a large one for what stands around them: w is 1/2 for up to 2,000
 characters, and 1 from 4,000 on. The window of a line is the passage that it stands in; of a short entry of the
@@ -8,7 +8,8 @@ journal, which says little by itself, it is that entry with those that were told
 what a text scores by BM25, of the most that a text could score for the question: from 0 to 1. What a window scores
 holds what links that lead to it are worth, and how near it is in meaning where search compares that. MaxSim
 says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares meaning;
-what is typical is the median of the compared lines.
+what is typical is the median of the compared lines. The entry that such a line stands in counts by its vector,
+which says what the whole of a longer text is about: by how much it is nearer than the last that search compared.
 
 The lines of passages that were found beside memory have the same score by words, with the weights that words have
 where the passages were found; of a passage of one line both shares are what search gave it, with the words that a
@@ -48,6 +49,9 @@ from memex.subagent.text_cache import TextCache
 WINDOW = 0.5  # of the share of a line's passage, or of its entry's window; more in large contexts
 WHOLE_WINDOW_CHARS = 4_000  # of a context in which a window counts whole
 SHORT_ENTRY_CHARS = 300  # an entry that is no longer has a window: it says little without those around it
+NEARNESS = (
+    0.3  # of how near the entry of a line is by vector: of eight chats of BEAM, 0.2 and 0.4 bring the same
+)
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
@@ -56,6 +60,7 @@ MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept
 
 _WORD = re.compile(r"\w")
 _NOTHING: Mapping[str, int] = {}
+NOWHERE: Mapping[str, float] = {}
 
 
 class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes three times as long
@@ -370,11 +375,19 @@ def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
         counts[lexeme] = counts.get(lexeme, 0) + count
 
 
-async def add_meaning(question: str, lines: Sequence[ContextLine], tools: MemoryTools) -> list[ContextLine]:
-    """Return lines, best first, with their MaxSim in their scores: by how much it is above what is typical of them.
+async def add_meaning(
+    question: str, lines: Sequence[ContextLine], tools: MemoryTools, near: Mapping[str, float] = NOWHERE
+) -> list[ContextLine]:
+    """Return lines, best first, with what they mean in their scores: MaxSim above what is typical, and nearness.
 
     A line that is not embedded yet counts as typical, so that it stands among the others by its words; and the more
     such lines there are, the less meaning counts.
+
+    Args:
+        question: as it was asked.
+        lines: with their scores by words.
+        tools: compare the lines.
+        near: how much nearer an entry is by vector than the last one that search compared, by path.
     """
     found = await tools.similarities(question, [text_digest(line.embedded_text) for line in lines])
     known = sorted(similar for similar in found if similar is not None)
@@ -393,7 +406,9 @@ async def add_meaning(question: str, lines: Sequence[ContextLine], tools: Memory
         line
         if similar is None
         else line._replace(
-            score=line.score + embedded * (similar - typical) / SIMILARITY_SCALE,
+            score=line.score
+            + embedded * (similar - typical) / SIMILARITY_SCALE
+            + embedded * NEARNESS * (0.0 if line.is_of_page else near.get(line.reference.path, 0.0)),
             similarity=similar / SIMILARITY_SCALE,
             why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
         )

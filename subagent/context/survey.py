@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memex.store.records import EntryBeside, Reference
+from memex.store.records import EntryBeside, NearSpan, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.pool import ContextLine
@@ -22,9 +22,9 @@ class Candidates:
         unread: passages that rank below all others and were not read, with their values.
         similarity: the highest MaxSim of passages whose lines were not compared; None if there are none.
         is_of_days: whether the search was narrowed to days that the query names.
-        is_compared: the search compared meaning too.
         language: of memory.
         beside: the entries of the journal around those that were found.
+        near: the passages that search compared in meaning; None if it searched by words alone.
     """
 
     query: Query
@@ -33,9 +33,23 @@ class Candidates:
     unread: Sequence[tuple[Reference, int]]
     similarity: float | None = None
     is_of_days: bool = False
-    is_compared: bool = False
     language: str = ENGLISH
     beside: Sequence[EntryBeside] = ()
+    near: Sequence[NearSpan] | None = None
+
+    @property
+    def is_compared(self) -> bool:
+        """Return whether the search compared meaning too."""
+        return self.near is not None
+
+    def nearness(self) -> dict[str, float]:
+        """Return how much nearer each file is to the query than the last one by vector: a difference of cosines."""
+        distances = [(one.path, one.distance) for one in self.near or () if one.distance is not None]
+        last = max((distance for _, distance in distances), default=0.0)
+        found: dict[str, float] = {}
+        for path, distance in distances:
+            found[path] = max(found.get(path, 0.0), last - distance)
+        return found
 
     def judge(self, question: str, lines: Iterable[ContextLine], *, words: int, is_intent: bool) -> Judgement:
         """Return how sure it is that one of the lines answers the question; see `judgement.judge`.
