@@ -1,20 +1,23 @@
 """The lines of all passages, with one score that says how well each answers."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from memex.store.entry_path import entry_path
-from memex.store.records import EntryBeside, EntryStatement, Reference
+from memex.store.records import EntryBeside, EntryStatement, NearSpan, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, most_score, score, weigh
 from memex.subagent.context.pool import (
     POOL_LINES,
     WINDOW,
     ContextLine,
+    add_meaning,
     embedded_lines,
     entries_of,
     included_lines,
@@ -25,7 +28,9 @@ from memex.subagent.context.pool import (
 )
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
+from memex.subagent.context.survey import Candidates
 from memex.subagent.included import FoundPassage, FoundSection
+from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.words import count_words
 
 ANALYZER = Analyzer()
@@ -309,3 +314,31 @@ def test_without_weights_of_its_own_what_is_included_scores_by_those_of_memory()
     without = included_lines([included(*texts, query=None)], asked, ANALYZER)
 
     assert [line.score for line in without] == [line.score for line in own]
+
+
+class Compared:
+    """Compares lines with a question, as memory does: each is as similar as its place here says."""
+
+    def __init__(self, *similar: int | None) -> None:
+        self.similar = similar
+
+    async def similarities(self, _query: str, digests: Sequence[bytes]) -> list[int | None]:
+        """Return how similar the lines are, in ten-thousandths."""
+        return list(self.similar[: len(digests)])
+
+
+async def test_the_vector_of_an_entry_counts_beside_the_word_pieces_of_its_lines() -> None:
+    """By how much it is nearer than the last one; a statement of a page, which is no entry, has none."""
+    near, far = ENTRY, f"user/{entry_path(datetime(2027, 3, 1, 9, 31, tzinfo=UTC), 'later')}"
+    page = "user/tasks.md"
+    survey = Candidates(QUERY, (), (), (), near=[NearSpan(near, (0, 9), 0.2), NearSpan(far, (0, 9), 0.6)])
+    lines = lines_of(
+        passage(text, path)
+        for text, path in (("Oars.", near), ("Masts.", far), ("- A sail. (2026-05-04)", page))
+    )
+    found = await add_meaning("?", lines, cast(MemoryTools, Compared(5_000, 5_000, 5_000)), survey.nearness())
+
+    assert survey.nearness() == pytest.approx({near: 0.4, far: 0.0})
+    assert {line.reference.path: line.score for line in found} == pytest.approx(
+        {near: 0.3 * 0.4, far: 0.0, page: 0.0}
+    )
