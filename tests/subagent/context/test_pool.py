@@ -336,7 +336,9 @@ async def test_the_vector_of_an_entry_counts_beside_the_word_pieces_of_its_lines
         passage(text, path)
         for text, path in (("Oars.", near), ("Masts.", far), ("- A sail. (2026-05-04)", page))
     )
-    found = await add_meaning("?", lines, cast(MemoryTools, Compared(5_000, 5_000, 5_000)), survey.nearness())
+    found = await add_meaning(
+        "?", lines, cast("MemoryTools", Compared(5_000, 5_000, 5_000)), survey.nearness()
+    )
 
     assert survey.nearness() == pytest.approx({near: 0.4, far: 0.0})
     assert {line.reference.path: line.score for line in found} == pytest.approx(
