@@ -37,6 +37,10 @@ MAX_TITLE_CHARS = 100
 MAX_PROBLEMS = 12  # problems that a model is told of
 MAX_CHECKED = 1_000  # edits of one answer, and as many skips; the rest is not looked at
 MAX_CHECKED_CHARS = 100_000  # of the statements of one answer: they are looked through on the event loop
+MIN_SHARED = (
+    2  # words that an edit and the statement whose place it takes have in common; fewer of a short one
+)
+SHARED_PART = 1 / 3  # of the words of that statement
 SURROUNDING_CHARS = 300  # around the evidence, where a word such as `tomorrow` is looked for
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -267,10 +271,7 @@ class EditChecker:
             return self._reject(evidence, "forget", _NOT_ASKED)
         if mount_of(target.path) != "user" and is_personal(said):
             return self._reject(evidence, "invalid", _OTHER_SCOPE)
-        before = self.quotes.text[max(0, evidence[0] - SURROUNDING_CHARS) : evidence[1]]
-        nearby = set(self.analyzer.lexemes(before))
-        named = nearby.intersection(self.analyzer.lexemes(edit.statement)).union(self.analyzer.lexemes(said))
-        if not self._shares_word(target, named):
+        if not self._shared_words(target, edit, evidence):
             return self._reject(evidence, "invalid", _OTHER_SUBJECT)
         return AcceptedEdit(Removal(target.path, Statement(edit.kind, said, *evidence), target.text), target)
 
@@ -305,7 +306,7 @@ class EditChecker:
 
     def _keeps_target(self, edit: Edit, statement: Statement, target: StoredStatement) -> str | None:
         """Return why a statement does not take the place of its target; None if it does."""
-        if not self._is_about(target, edit, self.quotes.text[statement.start : statement.end]):
+        if not self._is_about(target, edit, (statement.start, statement.end)):
             return _OTHER_SUBJECT
         is_contested = edit.action == "supersede" and (target.path, target.text) in self.contested
         return _CONTESTED if is_contested else None
@@ -354,14 +355,29 @@ class EditChecker:
             )
         return None
 
-    def _is_about(self, target: StoredStatement, edit: Edit, said: str) -> bool:
-        """Return whether an edit is about what its target is about: by its key, or by a word of it."""
+    def _is_about(self, target: StoredStatement, edit: Edit, evidence: Span) -> bool:
+        """Return whether an edit is about what its target is about: by its key, or by words that are no names.
+
+        A weak model lets a statement replace any other one about the same person, or with the same month.
+        """
         if target.subject is not None and target.subject == subject_of(edit.kind, edit.statement):
             return True
-        return self._shares_word(target, self.analyzer.lexemes(f"{edit.statement}\n{said}"))
+        words = self._uncapitalized(target.text) | self._uncapitalized(self._up_to(evidence))
+        shared = len(words & self._shared_words(target, edit, evidence))
+        return shared >= min(MIN_SHARED, SHARED_PART * len(set(self.analyzer.lexemes(target.text))))
 
-    def _shares_word(self, target: StoredStatement, words: Iterable[str]) -> bool:
-        return not (set(words) - _NO_SUBJECT).isdisjoint(self.analyzer.lexemes(target.text))
+    def _shared_words(self, target: StoredStatement, edit: Edit, evidence: Span) -> set[str]:
+        """Return the lexemes of a target that the evidence says, or the edit with what stands before that."""
+        nearby = set(self.analyzer.lexemes(self._up_to(evidence)))
+        said = self.analyzer.lexemes(self.quotes.text[slice(*evidence)])
+        named = nearby.intersection(self.analyzer.lexemes(edit.statement)).union(said)
+        return named.intersection(self.analyzer.lexemes(target.text)) - _NO_SUBJECT
+
+    def _uncapitalized(self, text: str) -> set[str]:
+        return {token.lexeme for token in self.analyzer.tokens(text) if not text[token.start].isupper()}
+
+    def _up_to(self, evidence: Span) -> str:
+        return self.quotes.text[max(0, evidence[0] - SURROUNDING_CHARS) : evidence[1]]
 
     def _links(self, named: Iterable[str], path: str) -> tuple[str, ...]:
         """Return the targets of links to the files that there are, and that who reads the path may know of."""
