@@ -9,13 +9,12 @@ from memex.service.projects.store_memory import STORE
 from memex.service.search.links import LINKS
 from memex.service.tools import file_edits, files, revisions
 from memex.service.tools.context import CONTEXT
-from memex.service.tools.planned_tool import PlannedTool
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackTool
-from memex.service.tools.tool import ReadTool, WriteTool
+from memex.service.tools.removed import PUT_BACK, REMOVED
+from memex.service.tools.tool import CallTool, ReadTool, WriteTool
 from memex.service.tools.write_many import WRITE_MANY
 
-AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any] | PutBackTool[Any]
+AnyTool = ReadTool[Any] | WriteTool[Any] | CallTool[Any]
 
 _AGENT_TOOLS: tuple[AnyTool, ...] = (REMEMBER, CONTEXT)
 _FILE_TOOLS: tuple[AnyTool, ...] = (
