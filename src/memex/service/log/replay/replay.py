@@ -12,7 +12,6 @@ from memex.service.log.replay.rerun import (
     LoggedCall,
     Rerun,
     RerunOptions,
-    builtin_options,
     builtin_planner,
     check_replayable,
     failed_rerun,
@@ -134,12 +133,12 @@ def logged_options(logged: LoggedCall) -> RerunOptions:
     Of a call that distilled, the log has what a model chose, and no answer of it.
     """
     if "model" not in (logged.operation.config or {}) or logged.operation.kind == DISTIL.name:
-        return builtin_options(logged)
+        return RerunOptions(builtin_planner(logged))
     from memex.subagent.model.recorded import recorded_planner, recording_of  # noqa: PLC0415  # a second of loading
 
     recorded = recording_of(logged.operation, logged.prompts)
     if recorded is None:
-        return builtin_options(logged)
+        return RerunOptions(builtin_planner(logged))
     made, spending = recorded_planner(recorded, builtin_planner(logged))
     return RerunOptions(made, spending)
 
