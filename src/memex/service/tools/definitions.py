@@ -71,31 +71,15 @@ class ToolDefinition:
 
     def rendered(self, form: Format) -> dict[str, Any]:
         """Return the definition as the API of that name takes it."""
+        told = {"name": self.name, "description": self.description}
+        function = told | {"strict": True, "parameters": self.strict}
         match form:
             case "openai":
-                return {
-                    "type": "function",
-                    "function": {
-                        "name": self.name,
-                        "description": self.description,
-                        "strict": True,
-                        "parameters": self.strict,
-                    },
-                }
+                return {"type": "function", "function": function}
             case "openai-responses":
-                return {
-                    "type": "function",
-                    "name": self.name,
-                    "description": self.description,
-                    "strict": True,
-                    "parameters": self.strict,
-                }
+                return {"type": "function"} | function
             case "anthropic":
-                return {
-                    "name": self.name,
-                    "description": self.description,
-                    "input_schema": self.parameters,
-                }
+                return told | {"input_schema": self.parameters}
             case "mcp":
                 return {
                     "name": self.name,
@@ -110,9 +94,7 @@ class ToolDefinition:
                         "openWorldHint": False,
                     },
                 }
-        return {
-            "name": self.name,
-            "description": self.description,
+        return told | {
             "input_schema": self.parameters,
             "output_schema": self.output_schema,
             "read_only": self.is_read_only,
