@@ -12,7 +12,6 @@ from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
-from memex.service.work.caller import with_conversations
 from memex.store.work.records import PlacedSession
 from memex.store.work.sessions import (
     MAX_LINKS,
@@ -178,6 +177,6 @@ def _named(label: str, known: list[LabelResult]) -> str:
 
 
 LINK = LoggedOperation(
-    "work_link", LabelLinkArguments, LabelLinkResult, _link, role="agent", caller_of=with_conversations
+    "work_link", LabelLinkArguments, LabelLinkResult, _link, role="agent", opens_conversations=True
 )
 LABELS = LoggedOperation("work_labels", NoArguments, LabelsResult, _list_labels, role="agent")
