@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from memex.store.text_pool.portions import portions
+
 EXPORT_MARK = b'{"memex_conversation": 1'  # how each line begins
 
 Document = dict[str, Any]
@@ -89,18 +91,9 @@ def _conversation(line: Mapping[str, Any]) -> Document:
 
 def _parts(conversation: Document, max_messages: int, max_chars: int) -> Iterator[Document]:
     """Yield a conversation in parts that fit into a request."""
-    messages: list[Document] = []
-    chars, is_continued = 0, False
-    for message in conversation["messages"]:
-        size = len(message["text"])
-        if messages and (len(messages) >= max_messages or chars + size > max_chars):
-            yield conversation | {
-                "messages": messages,
-                "is_continued": is_continued,
-                "is_complete": False,
-            }
-            messages, chars, is_continued = [], 0, True
-        messages.append(message)
-        chars += size
-    if messages:
-        yield conversation | {"messages": messages, "is_continued": is_continued}
+    parts = list(
+        portions(conversation["messages"], lambda message: len(message["text"]), max_chars, max_messages)
+    )
+    for place, messages in enumerate(parts, start=1):
+        is_whole = {} if place == len(parts) else {"is_complete": False}
+        yield conversation | {"messages": messages, "is_continued": place > 1} | is_whole

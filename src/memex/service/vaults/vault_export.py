@@ -2,7 +2,7 @@
 
 import asyncio
 import unicodedata
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from typing import Any, Protocol
@@ -26,7 +26,8 @@ from memex.store.access import Access
 from memex.store.identity import authentication
 from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
-from memex.store.records import FileSummary, Revision
+from memex.store.records import Revision
+from memex.store.text_pool.portions import portions
 from memex.store.waiting.time_limits import UPKEEP
 
 MAX_LISTED_FILES = 1_000
@@ -194,21 +195,9 @@ async def _list_heads(memory: Memory, prefix: str) -> AsyncIterator[Sequence[Rev
     """Yield the files below a prefix, a few million characters at a time."""
     page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES)
     while page:
-        for batch in _bounded(page):
+        for batch in portions(page, lambda file: file.size_chars, MAX_BATCH_CHARS):
             yield await memory.read_files([file.path for file in batch])
         page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES, after=page[-1].path)
-
-
-def _bounded(listed: Sequence[FileSummary]) -> Iterator[list[FileSummary]]:
-    batch: list[FileSummary] = []
-    chars = 0
-    for file in listed:
-        if batch and chars + file.size_chars > MAX_BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-        batch.append(file)
-        chars += file.size_chars
-    yield batch
 
 
 def _answer_export(request: dict[str, Any], result: ExportResult) -> CallAnswer:

@@ -46,6 +46,7 @@ from memex.store.entry_path import entry_moment, is_entry_at
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import VirtualPath, parse
 from memex.store.records import FileChange, Reference
+from memex.store.text_pool.portions import portions
 from memex.store.writes.draft import Draft
 from memex.store.writes.edits import Told, entry_immutable
 from memex.store.writes.histories import PathHistory, read_histories
@@ -215,7 +216,8 @@ class _Import:
         """Read and store what was placed."""
         progress(0, len(self._places))
         await self._compare_read_only()
-        batches, number, done = self._batches(), 0, 0
+        batches = portions(self._notes(), lambda note: len(note.text), MAX_BATCH_CHARS, MAX_BATCH_FILES)
+        number = done = 0
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             number, done = number + 1, done + len(batch)
             await self._store(await self._guarded(batch), f"{self._call.request.tool_call_id}.{number}")
@@ -295,22 +297,15 @@ class _Import:
             self._refused.append(VaultRefusal(name, error))
             return None
 
-    def _batches(self) -> Iterator[list[ImportedNote]]:
-        batch: list[ImportedNote] = []
-        chars = 0
+    def _notes(self) -> Iterator[ImportedNote]:
+        """Yield the notes that can be read, with their texts."""
         for name, path in self._places:
             try:
                 text = self._vault.read(name)
             except Refused as error:
                 self._refused.append(VaultRefusal(name, error))
-                continue
-            if len(batch) == MAX_BATCH_FILES or (batch and chars + len(text) > MAX_BATCH_CHARS):
-                yield batch
-                batch, chars = [], 0
-            batch.append(self._note(name, str(path), text))
-            chars += len(text)
-        if batch:
-            yield batch
+            else:
+                yield self._note(name, str(path), text)
 
     def _note(self, name: str, path: str, text: str) -> ImportedNote:
         manifest = self._vault.manifest
