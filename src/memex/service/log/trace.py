@@ -34,7 +34,7 @@ from memex.store.diff import blocks, lines
 from memex.store.log.exposure import split_reference
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
-from memex.store.records import Operation, Revision
+from memex.store.records import Operation
 from memex.store.text_pool import offload
 
 MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood before
@@ -231,32 +231,26 @@ async def _written(memory: Memory, operation: Operation) -> list[Written]:
     }
     found = []
     for place, reference in enumerate(to_texts(response.get("writes"))):
-        revision = before = None
+        revision = before = added = removed = None
+        path, version = split_reference(reference)
         with suppress(MemexError):  # not the reader's, or gone
-            path, version = split_reference(reference)
             if place < MAX_COMPARED:
                 revision = await memory.read(path, version=version)
                 before = await memory.before(revision)
-        found.append(await _compared(reference, revision, before, reasons.get(reference, {})))
+        if revision is not None:
+            old, new = before.content if before else "", revision.content
+            added, removed = await offload.run_in_thread(len(old) + len(new), _line_counts, old, new)
+        told = reasons.get(reference, {})
+        written = Written(
+            path=path,
+            version=version,
+            operation=revision.operation if revision else to_text(told.get("operation")),
+            added=added,
+            removed=removed,
+            reason=to_text(told.get("reason")) or (revision.reason if revision else None),
+        )
+        found.append(written)
     return found
-
-
-async def _compared(
-    reference: str, revision: Revision | None, before: Revision | None, told: LogValue
-) -> Written:
-    path, version = split_reference(reference)
-    added = removed = None
-    if revision is not None:
-        old, new = before.content if before else "", revision.content
-        added, removed = await offload.run_in_thread(len(old) + len(new), _line_counts, old, new)
-    return Written(
-        path=path,
-        version=version,
-        operation=revision.operation if revision else to_text(told.get("operation")),
-        added=added,
-        removed=removed,
-        reason=to_text(told.get("reason")) or (revision.reason if revision else None),
-    )
 
 
 def _line_counts(old: str, new: str) -> tuple[int, int]:
