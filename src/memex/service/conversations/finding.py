@@ -61,16 +61,8 @@ class FindMessagesArguments(Arguments):
     @property
     def filters(self) -> MessageFilters:
         """The filters as the store takes them."""
-        return MessageFilters(
-            source=self.source,
-            project=self.project,
-            role=self.role,
-            since=self.since,
-            until=self.until,
-            conversation_id=self.conversation,
-            human=self.human,
-            all_branches=self.all_branches,
-        )
+        named = {"source", "project", "role", "since", "until", "human", "all_branches"}
+        return MessageFilters(**self.model_dump(include=named), conversation_id=self.conversation)
 
 
 class MessageHitResult(ResultPart):

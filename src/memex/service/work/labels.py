@@ -99,9 +99,9 @@ async def _link(call: OperationCall, arguments: LabelLinkArguments) -> LoggedAns
     return LoggedAnswer(result, result.body())
 
 
-def own_slug(caller: Caller, session: PlacedSession) -> str | None:
-    """Return the project of a session, if the caller is a member of it."""
-    return session.slug if f"projects/{session.slug}" in caller.access.by_mount else None
+def own_slug(caller: Caller, slug: str | None) -> str | None:
+    """Return the slug of a project if the caller is a member of it."""
+    return slug if f"projects/{slug}" in caller.access.by_mount else None
 
 
 async def slug_of_label(service: Service, caller: Caller, label: str) -> str | None:
@@ -111,8 +111,9 @@ async def slug_of_label(service: Service, caller: Caller, label: str) -> str | N
         return None
     async with service.database.transaction(caller.access.for_conversations()) as connection:
         links = {one.label: one.slug for one in await list_links(connection, scope.scope_id)}
-    slug = links.get(label) or (label.removeprefix("name:") if label.startswith("name:") else "")
-    return slug if f"projects/{slug}" in caller.access.by_mount else None
+    return own_slug(
+        caller, links.get(label) or (label.removeprefix("name:") if label.startswith("name:") else "")
+    )
 
 
 async def _read(service: Service, caller: Caller) -> tuple[list[PlacedSession], list[LabelLink]]:
@@ -137,20 +138,19 @@ def _labels(
     for place in placed:
         shown = LabelResult.taken_from(
             place,
-            project=own_slug(caller, place),
+            project=own_slug(caller, place.slug),
             linked_at=linked_at.get(place.label),
             sessions=counts[place.label],
         )
         found.setdefault(place.label, shown)
     for link in links:
         name = link.label.rpartition("/")[2].rpartition(":")[2]
-        project = link.slug if f"projects/{link.slug}" in caller.access.by_mount else None
         found.setdefault(
             link.label,
             LabelResult(
                 label=link.label,
                 name=name,
-                project=project,
+                project=own_slug(caller, link.slug),
                 is_linked=True,
                 linked_at=linked_at[link.label],
                 sessions=0,
