@@ -204,7 +204,7 @@ class _Guarded:
     """The texts as the policy lets them through, and where secrets stand in them, by the place of the text."""
 
     texts: list[str]
-    found: list[tuple[int, FoundSecret]]
+    found: dict[int, list[FoundSecret]]
 
 
 async def put(
@@ -390,12 +390,12 @@ def check_user(caller: Caller) -> None:
 def _guard(texts: Sequence[str], policy: SecretPolicy) -> _Guarded:
     """Return texts as a policy lets them through; in a process of its own where they are long."""
     if policy == "off":
-        return _Guarded(list(texts), [])
-    clean, found = [], []
+        return _Guarded(list(texts), {})
+    clean, found = list(texts), {}
     for place, text in enumerate(texts):
-        secrets = find_secrets(text)
-        clean.append(redact(text, secrets) if secrets and policy == "redact" else text)
-        found += [(place, one) for one in secrets]
+        if secrets := find_secrets(text):
+            found[place] = secrets
+            clean[place] = redact(text, secrets) if policy == "redact" else text
     return _Guarded(clean, found)
 
 
@@ -426,12 +426,9 @@ def _texts(value: Any) -> Iterator[str]:
 def _report(
     texts: Sequence[str], guarded: _Guarded, policy: SecretPolicy, places: Sequence[tuple[str, str]]
 ) -> list[MessageSecret]:
-    by_place: dict[int, list[FoundSecret]] = {}
-    for place, secret in guarded.found:
-        by_place.setdefault(place, []).append(secret)
     return [
         MessageSecret(conversation=places[place][0], message=places[place][1], **reported)
-        for place, secrets in by_place.items()
+        for place, secrets in guarded.found.items()
         for reported in report(texts[place], secrets, policy)
     ]
 
