@@ -1,6 +1,7 @@
 """A portion of conversations that one call distils: which messages, what they state, and how much is left."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -131,11 +132,10 @@ async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
     if _digest(found) != logged["sha256"]:
         raise MessagesErased("The messages that the call has read are not stored any more as they were.")
     titles = {extent.conversation_id: extent.title for extent in extents}
-    counts = _count(found)
+    counts = Counter(one.conversation_id for one in found)
     return Portion(
         tuple(
-            ReadPart(name, titles.get(name, ""), after, until, counts.get(name, 0))
-            for name, after, until in spans
+            ReadPart(name, titles.get(name, ""), after, until, counts[name]) for name, after, until in spans
         ),
         tuple(await _read(work, found)),
         logged["remaining"],
@@ -158,23 +158,16 @@ def _portion(
 
     The conversations behind the first 1,000 are left for the next call.
     """
-    counts = _count(read)
+    counts = Counter(one.conversation_id for one in read)
     last = {message.conversation_id: message.number for message in read}
     parts = []
     for extent in extents[:MAX_CONVERSATIONS]:
-        done = counts.get(extent.conversation_id, 0)
+        done = counts[extent.conversation_id]
         until = extent.last if done == extent.human_messages else last.get(extent.conversation_id, 0)
         if until > extent.after:
             parts.append(ReadPart(extent.conversation_id, extent.title, extent.after, until, done))
     total = sum(extent.human_messages for extent in extents)
     return Portion(tuple(parts), tuple(messages), total - len(read), _digest(read))
-
-
-def _count(found: Sequence[HumanMessageRow]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in found:
-        counts[one.conversation_id] = counts.get(one.conversation_id, 0) + 1
-    return counts
 
 
 def _digest(found: Sequence[HumanMessageRow]) -> str:

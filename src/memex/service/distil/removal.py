@@ -60,10 +60,9 @@ class CitingResult(ResultPart):
 async def find_resting(database: Database, access: Access, conversation_ids: list[str]) -> list[CitingResult]:
     """Return the statements that were taken from these conversations of the caller, where they stand now."""
     return [
-        CitingResult(
-            path=statement.path,
+        CitingResult.taken_from(
+            statement,
             line=statement.first_line,
-            text=statement.text,
             has_other_evidence=_rests_elsewhere(statement, conversation_ids),
         )
         for statement in await _resting(database, access, conversation_ids)

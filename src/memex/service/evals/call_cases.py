@@ -96,7 +96,7 @@ class CallCase:
     @property
     def files(self) -> dict[str, str]:
         """The texts of all files, by their paths."""
-        manifest = sealed_manifest(self.state)
+        manifest = self.state.manifest.model_copy(update={"sha256": self.state.sha256})
         files = {f"{self.name}.yaml": self.text, f"{self.name}/{MANIFEST}": manifest_text(manifest)}
         return files | {f"{self.name}/{place}": text for place, text in sorted(self.state.files.items())}
 
@@ -109,11 +109,6 @@ class CallCase:
                 info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
                 archive.writestr(info, text)
         return buffer.getvalue()
-
-
-def sealed_manifest(state: State) -> Manifest:
-    """Return the manifest of a state, sealed."""
-    return state.manifest.model_copy(update={"sha256": state.sha256})
 
 
 def case_of(bundle: Bundle, choice: CaseChoice, redactor: Redactor) -> CallCase:

@@ -218,9 +218,7 @@ def render_answer(
         ],
         rivals=list(map(rival_result, rivals)),
         candidates=[
-            CandidateResult(
-                handle=handle_of(candidate.path, candidate.text), path=candidate.path, text=candidate.text
-            )
+            CandidateResult.taken_from(candidate, handle=handle_of(candidate.path, candidate.text))
             for candidate in plan.candidates
         ],
         unresolved=_unresolved(settled, done),
@@ -325,10 +323,7 @@ def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[Unresolved
         for file in done
         for removal, outcome in zip(file.removals, file.removed, strict=True)
     }
-    left = [
-        UnresolvedResult(handle=unresolved.handle, reason=unresolved.reason)
-        for unresolved in settled.unresolved
-    ]
+    left = list(map(UnresolvedResult.taken_from, settled.unresolved))
     for handle, removal in settled.removals:
         action = actions.get((removal.path, removal.removes))
         if action != "removed":
