@@ -29,7 +29,7 @@ from memex.service.tools.tool import (
     ToolResult,
     describe_problem,
 )
-from memex.store.access import Access, SecretPolicy, no_user
+from memex.store.access import SecretPolicy, no_user
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
 from memex.store.conversations.known import (
     ReadFile,
@@ -42,7 +42,7 @@ from memex.store.conversations.records import (
     SourceName,
     StoredConversation,
 )
-from memex.store.log.call import Call, CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.text_pool import offload
 from memex.subagent.remember.recalled import line_of, may_repeat_lines, pages_of, without_recalled
@@ -258,9 +258,19 @@ async def put(
                 secrets=[secret.model_dump() for secret in secrets[:MAX_REPORTED]],
             )
         kept = await _own_words(service, caller, conversations, guarded.texts)
-        stored = await _stored(
-            service, access, log.call, source, _new_conversations(conversations, kept), again=again
-        )
+        stored: Sequence[StoredConversation] = ()
+        if conversations:
+            stored = await put_conversations(
+                service.database,
+                access,
+                source.name,
+                _new_conversations(conversations, kept),
+                reader_version=source.reader_version,
+                now=log.call.request.now,
+                max_messages=service.max_messages,
+                skipped=source.skipped,
+                again=again,
+            )
         files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
         await note_files(service.database, access, files, now=log.call.request.now)
         result = PutConversationsResult(
@@ -315,30 +325,6 @@ def _without_recalled(texts: Sequence[str], roles: Sequence[str], lines: frozens
         said = without_recalled(texts[place], lines if role == "user" else ())
         kept[place] = texts[place] if said == texts[place] else said.strip() or NOTHING_ELSE
     return kept
-
-
-async def _stored(
-    service: Service,
-    access: Access,
-    call: Call,
-    source: SourceInput,
-    conversations: Sequence[NewConversation],
-    *,
-    again: bool,
-) -> list[StoredConversation]:
-    if not conversations:
-        return []
-    return await put_conversations(
-        service.database,
-        access,
-        source.name,
-        conversations,
-        reader_version=source.reader_version,
-        now=call.request.now,
-        max_messages=service.max_messages,
-        skipped=source.skipped,
-        again=again,
-    )
 
 
 def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:

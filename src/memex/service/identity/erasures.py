@@ -1,5 +1,6 @@
 """Erasing a user for good, as an admin of the tenant asks for it, and the receipts."""
 
+from collections import Counter
 from dataclasses import replace
 
 from memex.call_context import CallContext
@@ -142,9 +143,7 @@ def _render_counted(user: str, unfinished: Erasure | None, counts: dict[str, int
         receipt=unfinished.erasure_id if unfinished else None,
         begun_at=unfinished.begun_at.isoformat() if unfinished else None,
         finished_at=None,
-        counts=ErasedCounts(
-            **{name: counts.get(name, 0) + removed.get(name, 0) for name in counts | removed}
-        ),
+        counts=ErasedCounts(**Counter(counts) + Counter(removed)),
     )
 
 

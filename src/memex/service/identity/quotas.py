@@ -1,6 +1,6 @@
 """The use and the limits of storage: of a tenant, its users and its projects."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -12,9 +12,8 @@ from memex.service.tools.tool import ResultPart
 from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
+from memex.store.writes.quota import MEASURES, Kind
 
-Kind = Literal["tenant", "user", "project"]
-MEASURES = ("files", "bytes", "revisions", "stored_bytes")
 MAX_LIMIT = 2**62
 
 

@@ -183,7 +183,10 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
         failure=to_text(config.get("failure")),
         embedder=to_text(config.get("embedder")),
         steps=[read_step(inner, operation) for inner in operation.inner or _own(operation)],
-        chosen=[_chosen(source) for source in to_records(answer.get("sources"))],
+        chosen=[
+            Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
+            for source in to_records(answer.get("sources"))
+        ],
         cut=_cut(answer.get("omitted")),
         returned=_returned(answer),
         written=list(written),
@@ -196,10 +199,6 @@ def _own(operation: Operation) -> Iterator[Operation]:
     """Yield the call itself where it is the operation: a tool that reads memory without a planner."""
     if operation.kind in {"memory_find", "memory_read", "memory_links", *FILE_LISTS}:
         yield operation
-
-
-def _chosen(source: LogValue) -> Chosen:
-    return Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
 
 
 def _cut(omitted: Any) -> Cut | None:

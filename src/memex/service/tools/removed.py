@@ -28,7 +28,6 @@ from memex.store.records import FileChange
 from memex.store.removed_lines import (
     REMOVED_STATES,
     NamedLine,
-    RemovedLine,
     RemovedState,
     find_removed,
     hidden_words,
@@ -126,7 +125,12 @@ async def removed(memory: Memory, arguments: RemovedArguments) -> CallAnswer:
         limit=arguments.limit + 1,
         before=None if arguments.cursor is None else _place(arguments.cursor),
     )
-    lines = [_line(line) for line in found[: arguments.limit]]
+    lines = [
+        RemovedLineResult.taken_from(
+            line, id=line.handle, file_stands=line.page_stands, removed_at=line.changed_at.isoformat()
+        )
+        for line in found[: arguments.limit]
+    ]
     last = lines[-1] if len(found) > arguments.limit else None
     cursor = to_cursor(last.removed_at, last.id) if last is not None else None
     result = RemovedResult(lines=lines, next_cursor=cursor)
@@ -243,15 +247,6 @@ def _place(cursor: str) -> tuple[datetime, str]:
     if not handle.isalnum():
         raise MalformedCursor
     return time_in_cursor(at), handle
-
-
-def _line(line: RemovedLine) -> RemovedLineResult:
-    return RemovedLineResult.taken_from(
-        line,
-        id=line.handle,
-        file_stands=line.page_stands,
-        removed_at=line.changed_at.isoformat(),
-    )
 
 
 REMOVED = ReadTool("memory_removed", RemovedArguments, RemovedResult, removed)

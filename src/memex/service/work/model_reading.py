@@ -99,7 +99,7 @@ async def read_next(service: Service, caller: Caller, *, since: datetime | None 
             limit=LOOKED_AT,
         )
         messages = [message for message in found if message.conversation_no == found[0].conversation_no]
-        digests = {message.number: _digest(reader, message) for message in messages}
+        digests = {one.number: answer_digest(reader.name, _author(one), one.text) for one in messages}
         known = await known_answers(connection, scope.scope_id, [*digests.values()])
     if not messages:
         return None
@@ -273,10 +273,6 @@ class _Window:
         from memex.subagent.model.observing.quotations import QuotableMessage  # noqa: PLC0415  # as above
 
         return QuotableMessage(_author(one), one.text)
-
-
-def _digest(reader: "WorkReader", one: UnansweredMessage) -> bytes:
-    return answer_digest(reader.name, _author(one), one.text)
 
 
 def _author(one: UnansweredMessage) -> WorkAuthor:

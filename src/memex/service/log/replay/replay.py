@@ -167,7 +167,8 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
     """
     for passage in again.erased:
         return Difference(what="erased", where=passage, logged="a text", now=None)
-    compared = [inner for inner in operation.inner if not _is_omitted(inner)]
+    # A model's request is not made again if the log has no answer to it.
+    compared = [one for one in operation.inner if one.kind != MODEL_REQUEST or OMITTED not in one.request]
     for inner, now in zip_longest(compared, again.inner):
         if found := _operation_difference(inner, now):
             return found
@@ -183,11 +184,6 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
             now=digest(again.result).hex(),
         )
     return None
-
-
-def _is_omitted(one: Operation) -> bool:
-    """Return whether a model's request is not made again, since the log has no answer to it."""
-    return one.kind == MODEL_REQUEST and OMITTED in one.request
 
 
 def _operation_difference(one: Operation | None, now: InnerOperation | None) -> Difference | None:
