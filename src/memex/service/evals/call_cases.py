@@ -48,8 +48,6 @@ class CaseChoice(CallerChoice):
     """
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
         strict=True,
         json_schema_extra={"examples": [{"name": "tea", "facts": ["The user prefers oolong."]}]},
     )

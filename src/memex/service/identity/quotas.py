@@ -64,8 +64,6 @@ class QuotaLimits(CallerChoice):
     """The limits of what may be stored; null for no limit."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
         strict=True,
         json_schema_extra={"examples": [{"files": 1_000, "stored_bytes": 100_000_000}]},
     )

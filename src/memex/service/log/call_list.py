@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller
@@ -37,8 +37,6 @@ class CallQuery(CallerChoice):
         text: whose id, arguments, error code or written files contain this text, whatever its case.
         everyone: of all users of the tenant; for an admin who names no user.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool: str | None = Field(None, max_length=MAX_FILTER_CHARS, pattern=WITHOUT_NUL)
     status: Status | None = None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.choice import CallerChoice
@@ -36,8 +36,6 @@ class ReplayChange(CallerChoice):
         search_mode: `bm25`: by words alone. `hybrid`: by meaning too.
         as_of: memory as it stood at another time or in another state; `now`: as it is now.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     planner: Literal["builtin"] | None = None
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
