@@ -98,11 +98,11 @@ async def replay(
     except MemexError as error:
         if found is None:
             raise
-        again = failed_rerun(logged, error.code)  # that it is damaged says more
+        again = failed_rerun(error.code)  # that it is damaged says more
     except DISTORTED:
         if found is None:
             raise
-        again = failed_rerun(logged, MemexError.code)
+        again = failed_rerun(MemexError.code)
     is_same = digest(again.result) == operation.result_sha256
     if found is None:
         found = _first_difference(operation, again)

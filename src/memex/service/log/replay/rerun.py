@@ -94,23 +94,18 @@ class Rerun:
     """The result of a call that was run again.
 
     Attributes:
-        call: as it ran: with the operations inside it, and the prompts that these name.
+        inner: the operations inside it.
         result: its answer.
         logged: its answer as the log would keep it.
         duration_ms: the duration of the whole call.
         erased: passages beside memory that the call found, and whose texts are gone.
     """
 
-    call: Call
+    inner: Sequence[InnerOperation]
     result: dict[str, Any]
     logged: dict[str, Any]
     duration_ms: float
     erased: Sequence[str] = ()
-
-    @property
-    def inner(self) -> Sequence[InnerOperation]:
-        """The operations inside it."""
-        return self.call.record.inner
 
 
 async def rerun(
@@ -173,7 +168,7 @@ async def rerun(
     )
     result = await tool.run(work, arguments)
     duration_ms = (time.perf_counter() - started_s) * 1000
-    return Rerun(call, result, kept.response, duration_ms, tuple(recorded.erased))
+    return Rerun(call.record.inner, result, kept.response, duration_ms, tuple(recorded.erased))
 
 
 @dataclass(slots=True)
@@ -287,15 +282,9 @@ def check_replayable(operation: Operation) -> None:
     check_answered(operation)
 
 
-def failed_rerun(logged: LoggedCall, code: str) -> Rerun:
+def failed_rerun(code: str) -> Rerun:
     """Return what came of a call that cannot be run again, by the code of the error."""
-    operation = logged.operation
-    call = Call(
-        CallRequest(
-            operation.tool_call_id, operation.kind, operation.request, operation.principal, logged.now
-        )
-    )
-    return Rerun(call, {"error": code}, {}, 0.0)
+    return Rerun((), {"error": code}, {}, 0.0)
 
 
 def builtin_planner(logged: LoggedCall) -> BuiltinPlanner:
