@@ -289,13 +289,9 @@ async def put(
             | secret.model_dump(exclude={"conversation", "message"})
             for secret in secrets[:MAX_REPORTED]
         ]
+        grown = [saved.conversation_id for saved in stored if saved.change in ("created", "grown")]
         changes = Counter(saved.change for saved in stored)
-        logged = {"changes": dict(changes), "messages_added": result.messages_added}
-        logged |= {
-            "conversations": [
-                saved.conversation_id for saved in stored if saved.change in ("created", "grown")
-            ]
-        }
+        logged = {"changes": dict(changes), "messages_added": result.messages_added, "conversations": grown}
         if conversations:  # else a file is known to its end, and nothing in it was new
             await log.add("answered", CallAnswer(result.body(), asked, logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})

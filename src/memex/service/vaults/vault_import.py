@@ -229,7 +229,7 @@ class _Import:
             await self._find_hidden(note)
             self.secrets += found
             self.call.record.secrets.extend(found[: MAX_REPORTED - len(self.call.record.secrets)])
-            passed.append(note if text is note.text else note.with_text(text))
+            passed.append(note if text is note.text else replaced(note, text=text, sha256=digest(text)))
         return passed
 
     async def _find_hidden(self, note: ImportedNote) -> None:
