@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from memex.errors import ConversationNotFound, MessagesErased
+from memex.service.tools.tool import ResultPart
 from memex.service.tools.tool_context import ToolContext
 from memex.store.citations.records import read_distilled
 from memex.store.conversations.human_messages import (
@@ -25,12 +28,14 @@ MAX_CONVERSATIONS = 1_000  # that one call reads
 READ = "read"  # in the log: which messages a call has read
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPart:
-    """A part of a conversation that was read: the messages with a number above `after`, up to `until`."""
+class DistilledConversation(ResultPart):
+    """A conversation of which messages were read: those with a number above `after`, up to `until`.
 
-    conversation_id: str
-    title: str
+    `human_messages` of them were written by the person.
+    """
+
+    conversation: str
+    title: Annotated[str | None, Field(exclude_if=lambda title: title is None)] = None
     after: int
     until: int
     human_messages: int
@@ -47,7 +52,7 @@ class Portion:
         sha256: of the texts that were read, in hex.
     """
 
-    parts: tuple[ReadPart, ...] = ()
+    parts: tuple[DistilledConversation, ...] = ()
     messages: tuple[MessageReading, ...] = ()
     remaining: int = 0
     sha256: str = field(default_factory=lambda: _digest(()))
@@ -56,7 +61,7 @@ class Portion:
     def logged(self) -> dict[str, Any]:
         """The messages that were read, without their texts."""
         return {
-            "parts": [[part.conversation_id, part.after, part.until] for part in self.parts],
+            "parts": [[part.conversation, part.after, part.until] for part in self.parts],
             "sha256": self.sha256,
             "remaining": self.remaining,
         }
@@ -135,7 +140,14 @@ async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
     counts = Counter(one.conversation_id for one in found)
     return Portion(
         tuple(
-            ReadPart(name, titles.get(name, ""), after, until, counts[name]) for name, after, until in spans
+            DistilledConversation(
+                conversation=name,
+                title=titles.get(name, ""),
+                after=after,
+                until=until,
+                human_messages=counts[name],
+            )
+            for name, after, until in spans
         ),
         tuple(await _read(work, found)),
         logged["remaining"],
@@ -165,7 +177,10 @@ def _portion(
         done = counts[extent.conversation_id]
         until = extent.last if done == extent.human_messages else last.get(extent.conversation_id, 0)
         if until > extent.after:
-            parts.append(ReadPart(extent.conversation_id, extent.title, extent.after, until, done))
+            part = DistilledConversation.taken_from(
+                extent, conversation=extent.conversation_id, until=until, human_messages=done
+            )
+            parts.append(part)
     total = sum(extent.human_messages for extent in extents)
     return Portion(tuple(parts), tuple(messages), total - len(read), _digest(read))
 

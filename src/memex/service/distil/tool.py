@@ -250,7 +250,7 @@ def _beside(
                 )
             )
     parts = [
-        DistilledPart(part.conversation_id, part.until, reading.planner, call.tool_call_id, call.now)
+        DistilledPart(part.conversation, part.until, reading.planner, call.tool_call_id, call.now)
         for part in reading.portion.parts
     ]
     own = access.by_mount["user"].scope_id
