@@ -240,17 +240,11 @@ async def put(
             )
         access = await service.identities.open_conversations(caller)
         policy = service.policies_of(caller).remember
-        texts = [message.text for conversation in conversations for message in conversation.messages]
-        titles = [conversation.title for conversation in conversations]
-        chars = sum(map(len, texts)) + sum(map(len, titles))
-        guarded = await offload.run(chars, _guard, [*texts, *titles], policy)
-        places = [
-            (conversation.id, message.id)
-            for conversation in conversations
-            for message in conversation.messages
-        ]
-        places += [(conversation.id, "title") for conversation in conversations]
-        secrets = _report([*texts, *titles], guarded, policy, places)
+        said = [(one.id, message.id, message.text) for one in conversations for message in one.messages]
+        said += [(one.id, "title", one.title) for one in conversations]
+        texts = [text for _, _, text in said]
+        guarded = await offload.run(sum(map(len, texts)), _guard, texts, policy)
+        secrets = _report(said, guarded, policy)
         if policy == "refuse" and secrets:
             raise SecretRefused(
                 f"A message of the conversation {secrets[0].conversation!r} looks like a secret "
@@ -406,12 +400,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _report(
-    texts: Sequence[str], guarded: _Guarded, policy: SecretPolicy, places: Sequence[tuple[str, str]]
+    said: Sequence[tuple[str, str, str]], guarded: _Guarded, policy: SecretPolicy
 ) -> list[MessageSecret]:
+    """Return where secrets stand in texts, each of which comes with its conversation and message."""
     return [
-        MessageSecret(conversation=places[place][0], message=places[place][1], **reported)
+        MessageSecret(conversation=said[place][0], message=said[place][1], **reported)
         for place, secrets in guarded.found.items()
-        for reported in report(texts[place], secrets, policy)
+        for reported in report(said[place][2], secrets, policy)
     ]
 
 

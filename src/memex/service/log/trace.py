@@ -5,7 +5,7 @@ is missing from it, and nothing is guessed.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -37,6 +37,7 @@ from memex.store.memory import Memory
 from memex.store.records import Operation
 from memex.store.text_pool import offload
 
+OWN_STEPS = {"memory_find", "memory_read", "memory_links", *FILE_LISTS}
 MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood before
 
 
@@ -177,12 +178,14 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
     """Return the story of a call. Pure."""
     answer = find_answer(operation)
     config = operation.config or {}
+    # A tool that reads memory without a planner is the operation itself.
+    own = [operation] if operation.kind in OWN_STEPS else []
     return Trace(
         planner=to_text(answer.get("planner") or config.get("planner")),
         degraded=to_text(answer.get("degraded")),
         failure=to_text(config.get("failure")),
         embedder=to_text(config.get("embedder")),
-        steps=[read_step(inner, operation) for inner in operation.inner or _own(operation)],
+        steps=[read_step(one, operation) for one in operation.inner or own],
         chosen=[
             Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
             for source in to_records(answer.get("sources"))
@@ -193,12 +196,6 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
         skipped=list(map(Skipped.read, to_records(answer.get("skipped")))),
         totals=_totals(operation),
     )
-
-
-def _own(operation: Operation) -> Iterator[Operation]:
-    """Yield the call itself where it is the operation: a tool that reads memory without a planner."""
-    if operation.kind in {"memory_find", "memory_read", "memory_links", *FILE_LISTS}:
-        yield operation
 
 
 def _cut(omitted: Any) -> Cut | None:

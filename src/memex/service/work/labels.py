@@ -1,7 +1,6 @@
 """The labels of sessions, and which project each belongs to, as a person said."""
 
 from collections import Counter
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -127,11 +126,8 @@ async def _read(service: Service, caller: Caller) -> tuple[list[PlacedSession], 
         )
 
 
-def _labels(
-    caller: Caller, sessions: Iterable[PlacedSession], links: Iterable[LabelLink]
-) -> list[LabelResult]:
+def _labels(caller: Caller, placed: list[PlacedSession], links: list[LabelLink]) -> list[LabelResult]:
     """Return each label once; links of labels that no session has come last."""
-    placed, links = list(sessions), list(links)
     linked_at = {linked.label: linked.linked_at.isoformat() for linked in links}
     counts = Counter(place.label for place in placed)
     found: dict[str, LabelResult] = {}

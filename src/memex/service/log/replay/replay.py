@@ -89,7 +89,7 @@ async def replay(
     """
     operation = logged.operation
     check_replayable(operation)
-    found: Difference | None = next(iter(find_log_damage(logged)), None)
+    found: Difference | None = next(find_log_damage(logged), None)
     if found is None:
         damaged = await find_revision_damage(database, access_of(access, operation), operation)
         found = next(iter(damaged), None)
