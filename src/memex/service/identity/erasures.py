@@ -148,11 +148,10 @@ def _render_counted(user: str, unfinished: Erasure | None, counts: dict[str, int
 
 
 def _render(found: Erasure) -> ErasureResult:
-    return ErasureResult(
+    return ErasureResult.taken_from(
+        found,
         user=found.user_id,
         status="unfinished" if found.finished_at is None else "erased",
         receipt=found.erasure_id,
-        begun_at=found.begun_at.isoformat(),
-        finished_at=found.finished_at.isoformat() if found.finished_at else None,
         counts=ErasedCounts(**found.counts),
     )

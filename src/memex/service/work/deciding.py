@@ -68,7 +68,7 @@ async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnsw
         WorkItemNotFound: the user has no such item.
     """
     service, caller = call.service, call.caller
-    work, item = await find_item(service, caller, arguments.id, arguments.project, arguments.session)
+    work, item = await find_item(call, arguments.id, arguments.project, arguments.session)
     _check(arguments, work, item)
     path = await _keep(service, caller, work, item) if arguments.action == "keep" else None
     named = parse_reference(item.reference)

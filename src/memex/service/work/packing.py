@@ -122,10 +122,9 @@ async def _answer(service: Service, caller: Caller, arguments: PackArguments) ->
     hints = arguments.hints()
     if arguments.session is not None:
         work = await load_work(service, caller, session=arguments.session, until=arguments.as_of)
-        made = build_pack(
-            work.state, scope=f"session:{work.sessions[0].conversation_id}", budget=arguments.budget
-        )
-        return _result(made, work, f"session:{work.sessions[0].conversation_id}", label=None)
+        scope = f"session:{work.sessions[0].conversation_id}"
+        made = build_pack(work.state, scope=scope, budget=arguments.budget)
+        return _result(made, work, scope, label=None)
     if arguments.label is not None and (arguments.cwd or arguments.repository):
         return await _of_folder(service, caller, arguments.label, arguments)
     name = arguments.label or arguments.project or (None if hints.are_given else caller.access.project)

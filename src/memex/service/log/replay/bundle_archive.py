@@ -292,7 +292,7 @@ def read(source: Path | bytes) -> Bundle:
         )
     call = _parse(_Call, members.pop(CALL), CALL)
     _check_mounts(call)
-    texts = {named.revision: named.content for named in _lines(_Named, members.pop(TEXTS, b""), TEXTS)}
+    texts = {named.revision: named.content for named in _lines(_Named, members, TEXTS)}
     scopes = tuple(_read_scope(scope, members, number) for number, scope in enumerate(call.scopes, start=1))
     prompts = {}
     for name, content in members.items():
@@ -368,10 +368,11 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _lines(model: type[M], content: bytes, name: str) -> list[M]:
+def _lines(model: type[M], members: dict[str, bytes], name: str) -> list[M]:
+    """Take a file of JSON lines out of a bundle's, if it is there."""
     return [
         _parse(model, line, f"{name}, line {number}")
-        for number, line in enumerate(content.split(b"\n"), start=1)
+        for number, line in enumerate(members.pop(name, b"").split(b"\n"), start=1)
         if line
     ]
 
@@ -408,12 +409,12 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
     name, of_lines, of_repeats, of_rivals = (
         f"{folder}/{number}.jsonl" for folder in ("scopes", "statements", "repeats", "rivals")
     )
-    scope = _scope(told, _lines(_Revision, members.pop(name, b""), name), name)
-    statements = _lines(_Statement, members.pop(of_lines, b""), of_lines)
-    rivals = _lines(_Rival, members.pop(of_rivals, b""), of_rivals)
+    scope = _scope(told, _lines(_Revision, members, name), name)
+    statements = _lines(_Statement, members, of_lines)
+    rivals = _lines(_Rival, members, of_rivals)
     _check_changes(told, statements, of_lines)
     _check_changes(told, rivals, of_rivals)
-    repeats = _lines(_Repeat, members.pop(of_repeats, b""), of_repeats)
+    repeats = _lines(_Repeat, members, of_repeats)
     if len({(repeat.path, repeat.tool_call_id) for repeat in repeats}) < len(repeats):
         raise _malformed(f"{of_repeats} says twice that a call told a text")
     return replace(
