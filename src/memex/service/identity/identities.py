@@ -43,8 +43,7 @@ _Asked = tuple[Principal, str | None, str | None, str | None, Channel]
 class _Recent(Generic[K, V]):
     """The values that were used last, by their keys."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:
@@ -57,7 +56,7 @@ class _Recent(Generic[K, V]):
         """Keep a value; the one that was used least lately goes if there are too many."""
         self._values[key] = value
         self._values.move_to_end(key)
-        if len(self._values) > self._size:
+        if len(self._values) > MAX_KEPT:
             self._values.popitem(last=False)
 
     def drop(self, key: K) -> None:
@@ -79,8 +78,8 @@ class Identities:
         self._metrics = metrics
         self.language = language
         self.agents_make_projects = False  # by their keys; see MEMEX_AGENT_PROJECTS
-        self._holders: _Recent[bytes, Principal] = _Recent(MAX_KEPT)
-        self._accesses: _Recent[_Asked, Access] = _Recent(MAX_KEPT)
+        self._holders: _Recent[bytes, Principal] = _Recent()
+        self._accesses: _Recent[_Asked, Access] = _Recent()
 
     async def authenticate(self, secret: str) -> Principal:
         """Look up who holds a key, and keep it; raises Unauthenticated."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from memex.call_context import CallContext
 from memex.errors import FileNotFound, Forbidden, InvalidPath, ProjectNotFound
@@ -97,7 +97,9 @@ async def export_files(
                 state = await memory.state(access.scopes)
                 await work.run(memory)
                 result = work.result(log.call, state)
-                answer = _answer_export(given, result)
+                body = result.model_dump(mode="json")
+                logged = body | {"refused": body["refused"][:MAX_LOGGED_REFUSALS]}
+                answer = CallAnswer(body, given, logged)
                 await log.add("answered", answer, state=state, connection=connection)
     return result
 
@@ -200,8 +202,3 @@ async def _list_heads(memory: Memory, prefix: str) -> AsyncIterator[Sequence[Rev
         for batch in portions(page, lambda file: file.size_chars, MAX_BATCH_CHARS):
             yield await memory.read_files([file.path for file in batch])
         page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES, after=page[-1].path)
-
-
-def _answer_export(request: dict[str, Any], result: ExportResult) -> CallAnswer:
-    body = result.model_dump(mode="json")
-    return CallAnswer(body, request, body | {"refused": body["refused"][:MAX_LOGGED_REFUSALS]})
