@@ -23,7 +23,7 @@ from memex.store.log.call import (
     text_digest,
 )
 from memex.store.log.exposure import find_revisions
-from memex.store.paths import parse
+from memex.store.paths import check_tool_call_id, parse
 from memex.store.records import Operation, Status
 from memex.store.search.index import ENGINE
 from memex.store.sql import sql
@@ -376,6 +376,14 @@ async def read_call(connection: Connection, access: Access, tool_call_id: str) -
     )
     calls = await _with_inner(connection, access.visible_logs, found)
     return [replace(call, saw=tuple(call.saw)) for call in calls]
+
+
+async def read_known_call(connection: Connection, access: Access, tool_call_id: str) -> list[Operation]:
+    """Return what `read_call` returns; raises OperationNotFound if the caller made no such call."""
+    found = await read_call(connection, access, check_tool_call_id(tool_call_id))
+    if not found:
+        raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
+    return found
 
 
 async def list_calls_that_saw(

@@ -9,6 +9,7 @@ from typing import Any
 from memex.errors import LimitExceeded
 from memex.store.access import Scope
 from memex.store.database import Connection, rows_as
+from memex.store.text_pool.portions import portions
 
 MAX_CHARS = 16 << 20  # of the changed files together: to read so much anew takes some ten seconds
 PART_CHARS = 1 << 20  # read and worked through at a time
@@ -110,7 +111,7 @@ class ChangeReader:
 
     async def texts(self, files: Sequence[PastFile]) -> AsyncIterator[list[tuple[PastFile, str]]]:
         """Yield files of one scope with their texts, in their order, about a mebibyte at a time."""
-        for part in _parts(files):
+        for part in portions(files, lambda file: file.size_chars, PART_CHARS):
             found = await rows_as(
                 _content,
                 self._connection,
@@ -131,19 +132,6 @@ def check_size(changes: Iterable[ScopeChanges]) -> None:
             hint="Ask about a later moment; to list and to read files works at any.",
             limit=MAX_CHARS,
         )
-
-
-def _parts(files: Sequence[PastFile]) -> Iterable[list[PastFile]]:
-    part: list[PastFile] = []
-    chars = 0
-    for file in files:
-        if part and chars + file.size_chars > PART_CHARS:
-            yield part
-            part, chars = [], 0
-        part.append(file)
-        chars += file.size_chars
-    if part:
-        yield part
 
 
 def _changed_file(

@@ -4,7 +4,7 @@ What is derived is made from the texts by the code of a write, so that a restore
 was taken from did, at each of the moments that it was taken for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from memex.store.paths import parse
 from memex.store.search.index import FileIndex, deleted_file_index, describe_file
 from memex.store.sql import sql
 from memex.store.text_pool import offload
+from memex.store.text_pool.portions import portions
 from memex.store.upkeep import reindex
 from memex.store.upkeep.restored_lines import (
     StoredLine,
@@ -163,7 +164,9 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
         reindex.check_language(scope.language)
         async with database.maintenance() as connection:
             scope_id = await _make(connection, tenant_id, scope)
-            for part in _parts(scope.revisions):
+            for part in portions(
+                scope.revisions, lambda revision: len(revision.content), BATCH_CHARS, BATCH_REVISIONS
+            ):
                 columns = await offload.run_in_thread(
                     sum(len(revision.content) for revision in part), _columns, part
                 )
@@ -235,20 +238,6 @@ async def _make(connection: Connection, tenant_id: int, scope: StoredScope) -> i
             connection, "identity/project_member_add", tenant_id=tenant_id, scope_id=scope_id, user_id=user_id
         )
     return scope_id
-
-
-def _parts(revisions: Iterable[StoredRevision]) -> Iterator[list[StoredRevision]]:
-    """Yield revisions that are stored together."""
-    part: list[StoredRevision] = []
-    chars = 0
-    for revision in revisions:
-        if part and (len(part) == BATCH_REVISIONS or chars + len(revision.content) > BATCH_CHARS):
-            yield part
-            part, chars = [], 0
-        part.append(revision)
-        chars += len(revision.content)
-    if part:
-        yield part
 
 
 def _columns(part: Sequence[StoredRevision]) -> dict[str, Any]:

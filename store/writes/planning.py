@@ -5,11 +5,12 @@ processes (`plan`), for which nobody waits under a lock.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from memex.store import markdown
 from memex.store.search.index import FileIndex
 from memex.store.text_pool import offload
+from memex.store.text_pool.portions import portions
 from memex.store.writes.derivation import FileToIndex, apply_and_compare, apply_edits, derive_files
 from memex.store.writes.edits import Edit, Patch, PlannedRevision, Revise, Undo, Write
 from memex.store.writes.loaded import CommitPlan, LoadedFiles, StoredHead, count_chars, working_tree
@@ -38,7 +39,7 @@ async def plan(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool)
             await asyncio.sleep(0)  # others may go on between two files
     places = [place for place in range(len(files)) if place not in derived]
     left = iter(places)
-    for part in _portions([files[place] for place in places]):
+    for part in portions([files[place] for place in places], _chars_to_index, PORTION_CHARS):
         for made in await offload.run_apart(sum(map(_chars_to_index, part)), derive_files, part):
             derived[next(left)] = made
     return CommitPlan(
@@ -122,20 +123,6 @@ def _files_to_index(
         name = file.scope.virtual(file.path)
         files.append(FileToIndex(name, file.path, file.content, known, languages[scope_id], member))
     return files
-
-
-def _portions(files: Sequence[FileToIndex]) -> Iterator[list[FileToIndex]]:
-    """Yield files in portions of which none takes a process long."""
-    part: list[FileToIndex] = []
-    chars = 0
-    for file in files:
-        if part and chars + _chars_to_index(file) > PORTION_CHARS:
-            yield part
-            part, chars = [], 0
-        part.append(file)
-        chars += _chars_to_index(file)
-    if part:
-        yield part
 
 
 def _chars_to_index(file: FileToIndex) -> int:

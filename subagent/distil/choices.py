@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memex.store.text_pool.portions import portions
 from memex.subagent.distil.reading import MessageReading
 from memex.subagent.statements.extraction import SkippedSpan
 from memex.subagent.statements.language import StatementKind
@@ -36,19 +37,8 @@ def windows_of(messages: Sequence[MessageReading]) -> Iterator[list[MessageReadi
 
     Messages without a statement, and those that are too long to be shown whole, are in no window.
     """
-    window: list[MessageReading] = []
-    chars = 0
-    for message in messages:
-        size = _shown_chars(message)
-        if not message.statements or size > WINDOW_CHARS:
-            continue
-        if chars + size > WINDOW_CHARS:
-            yield window
-            window, chars = [], 0
-        window.append(message)
-        chars += size
-    if window:
-        yield window
+    shown = (one for one in messages if one.statements and _shown_chars(one) <= WINDOW_CHARS)
+    return portions(shown, _shown_chars, WINDOW_CHARS)
 
 
 def count_fitting(messages: Sequence[MessageReading], max_windows: int) -> int:

@@ -1,6 +1,6 @@
 """Messages of conversations, read: what each states, and on which day it was written."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -8,6 +8,7 @@ from memex.errors import LimitExceeded
 from memex.store.citations.syntax import CitedPlace
 from memex.store.search.analyzer import Analyzer
 from memex.store.text_pool import offload
+from memex.store.text_pool.portions import portions
 from memex.subagent.distil.message_text import TextReading, read_texts, too_long
 from memex.subagent.planner import SaidMessage
 from memex.subagent.remember.forgetting import ForgetPlan, stated_beside
@@ -66,7 +67,8 @@ async def read_messages(
     """Return what messages state, until there are `MAX_STATEMENTS`; the messages after that are left out."""
     found: list[MessageReading] = []
     left = MAX_STATEMENTS
-    for batch in _batches(messages):
+    # Together they cost less than to send each to a process.
+    for batch in portions(messages, lambda message: len(message.text), BATCH_CHARS):
         for message, reading in zip(batch, await _read(batch, now), strict=True):
             extraction = reading.extraction
             if reading.request is not None:  # it is not obeyed; what repeats it is no statement
@@ -98,20 +100,6 @@ def without_lines(message: MessageReading, lines: Collection[str]) -> MessageRea
         if statement not in kept
     ]
     return replace(message, statements=kept, skipped=(*message.skipped, *gone))
-
-
-def _batches(messages: Sequence[HumanMessage]) -> Iterator[list[HumanMessage]]:
-    """Yield messages that are read together, which costs less than to send each to a process."""
-    batch: list[HumanMessage] = []
-    chars = 0
-    for message in messages:
-        if batch and chars + len(message.text) > BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-        batch.append(message)
-        chars += len(message.text)
-    if batch:
-        yield batch
 
 
 async def _read(batch: Sequence[HumanMessage], now: datetime) -> list[TextReading]:

@@ -1,7 +1,7 @@
 """Embeddings over HTTP from OpenAI, or from any server that speaks as it does."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from tenacity import (
 )
 
 from memex.errors import ModelUnavailable
+from memex.store.text_pool.portions import portions
 from memex.subagent.breaker import EMBEDDING, MAX_FAILURES, Breaker
 from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
 from memex.subagent.retrying import is_transient, retry_after_s
@@ -71,7 +72,8 @@ class OpenAIEmbedder:
     async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
         parts = [
-            await self._embed_batch(batch, kind) for batch in _batches([text[:MAX_CHARS] for text in texts])
+            await self._embed_batch(batch, kind)
+            for batch in portions([text[:MAX_CHARS] for text in texts], len, BATCH_CHARS, BATCH_TEXTS)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, self.dimensions or 0), dtype=np.float32)
 
@@ -155,19 +157,6 @@ def _vectors(answer: object) -> list[list[float]]:
         return []
     found = [one for one in data if isinstance(one, openai.types.Embedding)]
     return [one.embedding for one in sorted(found, key=lambda one: one.index)]
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    chars = 0
-    for text in texts:
-        if batch and (len(batch) == BATCH_TEXTS or chars + len(text) > BATCH_CHARS):
-            yield batch
-            batch, chars = [], 0
-        batch.append(text)
-        chars += len(text)
-    if batch:
-        yield batch
 
 
 def _is_transient(error: BaseException) -> bool:

@@ -9,8 +9,9 @@ from tests.kit.memory import open_project, put, remember, write
 
 from memex.errors import Forbidden, MemexError, QuotaExceeded, ValidationFailed
 from memex.service.identity import quotas
-from memex.service.identity.quotas import Kind, QuotaLimits, QuotaResult
+from memex.service.identity.quotas import QuotaLimits, QuotaResult
 from memex.service.service import Caller, Service
+from memex.store.writes.quota import Kind
 
 CallerOf = Callable[..., Awaitable[Caller]]
 

@@ -23,6 +23,7 @@ from memex.errors import FileTooLarge, MemexError, SecretRefused, Unavailable, V
 from memex.hook.packs import PACK_FILE, pack_file, pack_query
 from memex.hook.state import DELIVERED, DELIVERY_LOCK, SETTINGS, SPOOL, CaptureState
 from memex.projects.detection import VARIABLE, DetectedProject, detect_project
+from memex.store.text_pool.portions import portions
 
 TAKEN = "spool.taken"  # what a delivery works on
 MAX_EVENTS, MAX_BATCH_BYTES = 500, 4 << 20
@@ -113,7 +114,7 @@ class Delivery:
             await self._read_transcripts(events)
             _add_outcomes(events)
             self._add_projects(events)
-            for batch in _batches(events):
+            for batch in portions(events, lambda event: len(json.dumps(event)), MAX_BATCH_BYTES, MAX_EVENTS):
                 await self._post(batch)
             self.report.events += len(events)
             self._state.remove(TAKEN)
@@ -283,17 +284,3 @@ def _is_event(given: Any) -> bool:
 
 def _are_texts(given: Any) -> bool:
     return isinstance(given, list) and all(isinstance(one, str) for one in given)
-
-
-def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
-    batch: list[Event] = []
-    size = 0
-    for event in events:
-        length = len(json.dumps(event))
-        if batch and (len(batch) >= MAX_EVENTS or size + length > MAX_BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(event)
-        size += length
-    if batch:
-        yield batch

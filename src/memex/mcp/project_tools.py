@@ -171,7 +171,7 @@ TOPICS = Tool("list_topics", ListTopicsArguments, ListTopicsResult)
 INIT = Tool("init_project", InitArguments, InitResult)
 INDEX = Tool("index_files", IndexFilesArguments, IndexFilesResult)
 PROJECT_TOOLS: Mapping[Tool[Any], tuple[str, ToolEffect]] = {
-    store_memory.TOLD: ("Store a memory", "adds"),
+    store_memory.STORE: ("Store a memory", "adds"),
     SEARCH: ("Search memories", "reads"),
     DELETE: ("Delete a memory", "removes"),
     TOPICS: ("List topics", "reads"),

@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.service.tools.tool import describe_problem
@@ -10,6 +10,8 @@ from memex.service.tools.tool import describe_problem
 
 class CallerChoice(BaseModel):
     """A choice of a caller, by names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def of(cls, **given: Any) -> Self:

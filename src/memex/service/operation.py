@@ -108,14 +108,14 @@ class LoggedOperation(Tool[A], Generic[A, R]):
         run: answers a call; what it raises is logged as a failed or denied call.
         role: the role that may call it; None for any.
         guards_query: whether a secret in `query` is treated as in a query of `memory_find`.
-        caller_of: returns the caller with what else the operation may reach, such as conversations.
+        opens_conversations: whether the user gets a scope of conversations if there is none yet.
         unlogged: the arguments that the log does not keep.
     """
 
     run: Callable[[OperationCall, A], Awaitable[LoggedAnswer[R]]]
     role: Role | None = None
     guards_query: bool = False
-    caller_of: Callable[[Service, Caller], Awaitable[Caller]] | None = None
+    opens_conversations: bool = False
     unlogged: frozenset[str] = frozenset()
 
     async def call(
@@ -138,9 +138,9 @@ class LoggedOperation(Tool[A], Generic[A, R]):
             guarded = await guard(service.policies_of(caller), "memory_find", {"query": query})
             asked["query"] = guarded.used["query"]
         shown = {name: to_plain(value) for name, value in asked.items() if name not in self.unlogged}
-        if self.caller_of is not None:
+        if self.opens_conversations:
             check_role(caller.principal, self.role or caller.principal.role)
-            caller = await self.caller_of(service, caller)
+            caller = Caller(caller.principal, await service.identities.open_conversations(caller))
         async with service.recorder.recorded(caller, self.name, shown, tool_call_id=tool_call_id) as log:
             if self.role is not None:
                 check_role(caller.principal, self.role)

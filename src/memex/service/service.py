@@ -17,7 +17,7 @@ from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.included.kinds import KINDS
 from memex.service.included.sections import LiveSections
-from memex.service.log.replay.dry_runs import LoggedDryRuns
+from memex.service.log.replay.dry_runs import load_dry_run
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.readiness import Readiness
@@ -341,7 +341,7 @@ class Service:
             min_confidence=self.min_confidence,
             keeps_journal=self.keeps_journal,
             rates=self.rate_limits.write_rates(caller, writes),
-            dry_runs=LoggedDryRuns(self.database, access),
+            load_dry_run=partial(load_dry_run, self.database, access),
         )
 
     async def _log_refusal(

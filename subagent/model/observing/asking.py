@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from memex.store.text_pool.portions import portions
 from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ask
 from memex.subagent.model.data_blocks import wrap_data
@@ -62,14 +63,10 @@ def can_show(message: QuotableMessage) -> bool:
 
 def fill_window(messages: Iterable[T], quotable: Callable[[T], QuotableMessage]) -> list[T]:
     """Return the first messages that a model can be shown at once; at least one, if there is one."""
-    window: list[T] = []
-    chars = 0
-    for one in messages:
-        chars += len(quotable(one).shown) + FRAME_CHARS
-        if window and (chars > WINDOW_CHARS or len(window) == WINDOW_MESSAGES):
-            break
-        window.append(one)
-    return window
+    windows = portions(
+        messages, lambda one: len(quotable(one).shown) + FRAME_CHARS, WINDOW_CHARS, WINDOW_MESSAGES
+    )
+    return next(windows, [])
 
 
 async def ask_about(

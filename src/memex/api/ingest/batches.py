@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from memex.service.conversations.lines import MAX_ID_CHARS, MAX_TEXT_CHARS, MAX_TITLE_CHARS
+from memex.service.conversations.lines import (
+    MAX_BATCH_CHARS,
+    MAX_BATCH_MESSAGES,
+    MAX_ID_CHARS,
+    MAX_TEXT_CHARS,
+    MAX_TITLE_CHARS,
+)
 from memex.sources.conversations.cleaning import derived_key
 from memex.sources.conversations.records import ReadConversation, ReadMessage, ReadReport
 from memex.subagent.statements.secrets.finding import find_secrets, redact
 
-MAX_BATCH_MESSAGES = 1_000
-MAX_BATCH_CHARS = 1 << 20  # of a request: in UTF-8 and JSON at most 6 MiB, and one longer message
 MAX_BATCH_CONVERSATIONS = 500
 
 Document = dict[str, Any]

@@ -9,13 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memex.api.ingest.batches import (
-    MAX_BATCH_CHARS,
-    MAX_BATCH_MESSAGES,
-    IngestBatch,
-    parts_of,
-    storable,
-)
+from memex.api.ingest.batches import IngestBatch, parts_of, storable
 from memex.api.ingest.report import IngestReport
 from memex.api.protocol import CallsOperations
 from memex.call_context import CallContext
@@ -183,7 +177,7 @@ class Ingest:
         """Put conversations in that `memex conversations export` wrote, a source after the other."""
         self.report.files += 1
         batch: IngestBatch | None = None
-        lines = exported_conversations(path, max_messages=MAX_BATCH_MESSAGES, max_chars=MAX_BATCH_CHARS)
+        lines = exported_conversations(path)
         try:
             for number, source, parts in lines:
                 if not parts:

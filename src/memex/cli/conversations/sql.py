@@ -28,10 +28,10 @@ FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to prin
 @user_command
 async def schema(session: CommandSession) -> CommandOutput:
     """Show the views that `memex sql query` may name, with their columns."""
-    from memex.service.vaults import raw_query
+    from memex.store.browse.raw_query import list_columns
 
     service, caller = await session.local.caller(session.context)
-    columns = await raw_query.schema(service, caller)
+    columns = await list_columns(service.database, caller.access)
     views: dict[str, dict[str, str]] = {}
     for column in columns:
         views.setdefault(column.view, {})[column.name] = column.kind

@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from memex.service.conversations.lines import MAX_BATCH_CHARS, MAX_BATCH_MESSAGES
+from memex.store.text_pool.portions import portions
+
 EXPORT_MARK = b'{"memex_conversation": 1'  # how each line begins
 
 Document = dict[str, Any]
@@ -21,17 +24,10 @@ def is_own_export(path: Path) -> bool:
         return False  # the survey says why
 
 
-def exported_conversations(
-    path: Path, *, max_messages: int, max_chars: int
-) -> Iterator[tuple[int, Document, list[Document]]]:
+def exported_conversations(path: Path) -> Iterator[tuple[int, Document, list[Document]]]:
     """Yield the number of each line, the source that it names, and its conversation in parts.
 
     A line that is no conversation, or that no request could hold, has no parts.
-
-    Args:
-        path: the file.
-        max_messages: of a part.
-        max_chars: of the texts of a part; one text may be longer.
 
     Raises:
         OSError: the file cannot be read on.
@@ -47,7 +43,7 @@ def exported_conversations(
                 document = json.loads(line.decode("utf-8"))
                 source = _source(document)
                 SourceInput.model_validate(source)
-                parts = list(_parts(_conversation(document), max_messages, max_chars))
+                parts = list(_parts(_conversation(document)))
                 for part in parts:
                     ConversationInput.model_validate(part)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -87,20 +83,16 @@ def _conversation(line: Mapping[str, Any]) -> Document:
     }
 
 
-def _parts(conversation: Document, max_messages: int, max_chars: int) -> Iterator[Document]:
+def _parts(conversation: Document) -> Iterator[Document]:
     """Yield a conversation in parts that fit into a request."""
-    messages: list[Document] = []
-    chars, is_continued = 0, False
-    for message in conversation["messages"]:
-        size = len(message["text"])
-        if messages and (len(messages) >= max_messages or chars + size > max_chars):
-            yield conversation | {
-                "messages": messages,
-                "is_continued": is_continued,
-                "is_complete": False,
-            }
-            messages, chars, is_continued = [], 0, True
-        messages.append(message)
-        chars += size
-    if messages:
-        yield conversation | {"messages": messages, "is_continued": is_continued}
+    parts = list(
+        portions(
+            conversation["messages"],
+            lambda message: len(message["text"]),
+            MAX_BATCH_CHARS,
+            MAX_BATCH_MESSAGES,
+        )
+    )
+    for place, messages in enumerate(parts, start=1):
+        is_whole = {} if place == len(parts) else {"is_complete": False}
+        yield conversation | {"messages": messages, "is_continued": place > 1} | is_whole

@@ -61,16 +61,8 @@ class FindMessagesArguments(Arguments):
     @property
     def filters(self) -> MessageFilters:
         """The filters as the store takes them."""
-        return MessageFilters(
-            source=self.source,
-            project=self.project,
-            role=self.role,
-            since=self.since,
-            until=self.until,
-            conversation_id=self.conversation,
-            human=self.human,
-            all_branches=self.all_branches,
-        )
+        named = {"source", "project", "role", "since", "until", "human", "all_branches"}
+        return MessageFilters(**self.model_dump(include=named), conversation_id=self.conversation)
 
 
 class MessageHitResult(ResultPart):
@@ -129,7 +121,11 @@ async def _find(call: OperationCall, arguments: FindMessagesArguments) -> Logged
                 searched = await describe_search(connection, scope, arguments.query, arguments.filters)
     result = FindMessagesResult(
         hits=[_hit(hit) for hit in hits],
-        searched=_searched(searched) if searched else None,
+        searched=SearchedResult.taken_from(
+            searched, passages=searched.chunks, without_filters=searched.unfiltered
+        )
+        if searched
+        else None,
         guidance=[] if hits else _guidance(searched, arguments),
         by_vectors=vector is not None,
         degraded=degraded,
@@ -225,15 +221,6 @@ def _hit(hit: MessageHit) -> MessageHitResult:
         start=hit.span[0],
         end=hit.span[1],
         similarity=None if hit.similarity is None else round(hit.similarity, 6),
-    )
-
-
-def _searched(searched: Searched) -> SearchedResult:
-    return SearchedResult(
-        passages=searched.chunks,
-        words=searched.words,
-        near={word: list(spellings) for word, spellings in searched.near.items()},
-        without_filters=searched.unfiltered,
     )
 
 

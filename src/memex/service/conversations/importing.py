@@ -1,7 +1,6 @@
 """Imports of uploaded exports, as their users see them: how far one is, and how others ended."""
 
 import secrets
-from collections.abc import Sequence
 
 from memex.errors import ImportInProgress, OperationNotFound, ValidationFailed
 from memex.service.call import Caller
@@ -74,8 +73,3 @@ async def one(service: Service, caller: Caller, import_id: str) -> ConversationI
             "There is no such import.", hint="The page of imports lists the last ones.", reason="import"
         )
     return found[0]
-
-
-async def newest(service: Service, caller: Caller) -> Sequence[ConversationImport]:
-    """Return the newest imports of the user."""
-    return await list_imports(service.database, caller.access)

@@ -13,6 +13,8 @@ MAX_ID_CHARS = 500
 MAX_FOLDER_CHARS = 900
 MAX_PLACE_CHARS = 1_000
 MAX_BOOKMARK_CHARS = 64 << 10
+MAX_BATCH_MESSAGES = 1_000  # of a request that an import sends
+MAX_BATCH_CHARS = 1 << 20  # of such a request: in UTF-8 and JSON at most 6 MiB, and one longer message
 
 
 def is_bookmark(given: Mapping[str, Any] | None) -> bool:

@@ -29,7 +29,7 @@ from memex.service.tools.tool import (
     ToolResult,
     describe_problem,
 )
-from memex.store.access import Access, SecretPolicy, no_user
+from memex.store.access import SecretPolicy, no_user
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
 from memex.store.conversations.known import (
     ReadFile,
@@ -42,7 +42,7 @@ from memex.store.conversations.records import (
     SourceName,
     StoredConversation,
 )
-from memex.store.log.call import Call, CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.text_pool import offload
 from memex.subagent.remember.recalled import line_of, may_repeat_lines, pages_of, without_recalled
@@ -204,7 +204,7 @@ class _Guarded:
     """The texts as the policy lets them through, and where secrets stand in them, by the place of the text."""
 
     texts: list[str]
-    found: list[tuple[int, FoundSecret]]
+    found: dict[int, list[FoundSecret]]
 
 
 async def put(
@@ -240,17 +240,11 @@ async def put(
             )
         access = await service.identities.open_conversations(caller)
         policy = service.policies_of(caller).remember
-        texts = [message.text for conversation in conversations for message in conversation.messages]
-        titles = [conversation.title for conversation in conversations]
-        chars = sum(map(len, texts)) + sum(map(len, titles))
-        guarded = await offload.run(chars, _guard, [*texts, *titles], policy)
-        places = [
-            (conversation.id, message.id)
-            for conversation in conversations
-            for message in conversation.messages
-        ]
-        places += [(conversation.id, "title") for conversation in conversations]
-        secrets = _report([*texts, *titles], guarded, policy, places)
+        said = [(one.id, message.id, message.text) for one in conversations for message in one.messages]
+        said += [(one.id, "title", one.title) for one in conversations]
+        texts = [text for _, _, text in said]
+        guarded = await offload.run(sum(map(len, texts)), _guard, texts, policy)
+        secrets = _report(said, guarded, policy)
         if policy == "refuse" and secrets:
             raise SecretRefused(
                 f"A message of the conversation {secrets[0].conversation!r} looks like a secret "
@@ -258,9 +252,19 @@ async def put(
                 secrets=[secret.model_dump() for secret in secrets[:MAX_REPORTED]],
             )
         kept = await _own_words(service, caller, conversations, guarded.texts)
-        stored = await _stored(
-            service, access, log.call, source, _new_conversations(conversations, kept), again=again
-        )
+        stored: Sequence[StoredConversation] = ()
+        if conversations:
+            stored = await put_conversations(
+                service.database,
+                access,
+                source.name,
+                _new_conversations(conversations, kept),
+                reader_version=source.reader_version,
+                now=log.call.request.now,
+                max_messages=service.max_messages,
+                skipped=source.skipped,
+                again=again,
+            )
         files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
         await note_files(service.database, access, files, now=log.call.request.now)
         result = PutConversationsResult(
@@ -279,13 +283,9 @@ async def put(
             | secret.model_dump(exclude={"conversation", "message"})
             for secret in secrets[:MAX_REPORTED]
         ]
+        grown = [saved.conversation_id for saved in stored if saved.change in ("created", "grown")]
         changes = Counter(saved.change for saved in stored)
-        logged = {"changes": dict(changes), "messages_added": result.messages_added}
-        logged |= {
-            "conversations": [
-                saved.conversation_id for saved in stored if saved.change in ("created", "grown")
-            ]
-        }
+        logged = {"changes": dict(changes), "messages_added": result.messages_added, "conversations": grown}
         if conversations:  # else a file is known to its end, and nothing in it was new
             await log.add("answered", CallAnswer(result.body(), asked, logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
@@ -315,30 +315,6 @@ def _without_recalled(texts: Sequence[str], roles: Sequence[str], lines: frozens
         said = without_recalled(texts[place], lines if role == "user" else ())
         kept[place] = texts[place] if said == texts[place] else said.strip() or NOTHING_ELSE
     return kept
-
-
-async def _stored(
-    service: Service,
-    access: Access,
-    call: Call,
-    source: SourceInput,
-    conversations: Sequence[NewConversation],
-    *,
-    again: bool,
-) -> list[StoredConversation]:
-    if not conversations:
-        return []
-    return await put_conversations(
-        service.database,
-        access,
-        source.name,
-        conversations,
-        reader_version=source.reader_version,
-        now=call.request.now,
-        max_messages=service.max_messages,
-        skipped=source.skipped,
-        again=again,
-    )
 
 
 def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
@@ -390,12 +366,12 @@ def check_user(caller: Caller) -> None:
 def _guard(texts: Sequence[str], policy: SecretPolicy) -> _Guarded:
     """Return texts as a policy lets them through; in a process of its own where they are long."""
     if policy == "off":
-        return _Guarded(list(texts), [])
-    clean, found = [], []
+        return _Guarded(list(texts), {})
+    clean, found = list(texts), {}
     for place, text in enumerate(texts):
-        secrets = find_secrets(text)
-        clean.append(redact(text, secrets) if secrets and policy == "redact" else text)
-        found += [(place, one) for one in secrets]
+        if secrets := find_secrets(text):
+            found[place] = secrets
+            clean[place] = redact(text, secrets) if policy == "redact" else text
     return _Guarded(clean, found)
 
 
@@ -424,15 +400,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _report(
-    texts: Sequence[str], guarded: _Guarded, policy: SecretPolicy, places: Sequence[tuple[str, str]]
+    said: Sequence[tuple[str, str, str]], guarded: _Guarded, policy: SecretPolicy
 ) -> list[MessageSecret]:
-    by_place: dict[int, list[FoundSecret]] = {}
-    for place, secret in guarded.found:
-        by_place.setdefault(place, []).append(secret)
+    """Return where secrets stand in texts, each of which comes with its conversation and message."""
     return [
-        MessageSecret(conversation=places[place][0], message=places[place][1], **reported)
-        for place, secrets in by_place.items()
-        for reported in report(texts[place], secrets, policy)
+        MessageSecret(conversation=said[place][0], message=said[place][1], **reported)
+        for place, secrets in guarded.found.items()
+        for reported in report(said[place][2], secrets, policy)
     ]
 
 

@@ -142,11 +142,7 @@ async def _list(
         listed, after = await list_conversations(
             connection,
             call.access.conversations,
-            limit=arguments.limit,
-            source=arguments.source,
-            project=arguments.project,
-            since=arguments.since,
-            until=arguments.until,
+            **arguments.model_dump(exclude={"cursor"}),
             after=_place(arguments.cursor),
         )
     result = ListConversationsResult(

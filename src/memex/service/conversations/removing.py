@@ -109,9 +109,7 @@ async def _delete(call: OperationCall, arguments: DeleteConversationsArguments) 
         messages=sum(conversation.messages for conversation in gone),
         text_bytes=sum(conversation.text_bytes for conversation in gone),
         deleted=[
-            DeletedConversation(
-                id=conversation.conversation_id, title=conversation.title, messages=conversation.messages
-            )
+            DeletedConversation.taken_from(conversation, id=conversation.conversation_id)
             for conversation in gone[:MAX_NAMED]
         ],
         dry_run=arguments.dry_run,

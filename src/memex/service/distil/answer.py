@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memex.service.distil.portion import READ, Portion
+from memex.service.distil.portion import READ, DistilledConversation, Portion
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
 from memex.service.tools.remember_answer import RivalResult, WriteMade, reason_of, rival_result, write_made
@@ -27,19 +27,6 @@ OPEN = "pending"
 SHOWN = ("read", "statements", "outdated", "skipped", "rivals", "writes")
 TEXTS = ("text", "replaced", "newer_text", "title")  # of an answer, which the log does not keep
 SHOWN_SHA256 = "shown_sha256"  # in the log: of what a dry run shows
-
-
-class DistilledConversation(ResultPart):
-    """A conversation of which messages were read: those with a number above `after`, up to `until`.
-
-    `human_messages` of them were written by the person.
-    """
-
-    conversation: str
-    title: Annotated[str | None, Field(exclude_if=lambda title: title is None)] = None
-    after: int
-    until: int
-    human_messages: int
 
 
 class DistilledStatement(ResultPart):
@@ -143,10 +130,7 @@ def render(
     statements, overtaken = _statements(made, done, by_place, now.date())
     result = DistilResult(
         status="dry_run" if is_dry_run else "committed" if written else "nothing",
-        read=[
-            DistilledConversation.taken_from(part, conversation=part.conversation_id)
-            for part in portion.parts
-        ],
+        read=list(portion.parts),
         remaining=portion.remaining,
         statements=statements,
         outdated=[*(_outdated(line, by_place) for line in made.outdated), *overtaken],

@@ -1,12 +1,16 @@
 """A portion of conversations that one call distils: which messages, what they state, and how much is left."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from memex.errors import ConversationNotFound, MessagesErased
+from memex.service.tools.tool import ResultPart
 from memex.service.tools.tool_context import ToolContext
 from memex.store.citations.records import read_distilled
 from memex.store.conversations.human_messages import (
@@ -24,12 +28,14 @@ MAX_CONVERSATIONS = 1_000  # that one call reads
 READ = "read"  # in the log: which messages a call has read
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPart:
-    """A part of a conversation that was read: the messages with a number above `after`, up to `until`."""
+class DistilledConversation(ResultPart):
+    """A conversation of which messages were read: those with a number above `after`, up to `until`.
 
-    conversation_id: str
-    title: str
+    `human_messages` of them were written by the person.
+    """
+
+    conversation: str
+    title: Annotated[str | None, Field(exclude_if=lambda title: title is None)] = None
     after: int
     until: int
     human_messages: int
@@ -46,7 +52,7 @@ class Portion:
         sha256: of the texts that were read, in hex.
     """
 
-    parts: tuple[ReadPart, ...] = ()
+    parts: tuple[DistilledConversation, ...] = ()
     messages: tuple[MessageReading, ...] = ()
     remaining: int = 0
     sha256: str = field(default_factory=lambda: _digest(()))
@@ -55,7 +61,7 @@ class Portion:
     def logged(self) -> dict[str, Any]:
         """The messages that were read, without their texts."""
         return {
-            "parts": [[part.conversation_id, part.after, part.until] for part in self.parts],
+            "parts": [[part.conversation, part.after, part.until] for part in self.parts],
             "sha256": self.sha256,
             "remaining": self.remaining,
         }
@@ -131,10 +137,16 @@ async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
     if _digest(found) != logged["sha256"]:
         raise MessagesErased("The messages that the call has read are not stored any more as they were.")
     titles = {extent.conversation_id: extent.title for extent in extents}
-    counts = _count(found)
+    counts = Counter(one.conversation_id for one in found)
     return Portion(
         tuple(
-            ReadPart(name, titles.get(name, ""), after, until, counts.get(name, 0))
+            DistilledConversation(
+                conversation=name,
+                title=titles.get(name, ""),
+                after=after,
+                until=until,
+                human_messages=counts[name],
+            )
             for name, after, until in spans
         ),
         tuple(await _read(work, found)),
@@ -158,23 +170,19 @@ def _portion(
 
     The conversations behind the first 1,000 are left for the next call.
     """
-    counts = _count(read)
+    counts = Counter(one.conversation_id for one in read)
     last = {message.conversation_id: message.number for message in read}
     parts = []
     for extent in extents[:MAX_CONVERSATIONS]:
-        done = counts.get(extent.conversation_id, 0)
+        done = counts[extent.conversation_id]
         until = extent.last if done == extent.human_messages else last.get(extent.conversation_id, 0)
         if until > extent.after:
-            parts.append(ReadPart(extent.conversation_id, extent.title, extent.after, until, done))
+            part = DistilledConversation.taken_from(
+                extent, conversation=extent.conversation_id, until=until, human_messages=done
+            )
+            parts.append(part)
     total = sum(extent.human_messages for extent in extents)
     return Portion(tuple(parts), tuple(messages), total - len(read), _digest(read))
-
-
-def _count(found: Sequence[HumanMessageRow]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in found:
-        counts[one.conversation_id] = counts.get(one.conversation_id, 0) + 1
-    return counts
 
 
 def _digest(found: Sequence[HumanMessageRow]) -> str:

@@ -10,9 +10,8 @@ from memex.service.call import Caller
 from memex.service.distil.evidence import EvidenceStatement, EvidenceStatus, citing_files, with_evidence
 from memex.service.log import references
 from memex.service.service import Service
-from memex.service.tools.planned_tool import PlannedTool
 from memex.service.tools.remember_answer import WriteMade, reason_of, write_made
-from memex.service.tools.tool import Arguments, ResultPart, ToolResult
+from memex.service.tools.tool import Arguments, CallTool, ResultPart, ToolResult
 from memex.service.tools.tool_context import ToolContext
 from memex.store.access import Access
 from memex.store.citations.syntax import find_citations
@@ -61,10 +60,9 @@ class CitingResult(ResultPart):
 async def find_resting(database: Database, access: Access, conversation_ids: list[str]) -> list[CitingResult]:
     """Return the statements that were taken from these conversations of the caller, where they stand now."""
     return [
-        CitingResult(
-            path=statement.path,
+        CitingResult.taken_from(
+            statement,
             line=statement.first_line,
-            text=statement.text,
             has_other_evidence=_rests_elsewhere(statement, conversation_ids),
         )
         for statement in await _resting(database, access, conversation_ids)
@@ -100,8 +98,7 @@ async def forget_progress(service: Service, caller: Caller, conversation_ids: li
 
 async def _run(work: ToolContext, arguments: WithdrawArguments) -> dict[str, Any]:
     draft = work.new_draft()
-    if (first := await draft.first_result(work.call)) is not None:
-        await work.log.add("repeated")
+    if (first := await work.first_result(draft)) is not None:
         return first
     resting = await _resting(work.database, work.access, arguments.conversations)
     removals = [
@@ -113,10 +110,7 @@ async def _run(work: ToolContext, arguments: WithdrawArguments) -> dict[str, Any
     staged = stage.group_by_file([], work.call.request.now.date(), removals=removals)
     for file in staged:
         draft.revise(file.path, file.task, reason=NAME)
-    commit = await draft.commit(work.call, partial(_answer, arguments, staged))
-    if commit.is_repeat:
-        await work.log.add("repeated")
-    return commit.result
+    return (await work.commit(draft, partial(_answer, arguments, staged))).result
 
 
 def _answer(
@@ -164,4 +158,4 @@ def _own_conversations(statement: EvidenceStatement, states: Collection[Evidence
     return [find_citations(f"[[{one}]]")[0][0] for one in cited]
 
 
-WITHDRAW = PlannedTool(NAME, WithdrawArguments, WithdrawResult, "remember", _run, False)
+WITHDRAW = CallTool(NAME, WithdrawArguments, WithdrawResult, _run)

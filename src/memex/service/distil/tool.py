@@ -14,8 +14,7 @@ from memex.service.distil.answer import DistilResult
 from memex.service.distil.planner_reading import PortionReading, load_reading, read_portion
 from memex.service.distil.portion import Portion
 from memex.service.snapshots import MemoryView
-from memex.service.tools.planned_tool import PlannedTool
-from memex.service.tools.tool import Arguments, StorableText
+from memex.service.tools.tool import Arguments, CallTool, StorableText
 from memex.service.tools.tool_context import ToolContext
 from memex.store.citations.records import Citation, DistilledPart, mark_statement, write_statement
 from memex.store.database import Statement
@@ -108,8 +107,7 @@ async def _run(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:
 async def _commit(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:
     """Write what conversations state; a call that was committed before gets its answer."""
     draft = work.new_draft()
-    if (first := await draft.first_result(work.call)) is not None:
-        await work.log.add("repeated")
+    if (first := await work.first_result(draft)) is not None:
         return first
     shown = await _shown(work, arguments)
     try:
@@ -121,14 +119,12 @@ async def _commit(work: ToolContext, arguments: DistilArguments) -> dict[str, An
     reading = await _without_lines(work, arguments, reading)
     made = await _plan(work, arguments, reading.portion)
     staged = stage.stage(draft, made.plan, UNDATED, reason=NAME)
-    commit = await draft.commit(
-        work.call,
+    commit = await work.commit(
+        draft,
         partial(_answer, work, arguments, reading, made, staged, shown),
         partial(_beside, work, arguments, reading, staged),
         partial(_rivals, staged, made.plan),
     )
-    if commit.is_repeat:
-        await work.log.add("repeated")
     return commit.result
 
 
@@ -144,12 +140,7 @@ async def _preview(work: ToolContext, arguments: DistilArguments) -> dict[str, A
     made = await _plan(work, arguments, reading.portion)
     draft = work.new_draft()
     staged = stage.stage(draft, made.plan, UNDATED, reason=NAME)
-    preview = await draft.preview()
-    answered = _answer(work, arguments, reading, made, staged, None, preview.changes)
-    inner = work.call.record.inner
-    state = ((inner[-1].state if inner else None) or {}) | preview.state
-    await work.log.add("dry_run", answered, state=state)
-    return answered.result
+    return await work.preview(draft, partial(_answer, work, arguments, reading, made, staged, None))
 
 
 async def _reading(work: ToolContext, arguments: DistilArguments, shown: Operation | None) -> PortionReading:
@@ -259,7 +250,7 @@ def _beside(
                 )
             )
     parts = [
-        DistilledPart(part.conversation_id, part.until, reading.planner, call.tool_call_id, call.now)
+        DistilledPart(part.conversation, part.until, reading.planner, call.tool_call_id, call.now)
         for part in reading.portion.parts
     ]
     own = access.by_mount["user"].scope_id
@@ -302,4 +293,4 @@ async def _shown(work: ToolContext, arguments: DistilArguments) -> Operation | N
     return found
 
 
-DISTIL = PlannedTool(NAME, DistilArguments, DistilResult, "distil", _run, False)
+DISTIL = CallTool(NAME, DistilArguments, DistilResult, _run)

@@ -204,7 +204,5 @@ def _listed(number: int, line: bytes) -> ListedFile:
             raise ValueError(f"there is no argument {min(unknown)[:100]}")
         return ListedFile(check_document_path(path), bytes.fromhex(sha256))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        said = "it is no object with path and sha256"
-        if type(error) is ValueError:
-            said = str(error)
+        said = str(error) if type(error) is ValueError else "it is no object with path and sha256"
         raise ValidationFailed(f"Line {number}: {said}.") from None

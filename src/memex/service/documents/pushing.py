@@ -204,9 +204,7 @@ async def _compare(call: OperationCall, arguments: ManifestArguments) -> LoggedA
         root=arguments.root,
         project=project_of(scope.mount),
         sync=done.sync,
-        wanted=[
-            WantedDocument(path=document.path, same_as=list(document.same_as)) for document in done.wanted
-        ],
+        wanted=list(map(WantedDocument.taken_from, done.wanted)),
         gone=list(done.gone),
         unchanged=done.unchanged,
         stored=done.stored,

@@ -23,7 +23,7 @@ from memex.service.log.replay.bundle import Bundle
 from memex.service.snapshots import parse_time
 from memex.service.tools.context import CONTEXT, DEFAULT_BUDGET
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import StorableText
+from memex.service.tools.tool import ResultPart, StorableText
 from memex.store.markdown import body_start
 from memex.store.records import Operation
 
@@ -48,8 +48,6 @@ class CaseChoice(CallerChoice):
     """
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
         strict=True,
         json_schema_extra={"examples": [{"name": "tea", "facts": ["The user prefers oolong."]}]},
     )
@@ -61,15 +59,14 @@ class CaseChoice(CallerChoice):
     redact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CasePassage:
-    """A passage that a call returned, by its number; `can_be_expected` is false where its ends were replaced."""
+class CasePassageResult(ResultPart):
+    """A passage that the call returned; `expected` is false where its ends were replaced, so that it cannot be."""
 
     number: int
     path: str
     text: str
     reason: str
-    can_be_expected: bool
+    expected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +88,13 @@ class CallCase:
     asked: str
     text: str
     state: State
-    passages: tuple[CasePassage, ...]
+    passages: tuple[CasePassageResult, ...]
     left_out: tuple[str, ...]
 
     @property
     def files(self) -> dict[str, str]:
         """The texts of all files, by their paths."""
-        manifest = sealed_manifest(self.state)
+        manifest = self.state.manifest.model_copy(update={"sha256": self.state.sha256})
         files = {f"{self.name}.yaml": self.text, f"{self.name}/{MANIFEST}": manifest_text(manifest)}
         return files | {f"{self.name}/{place}": text for place, text in sorted(self.state.files.items())}
 
@@ -110,11 +107,6 @@ class CallCase:
                 info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
                 archive.writestr(info, text)
         return buffer.getvalue()
-
-
-def sealed_manifest(state: State) -> Manifest:
-    """Return the manifest of a state, sealed."""
-    return state.manifest.model_copy(update={"sha256": state.sha256})
 
 
 def case_of(bundle: Bundle, choice: CaseChoice, redactor: Redactor) -> CallCase:
@@ -139,7 +131,7 @@ def case_of(bundle: Bundle, choice: CaseChoice, redactor: Redactor) -> CallCase:
     state = _state(bundle, choice.name, user, project, redactor)
     texts = _texts(bundle)
     left_out: list[str] = []
-    passages: list[CasePassage] = []
+    passages: list[CasePassageResult] = []
     if operation.kind == CONTEXT.name:
         passages = list(_passages(operation, texts, state, redactor, left_out))
         inputs = _question(operation, redactor)
@@ -251,7 +243,7 @@ def _question(operation: Operation, redactor: Redactor) -> dict[str, Any]:
 
 def _passages(
     operation: Operation, texts: Mapping[str, str], state: State, redactor: Redactor, left_out: list[str]
-) -> Iterable[CasePassage]:
+) -> Iterable[CasePassageResult]:
     seen = state.seen_by(state.default_user)
     number = 0
     beside_memory = {kind.reason for kind in KINDS.values()}
@@ -267,12 +259,14 @@ def _passages(
             is_held = text in seen.get(path, "")
             if not is_held:
                 left_out.append(f"a passage of {path}, whose ends were replaced")
-            yield CasePassage(number, path, text, source["reason"], is_held)
+            yield CasePassageResult(
+                number=number, path=path, text=text, reason=source["reason"], expected=is_held
+            )
             number += 1
 
 
 def _expected_context(
-    choice: CaseChoice, passages: Sequence[CasePassage], state: State, redactor: Redactor
+    choice: CaseChoice, passages: Sequence[CasePassageResult], state: State, redactor: Redactor
 ) -> dict[str, Any]:
     """Return what a question expects: what was chosen of the passages, and more texts."""
     facts = [redactor.text(fact) for fact in choice.facts if fact.strip()]
@@ -299,9 +293,7 @@ def _expected_context(
             )
     expected = {
         "paths": list(dict.fromkeys(passage.path for passage in chosen)),
-        "spans": [
-            {"path": passage.path, "text": passage.text} for passage in chosen if passage.can_be_expected
-        ],
+        "spans": [{"path": passage.path, "text": passage.text} for passage in chosen if passage.expected],
         "facts": facts,
     }
     return {name: value for name, value in expected.items() if value}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memex.errors import FileExists, Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
-from memex.service.evals.call_cases import CallCase, CaseChoice, case_of
+from memex.service.evals.call_cases import CallCase, CaseChoice, CasePassageResult, case_of
 from memex.service.evals.redaction import Redactor
 from memex.service.log.replay.bundle import export_call
 from memex.service.service import Service
@@ -18,16 +18,6 @@ from memex.store.identity.tenants import DEFAULT_TENANT, find_tenant
 from memex.store.log import retention
 
 KEEP = "eval_case_keep"
-
-
-class CasePassageResult(ResultPart):
-    """A passage that the call returned; `expected` is false where its ends were replaced, so that it cannot be."""
-
-    number: int
-    path: str
-    text: str
-    reason: str
-    expected: bool
 
 
 class CaseDraftResult(ResultPart):
@@ -69,10 +59,7 @@ async def draft_case(
     case = await make_case(service, caller, tool_call_id, choice, redactor)
     return CaseDraftResult.taken_from(
         case,
-        passages=[
-            CasePassageResult.taken_from(passage, expected=passage.can_be_expected)
-            for passage in case.passages
-        ],
+        passages=list(case.passages),
         files=len(case.state.files),
         left_out=list(case.left_out),
         replaced=dict(redactor.replaced),

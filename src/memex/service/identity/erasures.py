@@ -1,5 +1,6 @@
 """Erasing a user for good, as an admin of the tenant asks for it, and the receipts."""
 
+from collections import Counter
 from dataclasses import replace
 
 from memex.call_context import CallContext
@@ -142,18 +143,15 @@ def _render_counted(user: str, unfinished: Erasure | None, counts: dict[str, int
         receipt=unfinished.erasure_id if unfinished else None,
         begun_at=unfinished.begun_at.isoformat() if unfinished else None,
         finished_at=None,
-        counts=ErasedCounts(
-            **{name: counts.get(name, 0) + removed.get(name, 0) for name in counts | removed}
-        ),
+        counts=ErasedCounts(**Counter(counts) + Counter(removed)),
     )
 
 
 def _render(found: Erasure) -> ErasureResult:
-    return ErasureResult(
+    return ErasureResult.taken_from(
+        found,
         user=found.user_id,
         status="unfinished" if found.finished_at is None else "erased",
         receipt=found.erasure_id,
-        begun_at=found.begun_at.isoformat(),
-        finished_at=found.finished_at.isoformat() if found.finished_at else None,
         counts=ErasedCounts(**found.counts),
     )

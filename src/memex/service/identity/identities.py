@@ -43,8 +43,7 @@ _Asked = tuple[Principal, str | None, str | None, str | None, Channel]
 class _Recent(Generic[K, V]):
     """The values that were used last, by their keys."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:
@@ -57,7 +56,7 @@ class _Recent(Generic[K, V]):
         """Keep a value; the one that was used least lately goes if there are too many."""
         self._values[key] = value
         self._values.move_to_end(key)
-        if len(self._values) > self._size:
+        if len(self._values) > MAX_KEPT:
             self._values.popitem(last=False)
 
     def drop(self, key: K) -> None:
@@ -79,8 +78,8 @@ class Identities:
         self._metrics = metrics
         self.language = language
         self.agents_make_projects = False  # by their keys; see MEMEX_AGENT_PROJECTS
-        self._holders: _Recent[bytes, Principal] = _Recent(MAX_KEPT)
-        self._accesses: _Recent[_Asked, Access] = _Recent(MAX_KEPT)
+        self._holders: _Recent[bytes, Principal] = _Recent()
+        self._accesses: _Recent[_Asked, Access] = _Recent()
 
     async def authenticate(self, secret: str) -> Principal:
         """Look up who holds a key, and keep it; raises Unauthenticated."""
@@ -102,24 +101,10 @@ class Identities:
         """Return who holds a key, or held it when it was looked up; raises Unauthenticated if it has to be."""
         return self.kept_holder(secret) or await self.authenticate(secret)
 
-    async def resolve(
-        self,
-        principal: Principal,
-        context: CallContext,
-        *,
-        makes_user: bool = False,
-        makes_conversations: bool = False,
-        makes_documents: str | None = None,
-    ) -> Access:
-        """Look up what a call may touch; see `authentication.resolve`."""
+    async def resolve(self, principal: Principal, context: CallContext, **making: Any) -> Access:
+        """Look up what a call may touch; `making` and errors are those of `authentication.resolve`."""
         return await authentication.resolve(
-            self._database,
-            principal,
-            context,
-            language=self.language,
-            makes_user=makes_user,
-            makes_conversations=makes_conversations,
-            makes_documents=makes_documents,
+            self._database, principal, context, language=self.language, **making
         )
 
     async def look_up(self, principal: Principal, access: Access, **making: Any) -> Access:

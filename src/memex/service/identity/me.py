@@ -6,12 +6,13 @@ from memex import distribution
 from memex.service.call import Caller
 from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
 from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 
 
-class Mount(BaseModel):
+class Mount(ResultPart):
     """A part of the memory that the caller reads, in which language it is searched, and whether it is writable."""
 
     mount: str
@@ -41,12 +42,7 @@ async def read_me(service: Service, holder: Principal, caller: Caller | None) ->
         role=holder.role,
         tenant=await tenants.tenant_name(service.database, holder.tenant_id),
         user=holder.bound_user,
-        mounts=[
-            Mount(mount=scope.mount, language=scope.language, writable=scope.writable)
-            for scope in caller.access.scopes
-        ]
-        if caller is not None
-        else None,
+        mounts=list(map(Mount.taken_from, caller.access.scopes)) if caller is not None else None,
         quota=await read_quota(service, holder.tenant_id, "user", user) if user is not None else None,
         version=distribution.version(),
     )

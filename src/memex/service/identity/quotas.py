@@ -1,6 +1,6 @@
 """The use and the limits of storage: of a tenant, its users and its projects."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -12,9 +12,8 @@ from memex.service.tools.tool import ResultPart
 from memex.store.database import row, rows
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
+from memex.store.writes.quota import MEASURES, Kind
 
-Kind = Literal["tenant", "user", "project"]
-MEASURES = ("files", "bytes", "revisions", "stored_bytes")
 MAX_LIMIT = 2**62
 
 
@@ -65,8 +64,6 @@ class QuotaLimits(CallerChoice):
     """The limits of what may be stored; null for no limit."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
         strict=True,
         json_schema_extra={"examples": [{"files": 1_000, "stored_bytes": 100_000_000}]},
     )

@@ -52,20 +52,6 @@ MAX_TOO_LARGE = 4_096  # holders of which is known how large a body was too larg
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
-    """The holders whose buckets a request is counted in; None where one is not known."""
-
-    tenant_id: int
-    key_id: int | None
-    user_id: str | None
-
-    def bucket(self, holder: Holder) -> tuple[int, Any] | None:
-        """Return whose bucket it is; None if the request has no such holder."""
-        name = {"key": self.key_id, "user": self.user_id, "tenant": ""}[holder]
-        return None if name is None else (self.tenant_id, name)
-
-
-@dataclass(frozen=True, slots=True)
 class Rate:
     """A limit of what a holder may ask for in a period; `name` is such as `requests-user`."""
 
@@ -164,17 +150,18 @@ class RateLimits:
         costs: dict[Counted, int] = {"requests": 1}
         if writes:
             costs |= {"writes": 1, "bytes": min(1, body_bytes)}
-        self._count(Holders(principal.tenant_id, principal.key_id, user_id), costs, is_look=True)
+        self._count(principal, user_id, costs, is_look=True)
 
     def count_request(self, caller: Caller) -> None:
         """Count a request; raises RateLimited."""
         if self._rates:
-            self._count(_holders(caller), {"requests": 1})
+            self._count(caller.principal, caller.access.user_id, {"requests": 1})
 
     def count_write(self, caller: Caller, writes: int, size_bytes: int) -> None:
         """Count writes, and the bytes that came with them; raises RateLimited."""
         if self._rates:
-            self._count(_holders(caller), {"writes": writes, "bytes": size_bytes})
+            costs: dict[Counted, int] = {"writes": writes, "bytes": size_bytes}
+            self._count(caller.principal, caller.access.user_id, costs)
 
     @contextmanager
     def counting(self, caller: Caller, arguments: dict[str, Any], tool: AnyTool | None) -> Iterator[int]:
@@ -195,17 +182,16 @@ class RateLimits:
 
     def write_rates(self, caller: Caller, writes: int) -> list[WriteRate]:
         """Return by what a commit is counted for all replicas, in an order that is always the same."""
-        holders = _holders(caller)
         counted = [rate for rate in self._rates if rate.counted == "writes"] if writes else []
         return [
             WriteRate(rate.name, str(holder[1]), writes * rate.period_s / rate.quantity, rate.period_s)
             for rate in sorted(counted, key=lambda rate: rate.name)
-            if (holder := holders.bucket(rate.holder)) is not None
+            if (holder := _holder(rate, caller.principal, caller.access.user_id)) is not None
         ]
 
     def _note(self, caller: Caller, refused: RateLimited) -> None:
         rate = next((rate for rate in self._rates if rate.name == refused.details.get("limit")), None)
-        holder = None if rate is None else _holders(caller).bucket(rate.holder)
+        holder = None if rate is None else _holder(rate, caller.principal, caller.access.user_id)
         if self._buckets is None or rate is None or holder is None:
             return
         now_s = time.monotonic()
@@ -217,12 +203,14 @@ class RateLimits:
         if self._metrics is not None:
             self._metrics.add_rate_limited(rate.name)
 
-    def _count(self, holders: Holders, costs: dict[Counted, int], *, is_look: bool = False) -> None:
+    def _count(
+        self, principal: Principal, user_id: str | None, costs: dict[Counted, int], *, is_look: bool = False
+    ) -> None:
         assert self._buckets is not None  # noqa: S101  # there are rates
         now_s = time.monotonic()
         taken: list[tuple[Rate, int, float]] = []
         for rate in self._rates:
-            holder = holders.bucket(rate.holder)
+            holder = _holder(rate, principal, user_id)
             if holder is None or not costs.get(rate.counted):
                 continue
             bucket = (rate.name, *holder)
@@ -277,8 +265,10 @@ def rate_limits(settings: Settings, buckets: Buckets | None, metrics: Metrics) -
     return RateLimits(rates, buckets=buckets, metrics=metrics)
 
 
-def _holders(caller: Caller) -> Holders:
-    return Holders(caller.principal.tenant_id, caller.principal.key_id, caller.access.user_id)
+def _holder(rate: Rate, principal: Principal, user_id: str | None) -> tuple[int, Any] | None:
+    """Return whose bucket a rate counts in; None if the request has no such holder."""
+    name = {"key": principal.key_id, "user": user_id, "tenant": ""}[rate.holder]
+    return None if name is None else (principal.tenant_id, name)
 
 
 def _headers(buckets: list[tuple[Rate, float]]) -> tuple[str, str]:

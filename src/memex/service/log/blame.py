@@ -103,7 +103,9 @@ async def _blamed(service: Service, caller: Caller, asked: Revision) -> BlameRes
         async with service.database.transaction(caller.access) as connection:
             limit = min(PAGE, MAX_REVISIONS - len(read))
             page, has_more = await _before(connection, caller.access, last, limit=limit)
-        await _show(found, page)
+        for older in page:
+            if not found.is_settled:
+                await offload.run_in_thread(older.size_chars, found.show, older.content, older.reference)
         read += [replace(older, content="") for older in page]
         chars += sum(older.size_chars for older in page)
         last = page[-1] if page else last
@@ -116,13 +118,6 @@ async def _blamed(service: Service, caller: Caller, asked: Revision) -> BlameRes
         revisions=_writers(read, lines),
         is_complete=is_complete,
     )
-
-
-async def _show(found: Blame[str], page: Sequence[Revision]) -> None:
-    for older in page:
-        if found.is_settled:
-            return
-        await offload.run_in_thread(older.size_chars, found.show, older.content, older.reference)
 
 
 async def _before(

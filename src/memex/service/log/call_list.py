@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
-from memex.errors import Forbidden, OperationNotFound, ValidationFailed
+from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller
 from memex.service.choice import CallerChoice
 from memex.service.log.operations import (
@@ -19,7 +19,6 @@ from memex.service.service import Service
 from memex.service.tools.cursor import from_cursor, time_in_cursor, to_cursor
 from memex.store.log import operations
 from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
-from memex.store.paths import check_tool_call_id
 from memex.store.records import Status
 
 MAX_FILTER_CHARS = 200
@@ -38,8 +37,6 @@ class CallQuery(CallerChoice):
         text: whose id, arguments, error code or written files contain this text, whatever its case.
         everyone: of all users of the tenant; for an admin who names no user.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool: str | None = Field(None, max_length=MAX_FILTER_CHARS, pattern=WITHOUT_NUL)
     status: Status | None = None
@@ -136,10 +133,7 @@ async def read_attempts(service: Service, caller: Caller, tool_call_id: str) -> 
     Raises:
         OperationNotFound: the caller made no such call.
     """
-    check_tool_call_id(tool_call_id)
     async with service.database.transaction(caller.access) as connection:
-        found = await operations.read_call(connection, caller.access, tool_call_id)
+        found = await operations.read_known_call(connection, caller.access, tool_call_id)
         stories = [await load_trace(connection, caller.access, operation) for operation in found]
-    if not found:
-        raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
     return list(map(render_operation, found, stories))

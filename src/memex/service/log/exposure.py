@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
-from memex.errors import OperationNotFound
 from memex.service.service import Caller, Service
 from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.tool import ResultPart
@@ -11,7 +10,6 @@ from memex.store.log import operations as log
 from memex.store.log.exposure import find_revisions, split_reference
 from memex.store.log.operations import EMBED, MODEL_REQUEST
 from memex.store.memory import Memory
-from memex.store.paths import check_tool_call_id
 from memex.store.records import Operation
 
 Exposure = Literal["returned", "shown", "embedded", "read", "found", "listed"]
@@ -128,11 +126,8 @@ async def revisions_seen(service: Service, caller: Caller, tool_call_id: str) ->
     Raises:
         OperationNotFound: the caller made no such call.
     """
-    check_tool_call_id(tool_call_id)
     async with service.database.transaction(caller.access) as connection:
-        attempts = await log.read_call(connection, caller.access, tool_call_id)
-    if not attempts:
-        raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
+        attempts = await log.read_known_call(connection, caller.access, tool_call_id)
     seen: dict[tuple[str, int], set[Exposure]] = {}
     for attempt in attempts:
         for reference, how in exposures(attempt):

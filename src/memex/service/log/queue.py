@@ -105,22 +105,7 @@ async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> Ret
         OperationNotFound: none was given up.
         Forbidden: the caller is no admin.
     """
-    check_tool_call_id(tool_call_id)
-
-    async def put_back(connection: Connection, access: Access) -> list[QueueEntry]:
-        found = await queue.retry(connection, access, user_id=access.user_id, tool_call_id=tool_call_id)
-        if not found:
-            raise OperationNotFound(
-                f"No call {tool_call_id!r} was given up.",
-                hint="See those that were with GET /v1/admin/queue or `memex service queue list`.",
-                reason="not_given_up",
-                tool_call_id=tool_call_id,
-            )
-        return found
-
-    arguments = {"tool_call_id": tool_call_id, "user": caller.access.user_id}
-    found = await service.administer(caller, "queue_retry", arguments, put_back)
-    return RetryResult(calls=[_render_waiting(entry) for entry in found])
+    return await _retry(service, caller, check_tool_call_id(tool_call_id))
 
 
 async def retry_all(service: Service, caller: Caller) -> RetryResult:
@@ -131,11 +116,23 @@ async def retry_all(service: Service, caller: Caller) -> RetryResult:
     Raises:
         Forbidden: the caller is no admin.
     """
+    return await _retry(service, caller, None)
 
+
+async def _retry(service: Service, caller: Caller, tool_call_id: str | None) -> RetryResult:
     async def put_back(connection: Connection, access: Access) -> list[QueueEntry]:
-        return await queue.retry(connection, access, user_id=access.user_id)
+        found = await queue.retry(connection, access, user_id=access.user_id, tool_call_id=tool_call_id)
+        if not found and tool_call_id is not None:
+            raise OperationNotFound(
+                f"No call {tool_call_id!r} was given up.",
+                hint="See those that were with GET /v1/admin/queue or `memex service queue list`.",
+                reason="not_given_up",
+                tool_call_id=tool_call_id,
+            )
+        return found
 
-    arguments = {"all": True, "user": caller.access.user_id}
+    meant = {"all": True} if tool_call_id is None else {"tool_call_id": tool_call_id}
+    arguments = {**meant, "user": caller.access.user_id}
     found = await service.administer(caller, "queue_retry", arguments, put_back)
     return RetryResult(calls=[_render_waiting(entry) for entry in found])
 

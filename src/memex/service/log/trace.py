@@ -5,7 +5,7 @@ is missing from it, and nothing is guessed.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -34,9 +34,10 @@ from memex.store.diff import blocks, lines
 from memex.store.log.exposure import split_reference
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
-from memex.store.records import Operation, Revision
+from memex.store.records import Operation
 from memex.store.text_pool import offload
 
+OWN_STEPS = {"memory_find", "memory_read", "memory_links", *FILE_LISTS}
 MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood before
 
 
@@ -177,29 +178,24 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
     """Return the story of a call. Pure."""
     answer = find_answer(operation)
     config = operation.config or {}
+    # A tool that reads memory without a planner is the operation itself.
+    own = [operation] if operation.kind in OWN_STEPS else []
     return Trace(
         planner=to_text(answer.get("planner") or config.get("planner")),
         degraded=to_text(answer.get("degraded")),
         failure=to_text(config.get("failure")),
         embedder=to_text(config.get("embedder")),
-        steps=[read_step(inner, operation) for inner in operation.inner or _own(operation)],
-        chosen=[_chosen(source) for source in to_records(answer.get("sources"))],
+        steps=[read_step(one, operation) for one in operation.inner or own],
+        chosen=[
+            Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
+            for source in to_records(answer.get("sources"))
+        ],
         cut=_cut(answer.get("omitted")),
         returned=_returned(answer),
         written=list(written),
         skipped=list(map(Skipped.read, to_records(answer.get("skipped")))),
         totals=_totals(operation),
     )
-
-
-def _own(operation: Operation) -> Iterator[Operation]:
-    """Yield the call itself where it is the operation: a tool that reads memory without a planner."""
-    if operation.kind in {"memory_find", "memory_read", "memory_links", *FILE_LISTS}:
-        yield operation
-
-
-def _chosen(source: LogValue) -> Chosen:
-    return Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
 
 
 def _cut(omitted: Any) -> Cut | None:
@@ -231,32 +227,26 @@ async def _written(memory: Memory, operation: Operation) -> list[Written]:
     }
     found = []
     for place, reference in enumerate(to_texts(response.get("writes"))):
-        revision = before = None
+        revision = before = added = removed = None
+        path, version = split_reference(reference)
         with suppress(MemexError):  # not the reader's, or gone
-            path, version = split_reference(reference)
             if place < MAX_COMPARED:
                 revision = await memory.read(path, version=version)
                 before = await memory.before(revision)
-        found.append(await _compared(reference, revision, before, reasons.get(reference, {})))
+        if revision is not None:
+            old, new = before.content if before else "", revision.content
+            added, removed = await offload.run_in_thread(len(old) + len(new), _line_counts, old, new)
+        told = reasons.get(reference, {})
+        written = Written(
+            path=path,
+            version=version,
+            operation=revision.operation if revision else to_text(told.get("operation")),
+            added=added,
+            removed=removed,
+            reason=to_text(told.get("reason")) or (revision.reason if revision else None),
+        )
+        found.append(written)
     return found
-
-
-async def _compared(
-    reference: str, revision: Revision | None, before: Revision | None, told: LogValue
-) -> Written:
-    path, version = split_reference(reference)
-    added = removed = None
-    if revision is not None:
-        old, new = before.content if before else "", revision.content
-        added, removed = await offload.run_in_thread(len(old) + len(new), _line_counts, old, new)
-    return Written(
-        path=path,
-        version=version,
-        operation=revision.operation if revision else to_text(told.get("operation")),
-        added=added,
-        removed=removed,
-        reason=to_text(told.get("reason")) or (revision.reason if revision else None),
-    )
 
 
 def _line_counts(old: str, new: str) -> tuple[int, int]:

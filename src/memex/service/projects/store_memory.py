@@ -1,5 +1,6 @@
 """store_memory: a note of a project, held against memory like any statement; nothing is replaced unasked."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -7,8 +8,7 @@ from pydantic import Field
 from memex.errors import ValidationFailed
 from memex.service.log import references
 from memex.service.snapshots import MemoryView
-from memex.service.tools.planned_tool import PlannedTool
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool, ToolResult
+from memex.service.tools.tool import Arguments, CallTool, ResultPart, StorableText, ToolResult
 from memex.service.tools.tool_context import ToolContext
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
@@ -86,8 +86,7 @@ async def _run(work: ToolContext, arguments: StoreMemoryArguments) -> dict[str, 
 async def _commit(work: ToolContext, arguments: StoreMemoryArguments, project: str) -> dict[str, Any]:
     """Write the note, unless memory holds it; a call that was committed before gets its answer."""
     draft = work.new_draft()
-    if (first := await draft.first_result(work.call)) is not None:
-        await work.log.add("repeated")
+    if (first := await work.first_result(draft)) is not None:
         return first
     day = work.call.request.now.date()
     async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:
@@ -99,10 +98,7 @@ async def _commit(work: ToolContext, arguments: StoreMemoryArguments, project: s
         draft.revise(
             plan.path, lambda held: content if held is None else held, chars=len(content), reason=NAME
         )
-    commit = await draft.commit(work.call, lambda changes: _answer(arguments, plan, changes))
-    if commit.is_repeat:
-        await work.log.add("repeated")
-    return commit.result
+    return (await work.commit(draft, partial(_answer, arguments, plan))).result
 
 
 def _answer(arguments: StoreMemoryArguments, plan: NotePlan, changes: tuple[FileChange, ...]) -> CallAnswer:
@@ -129,6 +125,4 @@ def id_of(stored: FiledStatement) -> str:
     return f"{stored.path}#{handle_of(stored.path, stored.text)}"
 
 
-STORE = PlannedTool(NAME, StoreMemoryArguments, StoreMemoryResult, "store_memory", _run, False)
-# As a model is told of it; the planned tool would take its words from a prompt.
-TOLD = Tool(NAME, StoreMemoryArguments, StoreMemoryResult)
+STORE = CallTool(NAME, StoreMemoryArguments, StoreMemoryResult, _run)

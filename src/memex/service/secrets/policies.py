@@ -19,8 +19,6 @@ class SecretPoliciesChange(CallerChoice):
     """The policies about secrets from now on; null for those of the service's settings."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
         strict=True,
         json_schema_extra={"examples": [{"remember": "refuse", "files": None}]},
     )

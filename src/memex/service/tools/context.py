@@ -322,4 +322,6 @@ def _source(spans: list[RecalledSpan]) -> Source:
     )
 
 
-CONTEXT = PlannedTool("memory_context", ContextArguments, ContextResult, "context", context, True)
+CONTEXT = PlannedTool(
+    "memory_context", ContextArguments, ContextResult, context, "context", is_read_only=True
+)

@@ -66,36 +66,18 @@ class ToolDefinition:
     strict: dict[str, Any]
     output_schema: dict[str, Any]
     is_read_only: bool
-    is_destructive: bool
-    is_idempotent: bool
 
     def rendered(self, form: Format) -> dict[str, Any]:
         """Return the definition as the API of that name takes it."""
+        told = {"name": self.name, "description": self.description}
+        function = told | {"strict": True, "parameters": self.strict}
         match form:
             case "openai":
-                return {
-                    "type": "function",
-                    "function": {
-                        "name": self.name,
-                        "description": self.description,
-                        "strict": True,
-                        "parameters": self.strict,
-                    },
-                }
+                return {"type": "function", "function": function}
             case "openai-responses":
-                return {
-                    "type": "function",
-                    "name": self.name,
-                    "description": self.description,
-                    "strict": True,
-                    "parameters": self.strict,
-                }
+                return {"type": "function"} | function
             case "anthropic":
-                return {
-                    "name": self.name,
-                    "description": self.description,
-                    "input_schema": self.parameters,
-                }
+                return told | {"input_schema": self.parameters}
             case "mcp":
                 return {
                     "name": self.name,
@@ -105,14 +87,12 @@ class ToolDefinition:
                     "outputSchema": self.output_schema,
                     "annotations": {
                         "readOnlyHint": self.is_read_only,
-                        "destructiveHint": self.is_destructive,
-                        "idempotentHint": self.is_idempotent,
+                        "destructiveHint": not self.is_read_only and self.name not in NON_DESTRUCTIVE,
+                        "idempotentHint": self.is_read_only or self.name in IDEMPOTENT,
                         "openWorldHint": False,
                     },
                 }
-        return {
-            "name": self.name,
-            "description": self.description,
+        return told | {
             "input_schema": self.parameters,
             "output_schema": self.output_schema,
             "read_only": self.is_read_only,
@@ -158,7 +138,6 @@ def _define(tool: AnyTool, prompts_dir: Path | None) -> ToolDefinition:
     required = [name for name in told if name in schema.get("required", ())]
     properties = {name: schema["properties"][name] for name in told}
     plain = {name: _plain(part) for name, part in properties.items()}
-    writes = not tool.is_read_only
     return ToolDefinition(
         name=tool.name,
         title=TITLES[tool.name],
@@ -166,9 +145,7 @@ def _define(tool: AnyTool, prompts_dir: Path | None) -> ToolDefinition:
         parameters=_object(plain, required),
         strict=to_strict(_object(properties, required)),
         output_schema=tool.result.model_json_schema(),
-        is_read_only=not writes,
-        is_destructive=writes and tool.name not in NON_DESTRUCTIVE,
-        is_idempotent=not writes or tool.name in IDEMPOTENT,
+        is_read_only=tool.is_read_only,
     )
 
 

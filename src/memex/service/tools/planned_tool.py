@@ -1,42 +1,22 @@
 """A tool that asks a planner for its answer, and what is logged of the planning."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from memex.errors import ModelUnavailable, ValidationFailed
-from memex.service.tools.tool import Arguments, Tool
+from memex.service.tools.tool import A, CallTool
 from memex.service.tools.tool_context import ToolContext
 from memex.subagent import prompts
 from memex.subagent.context.recall import RecalledContext
 from memex.subagent.planner import Planner, RememberPlan
 
-A = TypeVar("A", bound=Arguments)
-
 
 @dataclass(frozen=True, slots=True)
-class PlannedTool(Tool[A]):
-    """A tool that asks a planner for its answer.
-
-    Attributes:
-        prompt: the name of the prompt in `prompts/` that describes the tool to a model.
-        answer: answers a call.
-        is_reading: the value of `is_read_only`, which is a property of every tool.
-    """
+class PlannedTool(CallTool[A]):
+    """A tool that asks a planner for its answer; `prompt` names the one in `prompts/` that tells models of it."""
 
     prompt: str
-    answer: Callable[[ToolContext, A], Awaitable[dict[str, Any]]]
-    is_reading: bool
-
-    @property
-    def is_read_only(self) -> bool:
-        """Return whether it changes nothing."""
-        return self.is_reading
-
-    async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
-        """Answer a call with the plan of a planner, and log it."""
-        return self.as_first(work, await self.answer(work, arguments))
 
     def description(self, prompts_dir: Path | None = None) -> str:
         """Return the description for a model. Prompts in `prompts_dir` replace those of Memex."""

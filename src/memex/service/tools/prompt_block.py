@@ -14,7 +14,7 @@ from memex.store import catalogue, markdown
 from memex.store.memory import Memory
 from memex.store.records import Reference
 from memex.subagent import prompts
-from memex.subagent.context.prompt_block import SEARCH, PinnedNote, PromptBlock, render
+from memex.subagent.context.prompt_block import SEARCH, PinnedNote, render
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MAX_PINNED
 
@@ -85,7 +85,15 @@ async def _prompt_block(
         pinned = await _pinned(shared, arguments.budget, service.rendering)
         budget_chars, search = arguments.budget, SEARCHES[tools]
         block = render(guide.body, pinned, files, budget=budget_chars, search=search, journal=journal)
-    result = _result(block, arguments.budget, state, len(files))
+    result = PromptBlockResult(
+        text=block.text,
+        hash=block.sha256,
+        budget=BudgetResult(limit=budget_chars, used=len(block.text)),
+        state=state,
+        sources=_sources(block.pinned),
+        notes_left_out=list(block.left_out),
+        files_left_out=len(files) - block.files,
+    )
     logged = {name: value for name, value in result.body().items() if name != "text"}
     config = {"prompt": f"{GUIDES[tools]}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
     # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
@@ -118,18 +126,6 @@ def _note(reference: Reference, text: str, *, is_whole: bool, rendering: Renderi
     kept = text[start:].rstrip()
     placed = Reference(reference.path, reference.version, (start, start + len(kept)))
     return PinnedNote(placed, kept, is_whole=is_whole, rendering=rendering)
-
-
-def _result(block: PromptBlock, budget: int, state: dict[str, int], files: int) -> PromptBlockResult:
-    return PromptBlockResult(
-        text=block.text,
-        hash=block.sha256,
-        budget=BudgetResult(limit=budget, used=len(block.text)),
-        state=state,
-        sources=_sources(block.pinned),
-        notes_left_out=list(block.left_out),
-        files_left_out=files - block.files,
-    )
 
 
 def _sources(pinned: Sequence[PinnedNote]) -> list[Source]:

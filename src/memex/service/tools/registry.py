@@ -9,27 +9,26 @@ from memex.service.projects.store_memory import STORE
 from memex.service.search.links import LINKS
 from memex.service.tools import file_edits, files, revisions
 from memex.service.tools.context import CONTEXT
-from memex.service.tools.planned_tool import PlannedTool
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackTool
-from memex.service.tools.tool import ReadTool, WriteTool
+from memex.service.tools.removed import PUT_BACK, REMOVED
+from memex.service.tools.tool import CallTool, ReadTool, WriteTool
 from memex.service.tools.write_many import WRITE_MANY
 
-AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any] | PutBackTool[Any]
+AnyTool = ReadTool[Any] | WriteTool[Any] | CallTool[Any]
 
-_AGENT_TOOLS: tuple[AnyTool, ...] = (REMEMBER, CONTEXT)
-_FILE_TOOLS: tuple[AnyTool, ...] = (
+_TOLD: tuple[AnyTool, ...] = (
+    *(REMEMBER, CONTEXT),
     *(files.FIND, files.READ, files.LIST),
     *(file_edits.WRITE, file_edits.PATCH, file_edits.MOVE, file_edits.DELETE, WRITE_MANY),
     LINKS,
+    *revisions.TOOLS,
 )
 # In the order in which models are told of them.
-TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*_AGENT_TOOLS, *_FILE_TOOLS, *revisions.TOOLS)}
-# Run by name and in no list of tools: the MCP profile `project` tells models of them.
-PROJECT_TOOLS: dict[str, AnyTool] = {STORE.name: STORE}
-# Likewise; the MCP profiles `files` and `admin` tell models of them.
+TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in _TOLD}
+# Run by name and in no list of tools: the MCP profiles `files` and `admin` tell models of them.
 REMOVED_TOOLS: dict[str, AnyTool] = {REMOVED.name: REMOVED, PUT_BACK.name: PUT_BACK}
-BY_NAME: dict[str, AnyTool] = TOOLS | PROJECT_TOOLS | REMOVED_TOOLS
+# The MCP profile `project` tells models of `store_memory`.
+BY_NAME: dict[str, AnyTool] = TOOLS | {STORE.name: STORE} | REMOVED_TOOLS
 # The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
     *(name for name in ROUTES if name not in BY_NAME),

@@ -1,6 +1,6 @@
 """memory_remember: a planner splits a text into statements, and one commit stores them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -17,7 +17,7 @@ from memex.service.snapshots import Consistency, MemoryView
 from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
 from memex.service.tools.tool import Arguments, StorableText
-from memex.service.tools.tool_context import ShownPlan, ToolContext
+from memex.service.tools.tool_context import AnswerOfChanges, ShownPlan, ToolContext
 from memex.store.database import Statement
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
@@ -154,12 +154,7 @@ async def _preview(work: ToolContext, arguments: RememberArguments) -> dict[str,
     """Answer what a text would write, without writing it."""
     draft = work.new_draft()
     _, answer = _stage(work, arguments, draft, await _plan(work, arguments))
-    preview = await draft.preview()
-    made = answer(preview.changes)
-    inner = work.call.record.inner
-    state = ((inner[-1].state if inner else None) or {}) | preview.state
-    await work.log.add("dry_run", made, state=state)
-    return made.result
+    return await work.preview(draft, answer)
 
 
 async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
@@ -177,8 +172,7 @@ async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, 
             work, arguments, [draft.committed_statement(work.call)], later=later or NO_LINES
         )
     if planned is None or planned.is_repeat:
-        if (first := await draft.first_result(work.call)) is not None:
-            await work.log.add("repeated")
+        if (first := await work.first_result(draft)) is not None:
             return first
         if draft.given_up_at is not None:
             work, is_late = replace(work, call=work.call.accepted_at(draft.given_up_at)), True
@@ -193,11 +187,9 @@ async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, 
     if shown is not None:
         answer = partial(_answer_as_shown, shown, arguments, answer)
     with telemetry.operation(telemetry.COMMIT, {}) as recorded:
-        commit = await draft.commit(work.call, answer, lines=partial(_line_records, staged, day, planned))
+        commit = await work.commit(draft, answer, lines=partial(_line_records, staged, day, planned))
         written = [change.path for change in commit.changes if change.changed]
         recorded.operation_ended({"writes": written}, None)
-    if commit.is_repeat:
-        await work.log.add("repeated")
     return commit.result
 
 
@@ -224,9 +216,9 @@ async def _shown(work: ToolContext, arguments: RememberArguments) -> ShownPlan |
     Raises:
         ValidationFailed: it was no dry run, or one of another text or of other arguments.
     """
-    if arguments.dry_run_id is None or work.dry_runs is None:
+    if arguments.dry_run_id is None or work.load_dry_run is None:
         return None
-    shown = await work.dry_runs.load(arguments.dry_run_id)
+    shown = await work.load_dry_run(arguments.dry_run_id)
     if RememberArguments.model_validate(shown.arguments).planned != arguments.planned:
         raise ValidationFailed(
             "The dry run was of another text, or of other arguments.",
@@ -247,7 +239,7 @@ def _planning_as(work: ToolContext, shown: ShownPlan | None) -> ToolContext:
 def _answer_as_shown(
     shown: ShownPlan,
     arguments: RememberArguments,
-    answer: Callable[[tuple[FileChange, ...]], CallAnswer],
+    answer: AnswerOfChanges,
     changes: tuple[FileChange, ...],
 ) -> CallAnswer:
     """Return the answer if it is what the dry run showed; the commit that asks for it is given up otherwise.
@@ -347,7 +339,7 @@ def _is_held(work: ToolContext, arguments: RememberArguments) -> bool:
 
 def _stage(
     work: ToolContext, arguments: RememberArguments, draft: Draft, planned: _Planned
-) -> tuple[list[StagedFile], Callable[[tuple[FileChange, ...]], CallAnswer]]:
+) -> tuple[list[StagedFile], AnswerOfChanges]:
     """Stage a plan; return the staged files, and what makes the answer of the changes."""
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     plan, settled = planned.plan, planned.settled
@@ -402,11 +394,6 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
         status="queued",
         writes=[],
         skipped=[],
-        replaced=[],
-        rivals=[],
-        candidates=[],
-        unresolved=[],
-        note=None,
         planner=work.planners.remember.name,
         degraded=None,
     ).body()
@@ -415,4 +402,4 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
     )
 
 
-REMEMBER = PlannedTool("memory_remember", RememberArguments, RememberResult, "remember", remember_text, False)
+REMEMBER = PlannedTool("memory_remember", RememberArguments, RememberResult, remember_text, "remember")

@@ -11,7 +11,7 @@ from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
 from memex.store.writes.results import ToldEntry
-from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan, Rivalry
+from memex.subagent.planner import FiledStatement, RememberPlan, Rivalry
 from memex.subagent.remember import note
 from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.settling import Settlement
@@ -190,13 +190,19 @@ def render_answer(
     is_told = entry is not None and not entry.is_repeat
     status = "dry_run" if is_dry_run else "committed" if written or is_told else "nothing"
     skipped = [SkippedResult.taken_from(skip, known_in=None) for skip in plan.skipped]
-    skipped += [_known(known) for known in plan.known]
-    rivals = note.standing_rivals(plan, done)
-    replaced = list(_replaced(done))
     skipped += [
-        SkippedResult(
-            start=statement.start,
-            end=statement.end,
+        SkippedResult.taken_from(
+            known.statement,
+            reason="duplicate",
+            known_in=f"{known.reference.path}@{known.reference.version}",
+        )
+        for known in plan.known
+    ]
+    rivals = note.standing_rivals(plan, done)
+    replaced = list(_replaced(plan, done))
+    skipped += [
+        SkippedResult.taken_from(
+            statement,
             reason=UNWRITTEN[outcome.action],
             known_in=file.change.new_reference if file.change and outcome.action == "duplicate" else None,
         )
@@ -209,18 +215,10 @@ def render_answer(
         entry=entry.reference if entry else None,
         writes=[write_made(change, reason) for change, reason in written],
         skipped=sorted(skipped, key=lambda skip: skip.start),
-        replaced=[
-            *(replacement for replacement, _ in replaced),
-            *(
-                _taken_out(overtaking.older.path, overtaking.older.text, overtaking.statement.text, "")
-                for overtaking in plan.overtaken
-            ),
-        ],
+        replaced=[replacement for replacement, _ in replaced],
         rivals=list(map(rival_result, rivals)),
         candidates=[
-            CandidateResult(
-                handle=handle_of(candidate.path, candidate.text), path=candidate.path, text=candidate.text
-            )
+            CandidateResult.taken_from(candidate, handle=handle_of(candidate.path, candidate.text))
             for candidate in plan.candidates
         ],
         unresolved=_unresolved(settled, done),
@@ -233,15 +231,8 @@ def render_answer(
         "rivals": _logged(result["rivals"], "older", [rival.older for rival in rivals]),
         "candidates": _logged(result["candidates"], "text", plan.candidates),
         "replaced": [
-            *(
-                replacement | _older_reference(change, replacement["older"])
-                for replacement, (_, change) in zip(result["replaced"], replaced, strict=False)
-            ),
-            *_logged(
-                result["replaced"][len(replaced) :],
-                "older",
-                [overtaking.older for overtaking in plan.overtaken],
-            ),
+            answered | reference
+            for answered, (_, reference) in zip(result["replaced"], replaced, strict=True)
         ],
     }
     if not is_dry_run:  # of a dry run no revision holds the new text
@@ -252,21 +243,23 @@ def render_answer(
     return CallAnswer(result, arguments, logged, config)
 
 
-def _replaced(done: list[FileOutcome]) -> Iterator[tuple[ReplacedResult, FileChange | None]]:
-    """Yield what was taken out for a newer statement of the call, each with the change of its file."""
+def _replaced(plan: RememberPlan, done: list[FileOutcome]) -> Iterator[tuple[ReplacedResult, dict[str, Any]]]:
+    """Yield what was taken out for a newer statement of the call, each with the reference that the log keeps."""
     said = {add.statement for file in done for add in file.adds}
     for file in done:
         for add, outcome in zip(file.adds, file.outcomes, strict=True):
             older, newer = outcome.replaced, add.statement.text
             if outcome.action == "superseded" and older and normal_form(older) != normal_form(newer):
                 kept = add.keeps if older == add.replaces else ""
-                yield _taken_out(file.path, older, newer, kept), file.change
+                yield _taken_out(file.path, older, newer, kept), _older_reference(file.change, older)
         for removal, outcome in zip(file.removals, file.removed, strict=True):
             if outcome.action == "removed" and removal.statement in said:
-                yield (
-                    _taken_out(file.path, removal.removes, removal.statement.text, removal.keeps),
-                    file.change,
-                )
+                older, newer = removal.removes, removal.statement.text
+                yield _taken_out(file.path, older, newer, removal.keeps), _older_reference(file.change, older)
+    for overtaking in plan.overtaken:
+        stated = overtaking.older
+        reference = {"older": references.of_span(stated.reference)} if stated.reference else {}
+        yield _taken_out(stated.path, stated.text, overtaking.statement.text, ""), reference
 
 
 def _taken_out(path: str, older: str, newer: str, kept: str) -> ReplacedResult:
@@ -325,10 +318,7 @@ def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[Unresolved
         for file in done
         for removal, outcome in zip(file.removals, file.removed, strict=True)
     }
-    left = [
-        UnresolvedResult(handle=unresolved.handle, reason=unresolved.reason)
-        for unresolved in settled.unresolved
-    ]
+    left = list(map(UnresolvedResult.taken_from, settled.unresolved))
     for handle, removal in settled.removals:
         action = actions.get((removal.path, removal.removes))
         if action != "removed":
@@ -340,15 +330,6 @@ def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[Unresolved
         if not note.holds(contents.get(confirmed.path, ""), confirmed.removes)
     ]
     return left
-
-
-def _known(known: KnownStatement) -> SkippedResult:
-    return SkippedResult(
-        start=known.statement.start,
-        end=known.statement.end,
-        reason="duplicate",
-        known_in=f"{known.reference.path}@{known.reference.version}",
-    )
 
 
 def rival_result(rival: Rivalry) -> RivalResult:

@@ -1,7 +1,5 @@
 """The tools on lines that were taken out of pages: a list of them, and putting one back."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -12,13 +10,12 @@ from memex.errors import LineNotFound, MalformedCursor, VersionConflict
 from memex.service.log import references
 from memex.service.tools.cursor import from_cursor, time_in_cursor, to_cursor
 from memex.service.tools.tool import (
-    A,
     Arguments,
+    CallTool,
     ReadAnswer,
     ReadTool,
     ResultPart,
     StorableText,
-    Tool,
     ToolResult,
 )
 from memex.service.tools.tool_context import ToolContext
@@ -31,7 +28,6 @@ from memex.store.records import FileChange
 from memex.store.removed_lines import (
     REMOVED_STATES,
     NamedLine,
-    RemovedLine,
     RemovedState,
     find_removed,
     hidden_words,
@@ -129,7 +125,12 @@ async def removed(memory: Memory, arguments: RemovedArguments) -> CallAnswer:
         limit=arguments.limit + 1,
         before=None if arguments.cursor is None else _place(arguments.cursor),
     )
-    lines = [_line(line) for line in found[: arguments.limit]]
+    lines = [
+        RemovedLineResult.taken_from(
+            line, id=line.handle, file_stands=line.page_stands, removed_at=line.changed_at.isoformat()
+        )
+        for line in found[: arguments.limit]
+    ]
     last = lines[-1] if len(found) > arguments.limit else None
     cursor = to_cursor(last.removed_at, last.id) if last is not None else None
     result = RemovedResult(lines=lines, next_cursor=cursor)
@@ -140,44 +141,23 @@ async def removed(memory: Memory, arguments: RemovedArguments) -> CallAnswer:
     return CallAnswer(result.body(), arguments.canonical(), logged)
 
 
-@dataclass(frozen=True, slots=True)
-class PutBackTool(Tool[A]):
-    """A tool that reads what it stages before it has a draft."""
-
-    answer: Callable[[ToolContext, A], Awaitable[dict[str, Any]]]
-
-    async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
-        """Answer a call; one that was committed before gets its answer."""
-        return self.as_first(work, await self.answer(work, arguments))
-
-
 async def put_back(work: ToolContext, arguments: PutBackArguments) -> dict[str, Any]:
     """Answer memory_put_back: whether the line stands already is decided under the lock of its scope."""
     draft = work.new_draft()
     try:
         line, held = await _read(work, arguments.id)
     except LineNotFound:
-        if (first := await draft.first_result(work.call)) is None:
+        if (first := await work.first_result(draft)) is None:
             raise
-        await work.log.add("repeated")
         return first
     path = line.path or line.held_in.path
     if isinstance(held, str):
         draft.hold_again(path, line.line_key)
-        return await _commit(work, draft, partial(_answer_words, arguments, line, held))
+        return (await work.commit(draft, partial(_answer_words, arguments, line, held))).result
     task = PuttingBack(path, held, line.line_key, has_page=line.path is not None)
     draft.revise(path, task, chars=sum(len(kept) + 1 for kept in held.lines), reason=REASON)
     await _stage_words(work, draft, line)
-    return await _commit(work, draft, partial(_answer, arguments, line, path))
-
-
-async def _commit(
-    work: ToolContext, draft: Draft, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
-) -> dict[str, Any]:
-    commit = await draft.commit(work.call, answer)
-    if commit.is_repeat:
-        await work.log.add("repeated")
-    return commit.result
+    return (await work.commit(draft, partial(_answer, arguments, line, path))).result
 
 
 async def _read(work: ToolContext, handle: str) -> tuple[NamedLine, HeldLine | str]:
@@ -269,14 +249,5 @@ def _place(cursor: str) -> tuple[datetime, str]:
     return time_in_cursor(at), handle
 
 
-def _line(line: RemovedLine) -> RemovedLineResult:
-    return RemovedLineResult.taken_from(
-        line,
-        id=line.handle,
-        file_stands=line.page_stands,
-        removed_at=line.changed_at.isoformat(),
-    )
-
-
 REMOVED = ReadTool("memory_removed", RemovedArguments, RemovedResult, removed)
-PUT_BACK = PutBackTool("memory_put_back", PutBackArguments, PutBackResult, put_back)
+PUT_BACK = CallTool("memory_put_back", PutBackArguments, PutBackResult, put_back)

@@ -65,7 +65,8 @@ async def history(memory: Memory, arguments: HistoryArguments) -> CallAnswer:
     )
     page = found[: arguments.limit]
     cursor = to_cursor(page[-1].rev, page[-1].version) if len(found) > arguments.limit else None
-    result = HistoryResult(revisions=[_revision(revision) for revision in page], next_cursor=cursor)
+    revisions = [RevisionResult.taken_from(revision, path=revision.virtual_path) for revision in page]
+    result = HistoryResult(revisions=revisions, next_cursor=cursor)
     logged = {"revisions": [revision.reference for revision in page], "next_cursor": cursor}
     return CallAnswer(result.body(), arguments.canonical(), logged)
 
@@ -181,10 +182,6 @@ async def _older(memory: Memory, arguments: DiffArguments, new: Revision) -> Rev
     if arguments.from_version is not None:
         return await memory.read(arguments.path, version=arguments.from_version)
     return await memory.before(new)
-
-
-def _revision(revision: Revision) -> RevisionResult:
-    return RevisionResult.taken_from(revision, path=revision.virtual_path)
 
 
 REVERT = WriteTool("memory_revert", RevertArguments, RevertResult, stage_revert, answer_revert)

@@ -1,4 +1,4 @@
-"""The kinds of tools: a `ReadTool` answers from one snapshot, a `WriteTool` commits a draft.
+"""The kinds of tools: a `ReadTool` reads one snapshot, a `WriteTool` commits a draft, a `CallTool` may do either.
 
 An instance of a tool has a name, a class of arguments, a class of results and the functions that do the work. HTTP,
 MCP and the definitions for models take name and arguments from the instance, so a new argument needs no change
@@ -150,16 +150,12 @@ A = TypeVar("A", bound=Arguments)
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
-    """A tool: its name, the class of its arguments, and the class of its result."""
+    """A tool: its name, the classes of its arguments and of its result, and whether it changes nothing."""
 
     name: str
     arguments: type[A]
     result: type[ToolResult]
-
-    @property
-    def is_read_only(self) -> bool:
-        """Return whether it changes nothing."""
-        return False
+    is_read_only: bool = field(default=False, kw_only=True)
 
     def description(self, prompts_dir: Path | None = None) -> str:  # noqa: ARG002  # for tools with a prompt
         """Return the description for a model. Prompts in `prompts_dir` replace those of Memex."""
@@ -214,11 +210,7 @@ class ReadTool(Tool[A]):
     answer: Callable[[Memory, A], Awaitable[CallAnswer]]
     searched: Callable[[A], tuple[str, FindMode | None]] | None = None
     beside: Callable[[ToolContext, A], Awaitable[BesideMemory]] | None = None
-
-    @property
-    def is_read_only(self) -> bool:
-        """Return whether it changes nothing."""
-        return True
+    is_read_only: bool = field(default=True, kw_only=True)
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
         """Answer a call from one snapshot, and log it in the same transaction."""
@@ -250,10 +242,19 @@ class WriteTool(Tool[A]):
         """Commit the edits and the row of the log together; a call that was committed before gets its answer."""
         draft = work.new_draft()
         await self.stage(draft, arguments)
-        commit = await draft.commit(work.call, lambda changes: self.answer(arguments, changes))
-        if commit.is_repeat:
-            await work.log.add("repeated")
+        commit = await work.commit(draft, lambda changes: self.answer(arguments, changes))
         return self.as_first(work, commit.result)
+
+
+@dataclass(frozen=True, slots=True)
+class CallTool(Tool[A]):
+    """A tool that reads, stages, commits and logs by itself, such as one that reads what it stages."""
+
+    answer: Callable[[ToolContext, A], Awaitable[dict[str, Any]]]
+
+    async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
+        """Answer a call; one that was committed before gets its answer."""
+        return self.as_first(work, await self.answer(work, arguments))
 
 
 def check_json(arguments: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """The context in which a tool runs during one call, in a live service or in a replay."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,13 +15,16 @@ from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.identity.write_rates import WriteRate
 from memex.store.log.call import Call, CallAnswer
-from memex.store.records import Status
+from memex.store.records import FileChange, Status
 from memex.store.search.confidence import DEFAULT_MIN_CONFIDENCE
-from memex.store.writes.draft import Draft
+from memex.store.writes.draft import Draft, LinesOfChanges, StatementsOfChanges
+from memex.store.writes.results import Commit
 from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.judgement import ENGLISH
 from memex.subagent.limits import Spending
 from memex.subagent.planner import Planner
+
+AnswerOfChanges = Callable[[tuple[FileChange, ...]], CallAnswer]
 
 
 class AnswerLog(Protocol):
@@ -66,19 +69,6 @@ class ShownPlan:
     spending: Spending
 
 
-class DryRuns(Protocol):
-    """The caller's dry runs."""
-
-    async def load(self, tool_call_id: str) -> ShownPlan:
-        """Return what a dry run of memory_remember showed.
-
-        Raises:
-            OperationNotFound: the caller made no such call.
-            ValidationFailed: the call was no dry run of memory_remember.
-            PlanChanged: this version of Memex plans otherwise.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The context in which a tool runs during one call: the caller's access, and the objects that do the work.
@@ -103,7 +93,8 @@ class ToolContext:
         rendering: how a context shows stored text.
         min_confidence: below which band a context says that nothing is remembered, if the call does not say; None
             in a replay of a call that was not judged.
-        dry_runs: what was shown before it is written; None in a replay, which compares its answer with the log.
+        load_dry_run: returns what a dry run showed, by its id; None in a replay, which compares its answer with the
+            log.
         keeps_journal: whether told texts become entries of the journal, and contexts choose among lines; in a
             replay, whether the call did so.
         logged_config: in a replay, what the log says that the call ran with; None for a live call.
@@ -124,6 +115,35 @@ class ToolContext:
     rendering: Rendering = RENDERING
     min_confidence: Band | None = DEFAULT_MIN_CONFIDENCE
     rates: Sequence[WriteRate] = ()
-    dry_runs: DryRuns | None = None
+    load_dry_run: Callable[[str], Awaitable[ShownPlan]] | None = None
     keeps_journal: bool = True
     logged_config: Mapping[str, Any] | None = None
+
+    async def first_result(self, draft: Draft) -> dict[str, Any] | None:
+        """Return the answer of a call that was committed before, and log it as repeated; None for a new one."""
+        first = await draft.first_result(self.call)
+        if first is not None:
+            await self.log.add("repeated")
+        return first
+
+    async def commit(
+        self,
+        draft: Draft,
+        answer: AnswerOfChanges,
+        beside: StatementsOfChanges | None = None,
+        lines: LinesOfChanges | None = None,
+    ) -> Commit:
+        """Commit a draft, see `Draft.commit`; a call that was committed before is logged as repeated."""
+        commit = await draft.commit(self.call, answer, beside, lines)
+        if commit.is_repeat:
+            await self.log.add("repeated")
+        return commit
+
+    async def preview(self, draft: Draft, answer: AnswerOfChanges) -> dict[str, Any]:
+        """Log a dry run of a draft, and return its answer; nothing is written."""
+        preview = await draft.preview()
+        made = answer(preview.changes)
+        inner = self.call.record.inner
+        state = ((inner[-1].state if inner else None) or {}) | preview.state
+        await self.log.add("dry_run", made, state=state)
+        return made.result

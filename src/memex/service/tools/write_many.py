@@ -1,6 +1,5 @@
 """The tool that changes many files at once: `memory_write_many`."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
@@ -101,7 +100,9 @@ async def stage(draft: Draft, arguments: WriteManyArguments) -> None:
 
 def answer(arguments: WriteManyArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
     """Answer memory_write_many."""
-    by_edit = _changes_by_edit(len(arguments.edits), changes)
+    # A move between mounts changes two files: the last is where it went.
+    found = {edit: change for change in changes for edit in change.edits}
+    by_edit = [found[edit] for edit in range(len(arguments.edits))]
     results = [_result(edit, change) for edit, change in zip(arguments.edits, by_edit, strict=True)]
     result = WriteManyResult(results=results).body()
     logged = [_logged(edit, change) for edit, change in zip(arguments.edits, by_edit, strict=True)]
@@ -118,12 +119,6 @@ def _parse(edit: Edit) -> tuple[WriteTool[Any], Arguments]:
             f"kind must be {', '.join(map(repr, KINDS))}." if kind is not None else "kind is missing."
         )
     return tool, tool.parse(given)
-
-
-def _changes_by_edit(edits: int, changes: Sequence[FileChange]) -> list[FileChange]:
-    """Return for each edit the change of its file. A move between mounts changes two: the last is where it went."""
-    found = {edit: change for change in changes for edit in change.edits}
-    return [found[edit] for edit in range(edits)]
 
 
 def _result(edit: Edit, change: FileChange) -> EditResult:

@@ -90,22 +90,13 @@ async def _browse(call: OperationCall, arguments: BrowseArguments) -> LoggedAnsw
 
 
 def _filter_of(arguments: BrowseArguments) -> FileFilter:
+    names = None if arguments.kind is None else (arguments.kind,)
     return FileFilter(
-        prefix=arguments.prefix,
-        tag=arguments.tag,
-        actor=arguments.actor,
-        since=arguments.since,
-        until=arguments.until,
+        **arguments.model_dump(include={"prefix", "tag", "actor", "since", "until"}),
         is_pinned=arguments.pinned,
-        names=_names_of(arguments.kind),
+        names=STATEMENT_FILE_NAMES if arguments.kind == "other" else names,
         is_named=arguments.kind != "other",
     )
-
-
-def _names_of(kind: FileKind | None) -> tuple[str, ...] | None:
-    if kind is None:
-        return None
-    return STATEMENT_FILE_NAMES if kind == "other" else (kind,)
 
 
 BROWSE = LoggedOperation("memory_browse", BrowseArguments, BrowseResult, _browse)

@@ -1,7 +1,7 @@
 """A Markdown file of a vault on its way into memory."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memex.sources.manifest import ExportedFile
@@ -27,10 +27,6 @@ class ImportedNote:
     sha256: str
     written_at: datetime | None
     exported: ExportedFile | None
-
-    def with_text(self, text: str) -> "ImportedNote":
-        """Return the note with another text."""
-        return replace(self, text=text, sha256=digest(text))
 
     @property
     def incoming(self) -> IncomingText:

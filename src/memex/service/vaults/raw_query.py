@@ -1,9 +1,9 @@
-"""A statement of SQL that a person wrote, and the views that it may name; logged as every call."""
+"""A statement of SQL that a person wrote; logged as every call."""
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
 from memex.service.service import Service
-from memex.store.browse.raw_query import RawResult, ViewColumn, list_columns, run_statement
+from memex.store.browse.raw_query import RawResult, run_statement
 from memex.store.log.call import CallAnswer
 
 NAME = "sql_query"
@@ -30,8 +30,3 @@ async def query(
         counted = {"rows": len(found.rows), "columns": list(found.columns), "is_cut": found.is_cut}
         await log.add("answered", CallAnswer(counted, asked, counted))
     return found
-
-
-async def schema(service: Service, caller: Caller) -> list[ViewColumn]:
-    """Return the columns of the views that a statement may name."""
-    return await list_columns(service.database, caller.access)

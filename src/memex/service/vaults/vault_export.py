@@ -2,10 +2,11 @@
 
 import asyncio
 import unicodedata
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from memex.call_context import CallContext
 from memex.errors import FileNotFound, Forbidden, InvalidPath, ProjectNotFound
@@ -26,7 +27,8 @@ from memex.store.access import Access
 from memex.store.identity import authentication
 from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
-from memex.store.records import FileSummary, Revision
+from memex.store.records import Revision
+from memex.store.text_pool.portions import portions
 from memex.store.waiting.time_limits import UPKEEP
 
 MAX_LISTED_FILES = 1_000
@@ -88,13 +90,16 @@ async def export_files(
             caller, "memory_export", given, tool_call_id=tool_call_id
         ) as log:
             access = await _exported_access(service, caller, source, all_projects=all_projects)
-            work = _Export(writer, source, progress, log.call.request.now)
+            prefix = "" if source is None else unicodedata.normalize("NFC", source.removesuffix("/") + "/")
+            work = _Export(writer, prefix, progress, log.call.request.now)
             async with service.database.transaction(access, snapshot=True, limits=UPKEEP) as connection:
                 memory = Memory(connection, access)
                 state = await memory.state(access.scopes)
                 await work.run(memory)
                 result = work.result(log.call, state)
-                answer = _answer_export(given, result)
+                body = result.model_dump(mode="json")
+                logged = body | {"refused": body["refused"][:MAX_LOGGED_REFUSALS]}
+                answer = CallAnswer(body, given, logged)
                 await log.add("answered", answer, state=state, connection=connection)
     return result
 
@@ -135,82 +140,65 @@ async def _user_access(service: Service, caller: Caller) -> Access:
     return access.limited_to(tuple(one for one in access.scopes if one.scope_id in of_user.by_id))
 
 
+@dataclass(slots=True)
 class _Export:
     """One export: writes what stands below a folder, or all."""
 
-    def __init__(self, writer: Writer, source: str | None, progress: Progress, now: datetime) -> None:
-        self._writer = writer
-        self._now = now
-        self._exported: dict[str, ExportedFile] = {}
-        self._prefix = "" if source is None else unicodedata.normalize("NFC", source.removesuffix("/") + "/")
-        self._progress = progress
-        self._files = 0
-        self._size_bytes = 0
-        self._refused: list[RefusedFile] = []
+    writer: Writer
+    prefix: str
+    progress: Progress
+    now: datetime
+    exported: dict[str, ExportedFile] = field(default_factory=dict)
+    files: int = 0
+    size_bytes: int = 0
+    refused: list[RefusedFile] = field(default_factory=list)
 
     async def run(self, memory: Memory) -> None:
         """Write the files; raises FileNotFound when there is none below the folder that was named."""
-        async for batch in _list_heads(memory, self._prefix):
+        async for batch in _list_heads(memory, self.prefix):
             await asyncio.to_thread(self._add, batch)
-            seen = self._files + len(self._refused)
-            self._progress(seen, seen)
-        if self._prefix and not self._files and not self._refused:
-            raise FileNotFound(f"No file stands below {self._prefix}.")
+            seen = self.files + len(self.refused)
+            self.progress(seen, seen)
+        if self.prefix and not self.files and not self.refused:
+            raise FileNotFound(f"No file stands below {self.prefix}.")
         await asyncio.to_thread(self._finish)
 
     def result(self, call: Call, state: dict[str, int]) -> ExportResult:
         """Return the report."""
         return ExportResult(
             tool_call_id=call.request.tool_call_id,
-            files=self._files,
-            refused=self._refused,
-            size_bytes=self._size_bytes,
+            files=self.files,
+            refused=self.refused,
+            size_bytes=self.size_bytes,
             state=state,
             duration_s=duration_s(call),
         )
 
     def _finish(self) -> None:
-        manifest = ExportManifest(self._now, self._prefix.removesuffix("/"), self._exported)
-        self._writer.add(MANIFEST_NAME, manifest.render(), self._now)
-        self._writer.close()
+        manifest = ExportManifest(self.now, self.prefix.removesuffix("/"), self.exported)
+        self.writer.add(MANIFEST_NAME, manifest.render(), self.now)
+        self.writer.close()
 
     def _add(self, revisions: Sequence[Revision]) -> None:
         for revision in revisions:
-            name = revision.virtual_path.removeprefix(self._prefix)
+            name = revision.virtual_path.removeprefix(self.prefix)
             content = revision.content.encode()
             try:
                 if name == MANIFEST_NAME:
                     raise InvalidPath("An export keeps this name for its manifest.")
-                self._writer.add(name, content, revision.created_at)
+                self.writer.add(name, content, revision.created_at)
             except InvalidPath as error:
-                self._refused.append(refused_file(name, error))
+                self.refused.append(refused_file(name, error))
             else:
-                self._files += 1
-                self._exported[name] = ExportedFile(revision.version, revision.sha256)
-                self._size_bytes += len(content)
+                self.files += 1
+                self.exported[name] = ExportedFile(revision.version, revision.sha256)
+                self.size_bytes += len(content)
 
 
 async def _list_heads(memory: Memory, prefix: str) -> AsyncIterator[Sequence[Revision]]:
     """Yield the files below a prefix, a few million characters at a time."""
     page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES)
     while page:
-        for batch in _bounded(page):
+        for batch in portions(page, lambda file: file.size_chars, MAX_BATCH_CHARS):
             yield await memory.read_files([file.path for file in batch])
         page = await memory.list_files(prefix, entries=True, limit=MAX_LISTED_FILES, after=page[-1].path)
-
-
-def _bounded(listed: Sequence[FileSummary]) -> Iterator[list[FileSummary]]:
-    batch: list[FileSummary] = []
-    chars = 0
-    for file in listed:
-        if batch and chars + file.size_chars > MAX_BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-        batch.append(file)
-        chars += file.size_chars
-    yield batch
-
-
-def _answer_export(request: dict[str, Any], result: ExportResult) -> CallAnswer:
-    body = result.model_dump(mode="json")
-    return CallAnswer(body, request, body | {"refused": body["refused"][:MAX_LOGGED_REFUSALS]})

@@ -1,11 +1,12 @@
 """Import: the files of a Markdown vault, written to memory in batches."""
 
 import asyncio
-import dataclasses
 import secrets
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ from memex.store.entry_path import entry_moment, is_entry_at
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import VirtualPath, parse
 from memex.store.records import FileChange, Reference
+from memex.store.text_pool.portions import portions
 from memex.store.writes.draft import Draft
 from memex.store.writes.edits import Told, entry_immutable
 from memex.store.writes.histories import PathHistory, read_histories
@@ -97,7 +99,7 @@ async def import_vault(
     """
     if not dry_run:
         caller = await service.identities.admit(caller)
-    caller = dataclasses.replace(caller, access=dataclasses.replace(caller.access, channel="import"))
+    caller = replaced(caller, access=replaced(caller.access, channel="import"))
     arguments = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
     given = {name: value for name, value in arguments.items() if value}
     call_id = check_import_id(tool_call_id) or f"imp_{secrets.token_hex(8)}"
@@ -105,7 +107,9 @@ async def import_vault(
         with ExitStack() as stack:
             vault = await asyncio.to_thread(stack.enter_context, open_vault(source))
             writes = len(vault.notes)
-            work = _Import(service, caller, log.call, vault, dry_run=dry_run, replace=replace, writes=writes)
+            work = _Import(
+                service, caller, log.call, vault, dry_run, replace, writes, refused=list(vault.refused)
+            )
             work.place(into, projects=projects)
             size_bytes = len(source) if isinstance(source, bytes) else 0
             service.rate_limits.count_write(caller, writes, size_bytes)
@@ -131,38 +135,28 @@ class _Batch(ResultPart):
         self.kept.extend(batch.kept)
 
 
+@dataclass(slots=True)
 class _Import:
     """One import: places the notes of a vault, then reads and stores them batch by batch."""
 
-    def __init__(
-        self,
-        service: Service,
-        caller: Caller,
-        call: Call,
-        vault: Vault,
-        *,
-        dry_run: bool,
-        replace: bool,
-        writes: int,
-    ) -> None:
-        self._service = service
-        self._caller = caller
-        self._call = call
-        self._vault = vault
-        self._dry_run = dry_run
-        self._replace = replace
-        self._uncounted = writes  # for all replicas: the first commit counts all of the import's writes
-        self._projects: list[str] = []
-        self._read_only: list[tuple[VaultRefusal, VirtualPath]] = []
-        self._places: list[tuple[str, VirtualPath]] = []
-        self._refused: list[VaultRefusal] = list(vault.refused)
-        self._done = _Batch(created=[], updated=[], unchanged=[])
-        self._calls: list[str] = []
-        self._secrets: list[dict[str, Any]] = []
-        self._hidden_count = 0
-        self._hidden: list[dict[str, Any]] = []
-        self._full: dict[str, LimitExceeded] = {}
-        self._size_bytes = 0
+    service: Service
+    caller: Caller
+    call: Call
+    vault: Vault
+    dry_run: bool
+    replace: bool
+    uncounted: int  # for all replicas: the first commit counts all of the import's writes
+    projects: list[str] = field(default_factory=list)
+    read_only: list[tuple[VaultRefusal, VirtualPath]] = field(default_factory=list)
+    places: list[tuple[str, VirtualPath]] = field(default_factory=list)
+    refused: list[VaultRefusal] = field(default_factory=list)
+    done: _Batch = field(default_factory=lambda: _Batch(created=[], updated=[], unchanged=[]))
+    calls: list[str] = field(default_factory=list)
+    secrets: list[dict[str, Any]] = field(default_factory=list)
+    hidden_count: int = 0
+    hidden: list[dict[str, Any]] = field(default_factory=list)
+    full: dict[str, LimitExceeded] = field(default_factory=dict)
+    size_bytes: int = 0
 
     def place(self, into: str | None, *, projects: bool) -> None:
         """Decide where each note goes; the files of projects only go there if somebody asked for it.
@@ -174,26 +168,26 @@ class _Import:
         self._check_not_empty()
         prefix = self._find_prefix(into)
         is_asked = projects or into is not None
-        for name in self._vault.notes:
+        for name in self.vault.notes:
             try:
                 self._place_note(name, parse(prefix + name), is_asked=is_asked)
             except Refused as error:
-                self._refused.append(VaultRefusal(name, error))
+                self.refused.append(VaultRefusal(name, error))
 
     def _place_note(self, name: str, path: VirtualPath, *, is_asked: bool) -> None:
         if path.mount == "project" and not is_asked:
-            self._projects.append(str(path))
+            self.projects.append(str(path))
             return
         try:
-            self._caller.access.writable_scope_of(path)
+            self.caller.access.writable_scope_of(path)
         except ReadOnlyMount as error:
-            self._read_only.append((VaultRefusal(name, error), path))
+            self.read_only.append((VaultRefusal(name, error), path))
         else:
-            self._places.append((name, path))
+            self.places.append((name, path))
 
     def _check_not_empty(self) -> None:
-        if not self._vault.notes and not self._refused and self._vault.manifest is None:
-            others = len(self._vault.skipped)
+        if not self.vault.notes and not self.refused and self.vault.manifest is None:
+            others = len(self.vault.skipped)
             among = f" among its {others:,} files" if others > 1 else ""
             raise ValidationFailed(
                 f"The vault holds no Markdown file{among}.",
@@ -203,119 +197,113 @@ class _Import:
     def _find_prefix(self, into: str | None) -> str:
         """Return what stands before the names of the notes in their paths: for an export, what stood there."""
         if into is None:
-            if (manifest := self._vault.manifest) is not None:
+            if (manifest := self.vault.manifest) is not None:
                 return f"{manifest.source}/" if manifest.source else ""
-            if self._vault.notes and all(name.startswith(MOUNTS) for name in self._vault.notes):
+            if self.vault.notes and all(name.startswith(MOUNTS) for name in self.vault.notes):
                 return ""
         prefix = ("user" if into is None else into.removesuffix("/")) + "/"
-        self._caller.access.writable_scope_of(parse(f"{prefix}*.md"))
+        self.caller.access.writable_scope_of(parse(f"{prefix}*.md"))
         return prefix
 
     async def run(self, progress: Progress) -> None:
         """Read and store what was placed."""
-        progress(0, len(self._places))
+        progress(0, len(self.places))
         await self._compare_read_only()
-        batches, number, done = self._batches(), 0, 0
+        batches = portions(self._notes(), lambda note: len(note.text), MAX_BATCH_CHARS, MAX_BATCH_FILES)
+        number = done = 0
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             number, done = number + 1, done + len(batch)
-            await self._store(await self._guarded(batch), f"{self._call.request.tool_call_id}.{number}")
-            progress(done, len(self._places))
-        progress(len(self._places), len(self._places))
+            await self._store(await self._guarded(batch), f"{self.call.request.tool_call_id}.{number}")
+            progress(done, len(self.places))
+        progress(len(self.places), len(self.places))
 
     async def _guarded(self, notes: Sequence[ImportedNote]) -> list[ImportedNote]:
         """Return the notes of a batch as the policy about secrets lets them through; report where secrets stand."""
-        passed, policies = [], self._service.policies_of(self._caller)
+        passed, policies = [], self.service.policies_of(self.caller)
         for note in notes:
             try:
                 text, found = await guard_file(policies, note.path, note.text)
             except SecretRefused as error:
-                self._refused.append(VaultRefusal(note.name, error))
+                self.refused.append(VaultRefusal(note.name, error))
                 continue
             await self._find_hidden(note)
-            self._secrets += found
-            self._call.record.secrets.extend(found[: MAX_REPORTED - len(self._call.record.secrets)])
-            passed.append(note if text is note.text else note.with_text(text))
+            self.secrets += found
+            self.call.record.secrets.extend(found[: MAX_REPORTED - len(self.call.record.secrets)])
+            passed.append(note if text is note.text else replaced(note, text=text, sha256=digest(text)))
         return passed
 
     async def _find_hidden(self, note: ImportedNote) -> None:
         count, first = await find_hidden_in(note.text)
-        self._hidden_count += count
-        self._hidden += [{"path": note.path} | one for one in first[: MAX_HIDDEN - len(self._hidden)]]
+        self.hidden_count += count
+        self.hidden += [{"path": note.path} | one for one in first[: MAX_HIDDEN - len(self.hidden)]]
 
     def result(self) -> ImportResult:
         """Return the report."""
-        refused = [refused_file(file.name, file.error) for file in self._refused]
+        refused = [refused_file(file.name, file.error) for file in self.refused]
         return ImportResult.taken_from(
-            self._done,
-            tool_call_id=self._call.request.tool_call_id,
-            calls=self._calls,
-            dry_run=self._dry_run,
+            self.done,
+            tool_call_id=self.call.request.tool_call_id,
+            calls=self.calls,
+            dry_run=self.dry_run,
             counts=Counts(
-                created=len(self._done.created),
-                updated=len(self._done.updated),
-                unchanged=len(self._done.unchanged),
+                created=len(self.done.created),
+                updated=len(self.done.updated),
+                unchanged=len(self.done.unchanged),
                 refused=len(refused),
-                skipped=len(self._vault.skipped),
-                hidden=len(self._vault.hidden),
-                kept=len(self._done.kept),
-                projects=len(self._projects),
-                secrets=len(self._secrets),
+                skipped=len(self.vault.skipped),
+                hidden=len(self.vault.hidden),
+                kept=len(self.done.kept),
+                projects=len(self.projects),
+                secrets=len(self.secrets),
             ),
             refused=sorted(refused, key=lambda file: file.path),
-            skipped=list(map(printable_name, self._vault.skipped)),
-            hidden=list(map(printable_name, self._vault.hidden)),
-            projects=self._projects,
-            secrets=[SecretInFile(**place) for place in self._secrets[:MAX_REPORTED]],
-            hidden_characters=HiddenCharactersInFiles(count=self._hidden_count, first=self._hidden)
-            if self._hidden
+            skipped=list(map(printable_name, self.vault.skipped)),
+            hidden=list(map(printable_name, self.vault.hidden)),
+            projects=self.projects,
+            secrets=[SecretInFile(**place) for place in self.secrets[:MAX_REPORTED]],
+            hidden_characters=HiddenCharactersInFiles(count=self.hidden_count, first=self.hidden)
+            if self.hidden
             else None,
-            size_bytes=self._size_bytes,
-            duration_s=duration_s(self._call),
+            size_bytes=self.size_bytes,
+            duration_s=duration_s(self.call),
         )
 
     async def _compare_read_only(self) -> None:
         """Refuse the files of mounts that the caller only reads, unless the same text stands there."""
         read = await asyncio.to_thread(
-            lambda: [self._read_note(file.name, path) for file, path in self._read_only]
+            lambda: [self._read_note(file.name, path) for file, path in self.read_only]
         )
         histories = await self._histories([note for note in read if note is not None])
-        for (refusal, _), note in zip(self._read_only, read, strict=True):
+        for (refusal, _), note in zip(self.read_only, read, strict=True):
             if note is None:
                 continue
             if _is_unchanged(note, histories):
-                self._done.unchanged.append(note.path)
+                self.done.unchanged.append(note.path)
             else:
-                self._refused.append(refusal)
+                self.refused.append(refusal)
 
     def _read_note(self, name: str, path: VirtualPath) -> ImportedNote | None:
         """Return a note without its text; None if it cannot be read, which is reported."""
         try:
-            return dataclasses.replace(self._note(name, str(path), self._vault.read(name)), text="")
+            return replaced(self._note(name, str(path), self.vault.read(name)), text="")
         except Refused as error:
-            self._refused.append(VaultRefusal(name, error))
+            self.refused.append(VaultRefusal(name, error))
             return None
 
-    def _batches(self) -> Iterator[list[ImportedNote]]:
-        batch: list[ImportedNote] = []
-        chars = 0
-        for name, path in self._places:
+    def _notes(self) -> Iterator[ImportedNote]:
+        """Yield the notes that can be read, with their texts."""
+        for name, path in self.places:
             try:
-                text = self._vault.read(name)
+                text = self.vault.read(name)
             except Refused as error:
-                self._refused.append(VaultRefusal(name, error))
-                continue
-            if len(batch) == MAX_BATCH_FILES or (batch and chars + len(text) > MAX_BATCH_CHARS):
-                yield batch
-                batch, chars = [], 0
-            batch.append(self._note(name, str(path), text))
-            chars += len(text)
-        if batch:
-            yield batch
+                self.refused.append(VaultRefusal(name, error))
+            else:
+                yield self._note(name, str(path), text)
 
     def _note(self, name: str, path: str, text: str) -> ImportedNote:
-        manifest = self._vault.manifest
+        manifest = self.vault.manifest
         exported = manifest.files.get(unicodedata.normalize("NFC", name)) if manifest is not None else None
-        return ImportedNote(name, path, text, digest(text), self._vault.written_at(name), exported)
+        return ImportedNote(name, path, text, digest(text), self.vault.written_at(name), exported)
 
     async def _store(self, notes: Sequence[ImportedNote], call_id: str) -> None:
         """Store a batch; when a limit is in its way, by halves, until the files that are over it are found."""
@@ -324,15 +312,15 @@ class _Import:
         if not notes:
             return
         try:
-            batch = await (self._predict(notes) if self._dry_run else self._commit(notes, call_id))
+            batch = await (self._predict(notes) if self.dry_run else self._commit(notes, call_id))
         except LimitExceeded as error:
             await self._store_in_parts(notes, call_id, error)
             return
-        if not self._dry_run and (batch.created or batch.updated):
-            self._calls.append(call_id)
-        self._done.add(batch)
+        if not self.dry_run and (batch.created or batch.updated):
+            self.calls.append(call_id)
+        self.done.add(batch)
         kept = {file.path for file in batch.kept}
-        self._size_bytes += sum(len(note.text.encode()) for note in notes if note.path not in kept)
+        self.size_bytes += sum(len(note.text.encode()) for note in notes if note.path not in kept)
 
     async def _store_in_parts(
         self, notes: Sequence[ImportedNote], call_id: str, error: LimitExceeded
@@ -343,26 +331,26 @@ class _Import:
             await self._store(notes[middle:], f"{call_id}.2")
             return
         [note] = notes
-        self._refused.append(VaultRefusal(note.name, error))
-        draft = self._service.draft(self._caller)
+        self.refused.append(VaultRefusal(note.name, error))
+        draft = self.service.draft(self.caller)
         _stage(draft, note, {})
         try:
             await draft.preview()
         except LimitExceeded:
             return  # the file itself is over a limit
-        self._full[parse(note.path).mount_name] = error
+        self.full[parse(note.path).mount_name] = error
 
     async def _without_hopeless(
         self, notes: Sequence[ImportedNote], call_id: str
     ) -> tuple[Sequence[ImportedNote], str]:
         """Refuse new files of a mount that was found full. The rest is another call than the whole batch."""
-        full = [note for note in notes if parse(note.path).mount_name in self._full]
+        full = [note for note in notes if parse(note.path).mount_name in self.full]
         histories = await self._histories(full) if full else {}
         hopeless = [note for note in full if not _stands(note, histories)]
         if not hopeless:
             return notes, call_id
         for note in hopeless:
-            self._refused.append(VaultRefusal(note.name, self._full[parse(note.path).mount_name]))
+            self.refused.append(VaultRefusal(note.name, self.full[parse(note.path).mount_name]))
         return [note for note in notes if note not in hopeless], f"{call_id}.1"
 
     async def _without_other_entries(self, notes: Sequence[ImportedNote]) -> Sequence[ImportedNote]:
@@ -371,14 +359,14 @@ class _Import:
         histories = await self._histories(entries)
         others = [note for note in entries if _stands(note, histories) and not _is_unchanged(note, histories)]
         for note in others:
-            self._refused.append(VaultRefusal(note.name, entry_immutable(note.path)))
+            self.refused.append(VaultRefusal(note.name, entry_immutable(note.path)))
         return [note for note in notes if note not in others] if others else notes
 
     async def _histories(self, notes: Sequence[ImportedNote]) -> Histories:
         if not notes:
             return {}
-        async with self._service.database.transaction(self._caller.access) as connection:
-            return await read_histories(connection, self._caller.access, [note.incoming for note in notes])
+        async with self.service.database.transaction(self.caller.access) as connection:
+            return await read_histories(connection, self.caller.access, [note.incoming for note in notes])
 
     async def _predict(self, notes: Sequence[ImportedNote]) -> _Batch:
         histories = await self._histories(notes)
@@ -395,10 +383,10 @@ class _Import:
 
     def _find_kept(self, notes: Sequence[ImportedNote], histories: Histories) -> dict[str, KeptFile]:
         """Return the files of memory that are kept, by path."""
-        manifest = self._vault.manifest
-        exported_at = min(manifest.exported_at, self._call.request.now) if manifest is not None else None
+        manifest = self.vault.manifest
+        exported_at = min(manifest.exported_at, self.call.request.now) if manifest is not None else None
         kept = {}
-        for note in notes if not self._replace else ():
+        for note in notes if not self.replace else ():
             history = histories.get(note.path)
             if history is None or _is_unchanged(note, histories):
                 continue
@@ -423,23 +411,23 @@ class _Import:
     async def _commit_once(self, notes: Sequence[ImportedNote], call_id: str) -> _Batch:
         histories = await self._histories(notes)
         kept = self._find_kept(notes, histories)
-        draft = self._service.draft(self._caller, writes=self._uncounted)
+        draft = self.service.draft(self.caller, writes=self.uncounted)
         for note in notes:
             # Analysing a text costs most: one that stands there already is not staged.
             if note.path not in kept and not _is_unchanged(note, histories):
                 _stage(draft, note, histories)
         arguments: dict[str, Any] = {"files": {note.path: note.sha256 for note in notes}}
-        if self._replace:
+        if self.replace:
             arguments["replace"] = True
-        call = new_call(self._caller, self._call.request.tool, arguments, call_id)
+        call = new_call(self.caller, self.call.request.tool, arguments, call_id)
         paths = {note.path for note in notes}
         call.record.secrets.extend(
-            [secret for secret in self._secrets if secret["path"] in paths][:MAX_REPORTED]
+            [secret for secret in self.secrets if secret["path"] in paths][:MAX_REPORTED]
         )
         commit = await draft.commit(call, lambda changes: _answer(arguments, notes, histories, kept, changes))
-        self._uncounted = 0
+        self.uncounted = 0
         if commit.is_repeat:
-            await CallLogger(self._service.database, self._caller.access, call).add("repeated")
+            await CallLogger(self.service.database, self.caller.access, call).add("repeated")
         return _Batch.model_validate(commit.result)
 
 

@@ -1,6 +1,7 @@
 """Ask where work stands: all of it, whether it is done, and what changed since a moment or a state."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -113,16 +114,12 @@ def _moment(since: datetime | None, state: str | None) -> datetime:
         )
     if since is not None:
         return since
-    named = _STATE.fullmatch(state or "")
-    try:
-        micros = int(named[1]) if named else -1
-        if micros < 0:
-            raise ValueError
-        return datetime.fromtimestamp(micros / 1_000_000, UTC)
-    except (ValueError, OverflowError, OSError):
-        raise ValidationFailed(
-            "The state is malformed.", hint="Send the `state` of an earlier answer as it came."
-        ) from None
+    if named := _STATE.fullmatch(state or ""):
+        with suppress(ValueError, OverflowError, OSError):
+            return datetime.fromtimestamp(int(named[1]) / 1_000_000, UTC)
+    raise ValidationFailed(
+        "The state is malformed.", hint="Send the `state` of an earlier answer as it came."
+    )
 
 
 SHOW = LoggedOperation("work_show", WorkArguments, WorkResult, _show)

@@ -10,7 +10,6 @@ from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, StorableText
-from memex.service.work.caller import with_conversations
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.model_reading import read_waiting
 from memex.service.work.provenance import find_item
@@ -69,7 +68,7 @@ async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnsw
         WorkItemNotFound: the user has no such item.
     """
     service, caller = call.service, call.caller
-    work, item = await find_item(service, caller, arguments.id, arguments.project, arguments.session)
+    work, item = await find_item(call, arguments.id, arguments.project, arguments.session)
     _check(arguments, work, item)
     path = await _keep(service, caller, work, item) if arguments.action == "keep" else None
     named = parse_reference(item.reference)
@@ -193,6 +192,6 @@ async def _cite(
 
 
 MARK = LoggedOperation(
-    "work_mark", WorkMarkArguments, WorkMarkResult, _mark, role="agent", caller_of=with_conversations
+    "work_mark", WorkMarkArguments, WorkMarkResult, _mark, role="agent", opens_conversations=True
 )
 REBUILD = LoggedOperation("work_rebuild", RebuildArguments, WorkRebuildResult, _rebuild, role="agent")

@@ -1,7 +1,6 @@
 """The labels of sessions, and which project each belongs to, as a person said."""
 
 from collections import Counter
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
-from memex.service.work.caller import with_conversations
 from memex.store.work.records import PlacedSession
 from memex.store.work.sessions import (
     MAX_LINKS,
@@ -100,9 +98,9 @@ async def _link(call: OperationCall, arguments: LabelLinkArguments) -> LoggedAns
     return LoggedAnswer(result, result.body())
 
 
-def own_slug(caller: Caller, session: PlacedSession) -> str | None:
-    """Return the project of a session, if the caller is a member of it."""
-    return session.slug if f"projects/{session.slug}" in caller.access.by_mount else None
+def own_slug(caller: Caller, slug: str | None) -> str | None:
+    """Return the slug of a project if the caller is a member of it."""
+    return slug if f"projects/{slug}" in caller.access.by_mount else None
 
 
 async def slug_of_label(service: Service, caller: Caller, label: str) -> str | None:
@@ -112,8 +110,9 @@ async def slug_of_label(service: Service, caller: Caller, label: str) -> str | N
         return None
     async with service.database.transaction(caller.access.for_conversations()) as connection:
         links = {one.label: one.slug for one in await list_links(connection, scope.scope_id)}
-    slug = links.get(label) or (label.removeprefix("name:") if label.startswith("name:") else "")
-    return slug if f"projects/{slug}" in caller.access.by_mount else None
+    return own_slug(
+        caller, links.get(label) or (label.removeprefix("name:") if label.startswith("name:") else "")
+    )
 
 
 async def _read(service: Service, caller: Caller) -> tuple[list[PlacedSession], list[LabelLink]]:
@@ -127,31 +126,27 @@ async def _read(service: Service, caller: Caller) -> tuple[list[PlacedSession], 
         )
 
 
-def _labels(
-    caller: Caller, sessions: Iterable[PlacedSession], links: Iterable[LabelLink]
-) -> list[LabelResult]:
+def _labels(caller: Caller, placed: list[PlacedSession], links: list[LabelLink]) -> list[LabelResult]:
     """Return each label once; links of labels that no session has come last."""
-    placed, links = list(sessions), list(links)
     linked_at = {linked.label: linked.linked_at.isoformat() for linked in links}
     counts = Counter(place.label for place in placed)
     found: dict[str, LabelResult] = {}
     for place in placed:
         shown = LabelResult.taken_from(
             place,
-            project=own_slug(caller, place),
+            project=own_slug(caller, place.slug),
             linked_at=linked_at.get(place.label),
             sessions=counts[place.label],
         )
         found.setdefault(place.label, shown)
     for link in links:
         name = link.label.rpartition("/")[2].rpartition(":")[2]
-        project = link.slug if f"projects/{link.slug}" in caller.access.by_mount else None
         found.setdefault(
             link.label,
             LabelResult(
                 label=link.label,
                 name=name,
-                project=project,
+                project=own_slug(caller, link.slug),
                 is_linked=True,
                 linked_at=linked_at[link.label],
                 sessions=0,
@@ -178,6 +173,6 @@ def _named(label: str, known: list[LabelResult]) -> str:
 
 
 LINK = LoggedOperation(
-    "work_link", LabelLinkArguments, LabelLinkResult, _link, role="agent", caller_of=with_conversations
+    "work_link", LabelLinkArguments, LabelLinkResult, _link, role="agent", opens_conversations=True
 )
 LABELS = LoggedOperation("work_labels", NoArguments, LabelsResult, _list_labels, role="agent")

@@ -168,13 +168,13 @@ async def _read_from(
     return tuple(found)
 
 
-async def derive_missing(service: Service, caller: Caller, sessions: Sequence[SessionRow]) -> int:
-    """Read what was said in sessions since they were read last, and return how many were read."""
+async def derive_missing(service: Service, caller: Caller, sessions: Sequence[SessionRow]) -> None:
+    """Read what was said in sessions since they were read last."""
     reader = service.planners.work_reader_name
     stale = [session for session in sessions if not session.is_derived(DERIVER_VERSION, reader)]
     scope = caller.access.conversations
     if scope is None:
-        return 0
+        return
     for batch in _batches(stale, reader):
         read_to = [(session.conversation_no, _read_to(session, reader)) for session in batch]
         async with service.database.transaction(caller.access.for_conversations()) as connection:
@@ -201,7 +201,6 @@ async def derive_missing(service: Service, caller: Caller, sessions: Sequence[Se
                 if message.is_new and message.number <= kept[message.conversation_no]
             ],
         )
-    return len(stale)
 
 
 def _derived(session: SessionRow, answered_by: str, reader: str) -> DerivedSession:

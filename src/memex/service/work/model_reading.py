@@ -99,11 +99,12 @@ async def read_next(service: Service, caller: Caller, *, since: datetime | None 
             limit=LOOKED_AT,
         )
         messages = [message for message in found if message.conversation_no == found[0].conversation_no]
-        digests = {message.number: _digest(reader, message) for message in messages}
+        digests = {one.number: answer_digest(reader.name, _author(one), one.text) for one in messages}
         known = await known_answers(connection, scope.scope_id, [*digests.values()])
     if not messages:
         return None
-    read = _Window(service, caller, reader, messages[0].conversation_id, digests, now)
+    spending = TenantSpending(service.database, caller.access, now.date(), service.planners.daily_usd)
+    read = _Window(service, caller, reader, messages[0].conversation_id, digests, now, spending)
     total = messages[0].total
     if by_hand := read.without_model(messages, known):
         await read.store(by_hand)
@@ -161,27 +162,17 @@ async def read_recent(service: Service) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
 class _Window:
     """The messages of one session that are read together."""
 
-    def __init__(
-        self,
-        service: Service,
-        caller: Caller,
-        reader: "WorkReader",
-        conversation_id: str,
-        digests: Mapping[int, bytes],
-        now: datetime,
-    ) -> None:
-        self._service = service
-        self._caller = caller
-        self._reader = reader
-        self._conversation_id = conversation_id
-        self._digests = digests
-        self._now = now
-        self._spending = TenantSpending(
-            service.database, caller.access, now.date(), service.planners.daily_usd
-        )
+    service: Service
+    caller: Caller
+    reader: "WorkReader"
+    conversation_id: str
+    digests: Mapping[int, bytes]
+    now: datetime
+    spending: TenantSpending
 
     def without_model(
         self, messages: Sequence[UnansweredMessage], known: Mapping[bytes, Sequence[Any]]
@@ -191,7 +182,7 @@ class _Window:
 
         found: list[MessageAnswer] = []
         for message in messages:
-            digest = self._digests[message.number]
+            digest = self.digests[message.number]
             if (spans := known.get(digest)) is not None:
                 found.append(MessageAnswer(message.conversation_no, message.number, digest, spans))
             elif not can_show(self._quotable(message)):
@@ -209,19 +200,19 @@ class _Window:
     async def ask(self, window: Sequence[UnansweredMessage], total: int) -> WindowRead:
         """Have the model read messages, and store what it named; the log has this as one call."""
         try:
-            await self._spending.check()
+            await self.spending.check()
         except ModelUnavailable as error:
-            reason = self._reader.reason(error)
-            _log.warning("work_read_by_model", model=self._reader.chat.name, messages=0, failure=reason)
+            reason = self.reader.reason(error)
+            _log.warning("work_read_by_model", model=self.reader.chat.name, messages=0, failure=reason)
             return WindowRead(0, total, reason, is_down=True)
-        request = {"conversation": self._conversation_id, "messages": [message.number for message in window]}
+        request = {"conversation": self.conversation_id, "messages": [message.number for message in window]}
         failure: str | None = None
         checked: CheckedAnswer | None = None
-        async with self._service.recorder.recorded(self._caller, NAME, request) as log:
+        async with self.service.recorder.recorded(self.caller, NAME, request) as log:
             try:
                 checked = await self._read(window, log.call)
             except ModelUnavailable as error:
-                failure = self._reader.reason(error)
+                failure = self.reader.reason(error)
             answers = (
                 [self._failed(message, failure) for message in window]
                 if failure
@@ -233,47 +224,47 @@ class _Window:
                 "dropped": dict(sorted(checked.dropped.items())) if checked else {},
                 "failure": failure,
             }
-            await log.add("answered", CallAnswer(counts, request, counts, self._reader.config))
+            await log.add("answered", CallAnswer(counts, request, counts, self.reader.config))
         level = _log.warning if failure else _log.info
         named = {"failure": failure} if failure else {**counts}
-        level("work_read_by_model", model=self._reader.chat.name, messages=len(window), **named)
+        level("work_read_by_model", model=self.reader.chat.name, messages=len(window), **named)
         if failure is None:
             return WindowRead(len(window), total - len(window))
         return WindowRead(0, total, failure, is_down=not _is_unusable(failure))
 
     async def store(self, answers: Sequence[MessageAnswer]) -> None:
         """Store answers, and make the observations of the session anew where they change."""
-        service, access = self._service, self._caller.access
-        await put_answers(service.database, access, self._reader.name, answers, self._now)
+        service, access = self.service, self.caller.access
+        await put_answers(service.database, access, self.reader.name, answers, self.now)
         if access.conversations is None or all(answer.spans is None for answer in answers):
             return
         async with service.database.transaction(access.for_conversations()) as connection:
             sessions = await find_sessions(
                 connection,
                 access.conversations.scope_id,
-                session=self._conversation_id,
-                reader=self._reader.name,
+                session=self.conversation_id,
+                reader=self.reader.name,
             )
-        await derive_missing(service, self._caller, sessions)
+        await derive_missing(service, self.caller, sessions)
 
     async def _read(self, window: Sequence[UnansweredMessage], call: Call) -> "CheckedAnswer":
-        snapshots = LiveSnapshots(self._service.database, self._caller.access, call=call)
+        snapshots = LiveSnapshots(self.service.database, self.caller.access, call=call)
         async with snapshots.begin(MemoryView(), "fresh") as opened:  # memory is not read
-            tools = MemoryTools(opened.open, call, spending=self._spending, conceals_queries=True)
-            return await self._reader.read([self._quotable(one) for one in window], tools)
+            tools = MemoryTools(opened.open, call, spending=self.spending, conceals_queries=True)
+            return await self.reader.read([self._quotable(one) for one in window], tools)
 
     def _answers(
         self, window: Sequence[UnansweredMessage], checked: "CheckedAnswer | None"
     ) -> list[MessageAnswer | None]:
         spans = checked.spans if checked else []
         return [
-            MessageAnswer(one.conversation_no, one.number, self._digests[one.number], named)
+            MessageAnswer(one.conversation_no, one.number, self.digests[one.number], named)
             for one, named in zip(window, spans, strict=True)
         ]
 
     def _failed(self, one: UnansweredMessage, failure: str | None) -> MessageAnswer | None:
         """Return that a message was not answered; None if that does not count as a try."""
-        known = MessageAnswer(one.conversation_no, one.number, self._digests[one.number], None, one.tries + 1)
+        known = MessageAnswer(one.conversation_no, one.number, self.digests[one.number], None, one.tries + 1)
         if failure == ModelFailure.TIMEOUT:  # fewer messages may be faster, and the server too, later
             return replace(known, tries=min(known.tries, MAX_TRIES - 1))
         return known if _is_unusable(failure or "") else None
@@ -282,10 +273,6 @@ class _Window:
         from memex.subagent.model.observing.quotations import QuotableMessage  # noqa: PLC0415  # as above
 
         return QuotableMessage(_author(one), one.text)
-
-
-def _digest(reader: "WorkReader", one: UnansweredMessage) -> bytes:
-    return answer_digest(reader.name, _author(one), one.text)
 
 
 def _author(one: UnansweredMessage) -> WorkAuthor:

@@ -1,7 +1,7 @@
 """The pack of a project, a label or a session: where its work stands, in a few lines for a new session."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -99,15 +99,6 @@ class PackResult(ReadAnswer):
     next: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The place whose work the pack tells: `name` is a slug or a label, `lane` the lane that hints name."""
-
-    name: str
-    lanes: tuple[Lane, ...]
-    lane: Lane | None
-
-
 async def _pack(call: OperationCall, arguments: PackArguments) -> LoggedAnswer[PackResult]:
     """Return the pack of a project, a label or a session, or of the lane that hints mean, and log it.
 
@@ -131,10 +122,9 @@ async def _answer(service: Service, caller: Caller, arguments: PackArguments) ->
     hints = arguments.hints()
     if arguments.session is not None:
         work = await load_work(service, caller, session=arguments.session, until=arguments.as_of)
-        made = build_pack(
-            work.state, scope=f"session:{work.sessions[0].conversation_id}", budget=arguments.budget
-        )
-        return _result(made, work, f"session:{work.sessions[0].conversation_id}", label=None)
+        scope = f"session:{work.sessions[0].conversation_id}"
+        made = build_pack(work.state, scope=scope, budget=arguments.budget)
+        return _result(made, work, scope, label=None)
     if arguments.label is not None and (arguments.cwd or arguments.repository):
         return await _of_folder(service, caller, arguments.label, arguments)
     name = arguments.label or arguments.project or (None if hints.are_given else caller.access.project)
@@ -143,12 +133,10 @@ async def _answer(service: Service, caller: Caller, arguments: PackArguments) ->
         found = resolve(lanes if hints.are_given else active_lanes(lanes, _now(arguments)), hints)
         if found.lane is None:
             return _of_nothing(found, arguments)
-        return await _of_place(
-            service, caller, _Place(_name(found.lane), tuple(lanes), found.lane), arguments
-        )
+        return await _of_place(service, caller, arguments, _name(found.lane), lanes, found.lane)
     own = group_lanes(await _sessions(service, caller, arguments, project=name))
     hinted = _hinted(own, hints, _now(arguments))
-    return await _of_place(service, caller, _Place(name, tuple(own), hinted), arguments)
+    return await _of_place(service, caller, arguments, name, own, hinted)
 
 
 async def _of_folder(service: Service, caller: Caller, label: str, arguments: PackArguments) -> PackResult:
@@ -164,13 +152,13 @@ async def _of_folder(service: Service, caller: Caller, label: str, arguments: Pa
         return _of_nothing(Resolution("no_match", None, ()), arguments)
     if slug is not None or own:
         beside = [lane for lane in all_lanes if lane.slug == slug] if slug is not None else own
-        place = _Place(slug or label, tuple(beside), _hinted(own, hints, now) or _hinted(beside, hints, now))
-        return await _of_place(service, caller, place, arguments)
+        hinted = _hinted(own, hints, now) or _hinted(beside, hints, now)
+        return await _of_place(service, caller, arguments, slug or label, beside, hinted)
     imported = [lane for lane in all_lanes if lane.is_imported]
     found = resolve(imported, hints)
     if found.lane is None:
         return _of_nothing(found, arguments)
-    return await _of_place(service, caller, _Place(_name(found.lane), tuple(imported), found.lane), arguments)
+    return await _of_place(service, caller, arguments, _name(found.lane), imported, found.lane)
 
 
 def _of_nothing(found: Resolution, arguments: PackArguments) -> PackResult:
@@ -212,25 +200,32 @@ def _hinted(lanes: Sequence[Lane], hints: LaneHints, now: datetime) -> Lane | No
     return active[0] if len(active) == 1 else None
 
 
-async def _of_place(service: Service, caller: Caller, place: _Place, arguments: PackArguments) -> PackResult:
-    """Return the pack of a project or a label, with what one lane of it is about."""
-    work = await load_work(service, caller, project=place.name, until=arguments.as_of, reads=True)
-    scope = f"project:{place.name}" if work.is_project else f"label:{place.name}"
-    own = [lane for lane in place.lanes if place.name in (lane.slug, lane.label)]
+async def _of_place(
+    service: Service,
+    caller: Caller,
+    arguments: PackArguments,
+    name: str,
+    lanes: Sequence[Lane],
+    lane: Lane | None,
+) -> PackResult:
+    """Return the pack of a project or a label by its name, with what the lane that hints name is about."""
+    work = await load_work(service, caller, project=name, until=arguments.as_of, reads=True)
+    scope = f"project:{name}" if work.is_project else f"label:{name}"
+    own = [one for one in lanes if name in (one.slug, one.label)]
     active = active_lanes(own, _now(arguments))
-    is_one_lane = place.lane is not None or len(active) < 2
+    is_one_lane = lane is not None or len(active) < 2
     state = work.state
-    if place.lane is not None and len(active) > 1:
-        state = _of_lane(work, place.lane, arguments.as_of)
+    if lane is not None and len(active) > 1:
+        state = _of_lane(work, lane, arguments.as_of)
     made = build_pack(
         state,
-        scope=scope if len(active) < 2 or place.lane is None else f"{scope} {place.lane.root}",
+        scope=scope if len(active) < 2 or lane is None else f"{scope} {lane.root}",
         budget=arguments.budget,
-        resume=_resume(place.lane or (active[0] if active else None)) if is_one_lane else None,
+        resume=_resume(lane or (active[0] if active else None)) if is_one_lane else None,
         is_one_lane=is_one_lane,
         read=work.read,
     )
-    told = _result(made, work, scope, label=place.lane.label if place.lane else None)
+    told = _result(made, work, scope, label=lane.label if lane else None)
     if is_one_lane:
         return told
     return told.model_copy(

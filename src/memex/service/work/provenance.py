@@ -8,9 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from memex.errors import WorkItemNotFound
-from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.results import WorkItemResult, item_result
@@ -72,16 +70,14 @@ async def _show_provenance(
     Raises:
         WorkItemNotFound: the user has no such item.
     """
-    work, item = await find_item(
-        call.service, call.caller, arguments.id, arguments.project, arguments.session
-    )
+    work, item = await find_item(call, arguments.id, arguments.project, arguments.session)
     result = _result(work, item)
     logged = {"id": item.item_id, "mentions": [mention.reference for mention in result.mentions]}
     return LoggedAnswer(result, logged)
 
 
 async def find_item(
-    service: Service, caller: Caller, item_id: str, project: str | None, session: str | None
+    call: OperationCall, item_id: str, project: str | None, session: str | None
 ) -> tuple[LoadedWork, WorkItem]:
     """Return an item of the named project or session; where none is named, one of any session.
 
@@ -89,10 +85,10 @@ async def find_item(
         WorkItemNotFound: the user has no such item.
     """
     places = [(project, session)]
-    if places == [(None, None)] and caller.access.project is not None:
-        places.append((caller.access.project, None))
+    if places == [(None, None)] and call.access.project is not None:
+        places.append((call.access.project, None))
     for named, of_session in places:
-        work = await load_work(service, caller, project=named, session=of_session)
+        work = await load_work(call.service, call.caller, project=named, session=of_session)
         if (item := work.state.items.get(item_id)) is not None:
             return work, item
     raise WorkItemNotFound(f"There is no item {item_id!r} of work.")

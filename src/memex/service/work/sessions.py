@@ -55,15 +55,8 @@ class HintArguments(Arguments):
 
     def hints(self) -> LaneHints:
         """Return the hints as lanes are compared with them."""
-        return LaneHints(
-            self.title or "",
-            self.cwd or "",
-            self.repository or "",
-            self.branch or "",
-            self.project or "",
-            files=tuple(self.files or ()),
-            words=self.words or "",
-        )
+        given = self.model_dump(include=set(HintArguments.model_fields), exclude_none=True)
+        return LaneHints(**given | {"files": tuple(self.files or ())})
 
 
 class PlacedSessionResult(ResultPart):
@@ -147,7 +140,7 @@ async def load_sessions(
         return []
     async with service.database.transaction(caller.access.for_conversations()) as connection:
         found = await list_sessions(connection, scope.scope_id, project=project, limit=limit)
-    return [replace(one, slug=own_slug(caller, one)) for one in found]
+    return [replace(one, slug=own_slug(caller, one.slug)) for one in found]
 
 
 def candidates(found: Resolution) -> list[LaneResult]:

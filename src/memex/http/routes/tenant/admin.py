@@ -7,11 +7,12 @@ from fastapi import Body, Query, Response
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router, handler, operation
 from memex.service.identity import users
-from memex.service.identity.quotas import Kind, QuotaLimits, QuotaResult, QuotasResult
+from memex.service.identity.quotas import QuotaLimits, QuotaResult, QuotasResult
 from memex.service.identity.users import UserDetails, UsersResult
 from memex.service.projects import administration
 from memex.service.projects.administration import ClosedResult, MemberResult, OpenedResult, ProjectsResult
 from memex.service.spending import SpendingResult
+from memex.store.writes.quota import Kind
 
 router = admin_router("")
 

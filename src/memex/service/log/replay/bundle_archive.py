@@ -60,6 +60,7 @@ class _Strict(BaseModel):
         extra="forbid",
         strict=True,
         frozen=True,
+        from_attributes=True,
         allow_inf_nan=False,
         ser_json_bytes="hex",
         val_json_bytes="hex",
@@ -135,8 +136,8 @@ class _Operation(_Inner):
     now: Time
     request_sha256: Sha256
     result_sha256: Sha256
-    saw: list[Text]
-    inner: Annotated[list[_Inner], Field(max_length=MAX_INNER)]
+    saw: tuple[Text, ...]
+    inner: Annotated[tuple[_Inner, ...], Field(max_length=MAX_INNER)]
 
 
 class _Scope(_Strict):
@@ -144,14 +145,14 @@ class _Scope(_Strict):
     key: str
     language: Annotated[str, _by(check_language)]
     rev: Annotated[int, Field(ge=0, lt=1 << 62)]
-    members: list[UserId]
+    members: tuple[UserId, ...]
 
 
 class _Call(_Strict):
     format: Literal[1]
     memex: Text
     operation: _Operation
-    scopes: list[_Scope]
+    scopes: tuple[_Scope, ...]
 
 
 class _Format(BaseModel):
@@ -291,7 +292,7 @@ def read(source: Path | bytes) -> Bundle:
         )
     call = _parse(_Call, members.pop(CALL), CALL)
     _check_mounts(call)
-    texts = {named.revision: named.content for named in _lines(_Named, members.pop(TEXTS, b""), TEXTS)}
+    texts = {named.revision: named.content for named in _lines(_Named, members, TEXTS)}
     scopes = tuple(_read_scope(scope, members, number) for number, scope in enumerate(call.scopes, start=1))
     prompts = {}
     for name, content in members.items():
@@ -303,41 +304,27 @@ def read(source: Path | bytes) -> Bundle:
 
 def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a bundle by name, in their order."""
-    scopes = [_of(_Scope, scope, members=list(scope.members)) for scope in bundle.scopes]
-    call = _Call(format=1, memex=bundle.memex, operation=_operation_record(bundle.operation), scopes=scopes)
+    given = {"format": FORMAT, "memex": bundle.memex, "operation": bundle.operation, "scopes": bundle.scopes}
+    call = _Call.model_validate(given)
     told = json.dumps(call.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True)
     yield CALL, f"{told}\n".encode()
     for sha256, text in sorted(bundle.logged.prompts.items()):
         yield f"prompts/{sha256.hex()}.md", text.encode()
     for number, scope in enumerate(bundle.scopes, start=1):
-        yield f"scopes/{number}.jsonl", _jsonl(_of(_Revision, revision) for revision in scope.revisions)
+        yield f"scopes/{number}.jsonl", _jsonl(_Revision, scope.revisions)
         if scope.statements:
-            yield (
-                f"statements/{number}.jsonl",
-                _jsonl(_of(_Statement, statement) for statement in scope.statements),
-            )
+            yield f"statements/{number}.jsonl", _jsonl(_Statement, scope.statements)
         if scope.rivals:
-            yield f"rivals/{number}.jsonl", _jsonl(_of(_Rival, rival) for rival in scope.rivals)
+            yield f"rivals/{number}.jsonl", _jsonl(_Rival, scope.rivals)
         if scope.repeats:
-            yield f"repeats/{number}.jsonl", _jsonl(_of(_Repeat, repeat) for repeat in scope.repeats)
-    named = sorted(bundle.texts.items())
-    yield TEXTS, _jsonl(_Named(revision=revision, content=content) for revision, content in named)
+            yield f"repeats/{number}.jsonl", _jsonl(_Repeat, scope.repeats)
+    named = [{"revision": revision, "content": text} for revision, text in sorted(bundle.texts.items())]
+    yield TEXTS, _jsonl(_Named, named)
 
 
-def _operation_record(operation: Operation) -> _Operation:
-    inner = [_of(_Inner, one) for one in operation.inner]
-    principal = _Principal(**operation.principal)
-    return _of(_Operation, operation, principal=principal, saw=list(operation.saw), inner=inner)
-
-
-def _of(model: type[M], value: Any, **others: Any) -> M:
-    """Return what a bundle tells of a value, by the names of its fields."""
-    given = {name: getattr(value, name) for name in model.model_fields if name not in others}
-    return model(**given, **others)
-
-
-def _jsonl(lines: Iterable[BaseModel]) -> bytes:
-    return "".join(f"{line.model_dump_json()}\n" for line in lines).encode()
+def _jsonl(model: type[BaseModel], records: Iterable[Any]) -> bytes:
+    """Return records as lines of JSON, by the fields that the model has."""
+    return "".join(f"{model.model_validate(one).model_dump_json()}\n" for one in records).encode()
 
 
 def _content(path: Path) -> bytes:
@@ -381,10 +368,11 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _lines(model: type[M], content: bytes, name: str) -> list[M]:
+def _lines(model: type[M], members: dict[str, bytes], name: str) -> list[M]:
+    """Take a file of JSON lines out of a bundle's, if it is there."""
     return [
         _parse(model, line, f"{name}, line {number}")
-        for number, line in enumerate(content.split(b"\n"), start=1)
+        for number, line in enumerate(members.pop(name, b"").split(b"\n"), start=1)
         if line
     ]
 
@@ -409,12 +397,7 @@ def _operation(told: _Operation) -> Operation:
     user_id = told.principal.user or ""
     ids: dict[str, Any] = {"operation_id": 0, "tool_call_id": told.tool_call_id, "user_id": user_id}
     inner = tuple(Operation(**ids, **_fields(one), principal={}) for one in told.inner)
-    own = _fields(told) | {
-        "principal": told.principal.model_dump(),
-        "saw": tuple(told.saw),
-        "inner": inner,
-    }
-    return Operation(**ids | own)
+    return Operation(**ids | _fields(told) | {"principal": told.principal.model_dump(), "inner": inner})
 
 
 def _fields(told: BaseModel) -> dict[str, Any]:
@@ -426,12 +409,12 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
     name, of_lines, of_repeats, of_rivals = (
         f"{folder}/{number}.jsonl" for folder in ("scopes", "statements", "repeats", "rivals")
     )
-    scope = _scope(told, _lines(_Revision, members.pop(name, b""), name), name)
-    statements = _lines(_Statement, members.pop(of_lines, b""), of_lines)
-    rivals = _lines(_Rival, members.pop(of_rivals, b""), of_rivals)
+    scope = _scope(told, _lines(_Revision, members, name), name)
+    statements = _lines(_Statement, members, of_lines)
+    rivals = _lines(_Rival, members, of_rivals)
     _check_changes(told, statements, of_lines)
     _check_changes(told, rivals, of_rivals)
-    repeats = _lines(_Repeat, members.pop(of_repeats, b""), of_repeats)
+    repeats = _lines(_Repeat, members, of_repeats)
     if len({(repeat.path, repeat.tool_call_id) for repeat in repeats}) < len(repeats):
         raise _malformed(f"{of_repeats} says twice that a call told a text")
     return replace(
@@ -444,14 +427,7 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
 
 def _scope(told: _Scope, lines: Sequence[_Revision], name: str) -> StoredScope:
     """Return a scope, of which nothing can break a table that it is put into."""
-    scope = StoredScope(
-        told.mount,
-        told.key,
-        told.language,
-        told.rev,
-        tuple(StoredRevision(**_fields(line)) for line in lines),
-        tuple(told.members),
-    )
+    scope = StoredScope(**_fields(told), revisions=tuple(StoredRevision(**_fields(line)) for line in lines))
     names = {(revision.path, revision.version) for revision in lines}
     changes = {(revision.file_id, revision.rev) for revision in lines}
     files = [revision.file_id for revision in lines if revision.rev_end is None]

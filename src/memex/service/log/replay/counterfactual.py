@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.choice import CallerChoice
 from memex.service.log.replay.replay import logged_options, spans_of
-from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
+from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_planner
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.snapshots import AsOf, parse_time
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
@@ -29,15 +29,13 @@ class ReplayChange(CallerChoice):
     """Changes to a call that is run again, at least one.
 
     Attributes:
-        planner: `builtin_options`: the rules plan in a model's place.
+        planner: `builtin`: the rules plan in a model's place.
         model: this model plans; it is really asked.
         prompt: the text of the prompt that the model is asked with, in the place of its own.
         budget: characters that the context may have.
         search_mode: `bm25`: by words alone. `hybrid`: by meaning too.
         as_of: memory as it stood at another time or in another state; `now`: as it is now.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     planner: Literal["builtin"] | None = None
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -175,7 +173,7 @@ def apply_change(
         )
     by = logged_options(logged)
     if change.planner == BUILTIN:
-        by = builtin_options(logged)
+        by = RerunOptions(builtin_planner(logged))
     elif planner is not None:
         by = RerunOptions(planner, is_slow=True, arguments={"planner": None})  # the rules of an argument
     elif change.model or change.prompt:

@@ -1,7 +1,5 @@
 """Results of dry runs, from the log: so that exactly this is written, and a model need not be asked twice."""
 
-from dataclasses import dataclass
-
 from memex.errors import PlanChanged, ValidationFailed
 from memex.service.log.replay.replay import logged_options
 from memex.service.log.replay.rerun import load_call
@@ -12,30 +10,29 @@ from memex.store.database import Database
 from memex.subagent.engine import ENGINE
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedDryRuns:
-    """The dry runs of a caller, as the log has them."""
+async def load_dry_run(database: Database, access: Access, tool_call_id: str) -> ShownPlan:
+    """Return what a dry run of memory_remember showed, as the log has it.
 
-    database: Database
-    access: Access
-
-    async def load(self, tool_call_id: str) -> ShownPlan:
-        """Return what a dry run of memory_remember showed; see `DryRuns.load`."""
-        async with self.database.transaction(self.access) as connection:
-            logged = await load_call(connection, self.access, tool_call_id)
-        operation = logged.operation
-        if operation.kind != REMEMBER.name or operation.status != "dry_run":
-            raise ValidationFailed(
-                f"The call {tool_call_id!r} was no dry run of memory_remember.",
-                hint="Name the tool_call_id of the answer to a call with dry_run: true.",
-            )
-        if operation.engine != ENGINE:
-            raise PlanChanged("Memex was updated since the dry run.", dry_run_id=tool_call_id)
-        options = logged_options(logged)
-        return ShownPlan(
-            arguments=operation.request,
-            result=logged.result,
-            config=operation.config or {},
-            planner=options.planner,
-            spending=options.spending,
+    Raises:
+        OperationNotFound: the caller made no such call.
+        ValidationFailed: the call was no dry run of memory_remember.
+        PlanChanged: this version of Memex plans otherwise.
+    """
+    async with database.transaction(access) as connection:
+        logged = await load_call(connection, access, tool_call_id)
+    operation = logged.operation
+    if operation.kind != REMEMBER.name or operation.status != "dry_run":
+        raise ValidationFailed(
+            f"The call {tool_call_id!r} was no dry run of memory_remember.",
+            hint="Name the tool_call_id of the answer to a call with dry_run: true.",
         )
+    if operation.engine != ENGINE:
+        raise PlanChanged("Memex was updated since the dry run.", dry_run_id=tool_call_id)
+    options = logged_options(logged)
+    return ShownPlan(
+        arguments=operation.request,
+        result=logged.result,
+        config=operation.config or {},
+        planner=options.planner,
+        spending=options.spending,
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memex.service.included.sections import OPERATION
@@ -72,10 +72,11 @@ def similarities_of(logged: Any) -> RecordedSimilarities | None:
     return RecordedSimilarities(logged["asked"], logged["similar"])
 
 
+@dataclass(frozen=True, slots=True)
 class LoggedSnapshots:
     """Opens memory as a logged call saw it: each operation gets the state of its predecessor in the log.
 
-    Args:
+    Attributes:
         database: the database that holds the revisions.
         access: the access of the call; see `access_of`.
         operation: the call.
@@ -85,20 +86,11 @@ class LoggedSnapshots:
             the first, a call with something changed may ask other things than the log has.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        access: Access,
-        operation: Operation,
-        *,
-        is_held: bool = True,
-        near_finds: int | None = None,
-    ) -> None:
-        self._database = database
-        self._access = access
-        self._operation = operation
-        self._is_held = is_held
-        self._near_finds = near_finds
+    database: Database
+    access: Access
+    operation: Operation
+    is_held: bool
+    near_finds: int | None
 
     def narrowed(self, project: str | None) -> "LoggedSnapshots":  # noqa: ARG002  # as `Snapshots`
         """Return itself: no more than what the call saw is open anyway."""
@@ -113,13 +105,11 @@ class LoggedSnapshots:
         statements: Sequence[Statement] = (),  # noqa: ARG002
     ) -> AsyncIterator[CallSnapshots]:
         """The snapshots of a call that is run again; whatever it asks for, they show what the log says it saw."""
-        snapshots = _LoggedCallSnapshots(
-            self._database, self._access, self._operation, view, self._near_finds
-        )
-        if not (self._is_held or consistency == "held"):
+        snapshots = _LoggedCallSnapshots(self, view)
+        if not (self.is_held or consistency == "held"):
             yield snapshots
             return
-        async with self._database.transaction(self._access, snapshot=True) as connection:
+        async with self.database.transaction(self.access, snapshot=True) as connection:
             snapshots.connection = connection
             yield snapshots
 
@@ -127,22 +117,13 @@ class LoggedSnapshots:
 class _LoggedCallSnapshots:
     """Gives each operation of a call the moment of its predecessor in the log."""
 
-    def __init__(
-        self,
-        database: Database,
-        access: Access,
-        operation: Operation,
-        view: MemoryView,
-        near_finds: int | None,
-    ) -> None:
-        self._database = database
-        self._access = access
+    def __init__(self, logged: LoggedSnapshots, view: MemoryView) -> None:
+        self._logged = logged
         self._view = view
-        self._near_finds = near_finds
         self._opened = 0
         self._memories: dict[tuple[tuple[str, int], ...], PastMemory] = {}
-        self._left = iter(_seen_by(operation))
-        self._state: State = next(iter(states(operation)), {})
+        self._left = iter(_seen_by(logged.operation))
+        self._state: State = next(iter(states(logged.operation)), {})
         self.state: dict[str, int] | None = None
         self.connection: Connection | None = None
         self.held: Memory | None = None
@@ -153,24 +134,25 @@ class _LoggedCallSnapshots:
         """The moment of the next operation."""
         state, response = next(self._left, (None, None))
         self._state = self._state if state is None else state
-        is_near = self._near_finds is None or self._opened < self._near_finds
+        near_finds = self._logged.near_finds
+        is_near = near_finds is None or self._opened < near_finds
         found = response if is_near else None
         self._opened += 1
         if self.connection is not None:
             yield await self._moment(self.connection, found)
             return
-        async with self._database.transaction(self._access, snapshot=True) as connection:
+        async with self._logged.database.transaction(self._logged.access, snapshot=True) as connection:
             self._memories.clear()
             yield await self._moment(connection, found)
 
     async def _moment(self, connection: Connection, response: dict[str, Any] | None) -> MemorySnapshot:
-        view = self._view
+        view, access = self._view, self._logged.access
         key = tuple(sorted(self._state.items()))
         memory = self._memories.get(key)
         if memory is None:
             memory = await open_past(
                 connection,
-                self._access,
+                access,
                 dict(self._state),
                 now=parse_time(view.as_of) if isinstance(view.as_of, str) else view.now,
                 vectors=view.vectors,
@@ -179,7 +161,7 @@ class _LoggedCallSnapshots:
             self._memories[key] = memory
         memory.near = near_spans(response)
         memory.statements.recorded = similarities_of(response)
-        seen = await memory.state(self._access.scopes)
+        seen = await memory.state(access.scopes)
         if self.state is None:
             self.state = seen
         return MemorySnapshot(memory, seen)

@@ -12,7 +12,6 @@ from memex.service.log.replay.rerun import (
     LoggedCall,
     Rerun,
     RerunOptions,
-    builtin_options,
     builtin_planner,
     check_replayable,
     failed_rerun,
@@ -90,7 +89,7 @@ async def replay(
     """
     operation = logged.operation
     check_replayable(operation)
-    found: Difference | None = next(iter(find_log_damage(logged)), None)
+    found: Difference | None = next(find_log_damage(logged), None)
     if found is None:
         damaged = await find_revision_damage(database, access_of(access, operation), operation)
         found = next(iter(damaged), None)
@@ -99,11 +98,11 @@ async def replay(
     except MemexError as error:
         if found is None:
             raise
-        again = failed_rerun(logged, error.code)  # that it is damaged says more
+        again = failed_rerun(error.code)  # that it is damaged says more
     except DISTORTED:
         if found is None:
             raise
-        again = failed_rerun(logged, MemexError.code)
+        again = failed_rerun(MemexError.code)
     is_same = digest(again.result) == operation.result_sha256
     if found is None:
         found = _first_difference(operation, again)
@@ -134,12 +133,12 @@ def logged_options(logged: LoggedCall) -> RerunOptions:
     Of a call that distilled, the log has what a model chose, and no answer of it.
     """
     if "model" not in (logged.operation.config or {}) or logged.operation.kind == DISTIL.name:
-        return builtin_options(logged)
+        return RerunOptions(builtin_planner(logged))
     from memex.subagent.model.recorded import recorded_planner, recording_of  # noqa: PLC0415  # a second of loading
 
     recorded = recording_of(logged.operation, logged.prompts)
     if recorded is None:
-        return builtin_options(logged)
+        return RerunOptions(builtin_planner(logged))
     made, spending = recorded_planner(recorded, builtin_planner(logged))
     return RerunOptions(made, spending)
 
@@ -168,7 +167,8 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
     """
     for passage in again.erased:
         return Difference(what="erased", where=passage, logged="a text", now=None)
-    compared = [inner for inner in operation.inner if not _is_omitted(inner)]
+    # A model's request is not made again if the log has no answer to it.
+    compared = [one for one in operation.inner if one.kind != MODEL_REQUEST or OMITTED not in one.request]
     for inner, now in zip_longest(compared, again.inner):
         if found := _operation_difference(inner, now):
             return found
@@ -184,11 +184,6 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
             now=digest(again.result).hex(),
         )
     return None
-
-
-def _is_omitted(one: Operation) -> bool:
-    """Return whether a model's request is not made again, since the log has no answer to it."""
-    return one.kind == MODEL_REQUEST and OMITTED in one.request
 
 
 def _operation_difference(one: Operation | None, now: InnerOperation | None) -> Difference | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memex.errors import OperationNotFound, ValidationFailed
+from memex.errors import ValidationFailed
 from memex.service.distil.tool import DISTIL
 from memex.service.included.kinds import KINDS
 from memex.service.included.sections import LiveSections, RecordedSections, included_names
@@ -17,7 +17,7 @@ from memex.service.planners import Planners
 from memex.service.projects.store_memory import STORE
 from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
 from memex.service.search.links import LINKS
-from memex.service.snapshots import LiveSnapshots, Snapshots
+from memex.service.snapshots import LiveSnapshots
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.context import CONTEXT, MIN_CONFIDENCE
 from memex.service.tools.files import FIND, LIST, READ
@@ -29,7 +29,6 @@ from memex.store.access import Access
 from memex.store.database import Connection, Database, rows
 from memex.store.log import operations as log
 from memex.store.log.call import Call, CallAnswer, CallRecord, CallRequest, InnerOperation
-from memex.store.paths import check_tool_call_id
 from memex.store.records import FileChange, Operation, Status
 from memex.store.search.analyzer import Analyzer
 from memex.store.writes.draft import Draft, LinesOfChanges, StatementsOfChanges
@@ -95,23 +94,18 @@ class Rerun:
     """The result of a call that was run again.
 
     Attributes:
-        call: as it ran: with the operations inside it, and the prompts that these name.
+        inner: the operations inside it.
         result: its answer.
         logged: its answer as the log would keep it.
         duration_ms: the duration of the whole call.
         erased: passages beside memory that the call found, and whose texts are gone.
     """
 
-    call: Call
+    inner: Sequence[InnerOperation]
     result: dict[str, Any]
     logged: dict[str, Any]
     duration_ms: float
     erased: Sequence[str] = ()
-
-    @property
-    def inner(self) -> Sequence[InnerOperation]:
-        """The operations inside it."""
-        return self.call.record.inner
 
 
 async def rerun(
@@ -128,20 +122,17 @@ async def rerun(
     Args:
         database: the database that holds the revisions.
         access: the access of the caller of the replay; nothing beyond it is read.
-        logged: the call, one that was answered.
+        logged: the call, one that passes `check_replayable`.
         options: what it is run with.
         record: gets the operations inside as they end; by default it is new.
         beside: under which what the call included beside memory is read, if not under `access`.
 
     Raises:
-        ValidationFailed: there is nothing of this call to run again.
         ProjectNotFound: the caller cannot read any more what the call saw.
         VersionNotFound: a revision is gone.
         LimitExceeded: too much was changed since to be read anew in place.
     """
     operation = logged.operation
-    if operation.kind not in REPLAYED:
-        raise _not_replayable(operation.kind)
     started_s = time.perf_counter()
     tool = DISTIL if operation.kind == DISTIL.name else BY_NAME[operation.kind]
     arguments = tool.parse({**operation.request, **options.arguments})
@@ -156,7 +147,11 @@ async def rerun(
         access=own,
         call=call,
         log=kept,
-        snapshots=_snapshots(database, own, operation, options),
+        snapshots=LiveSnapshots(database, own)
+        if options.is_elsewhen
+        else LoggedSnapshots(
+            database, own, operation, is_held=not options.is_slow, near_finds=options.near_finds
+        ),
         new_draft=partial(_ReplayDraft, database, own, operation.state or {}, kept),
         query_embedder=options.query_embedder or _LoggedEmbedding(logged),
         planners=Planners(options.planner, options.planner),
@@ -173,22 +168,14 @@ async def rerun(
     )
     result = await tool.run(work, arguments)
     duration_ms = (time.perf_counter() - started_s) * 1000
-    return Rerun(call, result, kept.response, duration_ms, tuple(recorded.erased))
+    return Rerun(call.record.inner, result, kept.response, duration_ms, tuple(recorded.erased))
 
 
-def _snapshots(database: Database, own: Access, operation: Operation, options: RerunOptions) -> Snapshots:
-    if options.is_elsewhen:
-        return LiveSnapshots(database, own)
-    return LoggedSnapshots(
-        database, own, operation, is_held=not options.is_slow, near_finds=options.near_finds
-    )
-
-
+@dataclass(slots=True)
 class _KeptAnswer:
     """Keeps the answer of a call that is run again as the log would, and writes nothing."""
 
-    def __init__(self) -> None:
-        self.response: dict[str, Any] = {}
+    response: dict[str, Any] = field(default_factory=dict)
 
     async def add(
         self,
@@ -234,11 +221,11 @@ class _ReplayDraft(Draft):
         return Commit(made.result, changes)
 
 
+@dataclass(frozen=True, slots=True)
 class _LoggedEmbedding:
     """Gives queries no vectors: what a vector search found stands in the log."""
 
-    def __init__(self, logged: LoggedCall) -> None:
-        self._logged = logged
+    logged: LoggedCall
 
     async def of(
         self,
@@ -249,8 +236,8 @@ class _LoggedEmbedding:
         language: str = ENGLISH,  # noqa: ARG002
     ) -> QueryEmbeddings:
         """Return the code that the answer bears, if no embedder said what its query means."""
-        config = self._logged.operation.config or {}
-        code: str | None = self._logged.result.get("degraded")
+        config = self.logged.operation.config or {}
+        code: str | None = self.logged.result.get("degraded")
         return QueryEmbeddings(degraded=code if "embedder" in config and "failure" not in config else None)
 
 
@@ -260,9 +247,7 @@ async def load_call(connection: Connection, access: Access, tool_call_id: str) -
     Raises:
         OperationNotFound: the caller made no such call.
     """
-    attempts = await log.read_call(connection, access, check_tool_call_id(tool_call_id))
-    if not attempts:
-        raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
+    attempts = await log.read_known_call(connection, access, tool_call_id)
     operation = next((attempt for attempt in attempts if is_answered(attempt)), attempts[0])
     if isinstance(operation.request.get("text"), dict):  # a reference to the journal
         operation = replace(operation, request=await log.expand(connection, access, operation.request))
@@ -290,33 +275,18 @@ def check_answered(operation: Operation) -> None:
 def check_replayable(operation: Operation) -> None:
     """Refuse a call that gave no answer, or is of a tool that is not replayed; raises ValidationFailed."""
     if operation.kind not in REPLAYED:
-        raise _not_replayable(operation.kind)
+        raise ValidationFailed(
+            f"A call of {operation.kind} is not replayed.",
+            hint=f"These are: {', '.join(REPLAYED)}. `memex log` shows any call.",
+        )
     check_answered(operation)
 
 
-def _not_replayable(tool: str) -> ValidationFailed:
-    return ValidationFailed(
-        f"A call of {tool} is not replayed.",
-        hint=f"These are: {', '.join(REPLAYED)}. `memex log` shows any call.",
-    )
-
-
-def failed_rerun(logged: LoggedCall, code: str) -> Rerun:
+def failed_rerun(code: str) -> Rerun:
     """Return what came of a call that cannot be run again, by the code of the error."""
-    operation = logged.operation
-    call = Call(
-        CallRequest(
-            operation.tool_call_id, operation.kind, operation.request, operation.principal, logged.now
-        )
-    )
-    return Rerun(call, {"error": code}, {}, 0.0)
+    return Rerun((), {"error": code}, {}, 0.0)
 
 
 def builtin_planner(logged: LoggedCall) -> BuiltinPlanner:
     """Return the planner by rules, which reads memory as that of a logged call read it."""
     return BuiltinPlanner(Analyzer(), version=planner_version_of(logged.operation.engine))
-
-
-def builtin_options(logged: LoggedCall) -> RerunOptions:
-    """Return a run of a logged call by the rules."""
-    return RerunOptions(builtin_planner(logged))

@@ -1,7 +1,7 @@
 """Verify by digests that the log and the revisions hold what was stored."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 
 from memex.service.log.replay.compare import Difference
 from memex.service.log.replay.logged_snapshots import states
@@ -13,28 +13,25 @@ from memex.store.log.operations import MODEL_REQUEST
 from memex.store.records import Operation
 
 
-def find_log_damage(logged: LoggedCall) -> Iterable[Difference]:
+def find_log_damage(logged: LoggedCall) -> Iterator[Difference]:
     """Yield where the log is not as it was written: the request, what came back inside the call, the prompts."""
     operation = logged.operation
-    asked = digest([operation.kind, operation.request])
-    if operation.request_sha256 is not None and asked != operation.request_sha256:
-        yield _damage("request", "request", operation.request_sha256, asked)
+    asked = [operation.kind, operation.request]
+    yield from _damage("request", "request", operation.request_sha256, digest(asked))
     for inner in operation.inner:
+        name, asked = name_of(inner), [inner.kind, inner.request]
         if inner.told_sha256 is not None:
-            told = digest([inner.kind, inner.request, inner.response])
-            if told != inner.told_sha256:
-                yield _damage("recorded", name_of(inner), inner.told_sha256, told)
-        asked = digest([inner.kind, inner.request])
-        if inner.request_sha256 is not None and asked != inner.request_sha256:
-            yield _damage("recorded", f"{name_of(inner)}: request", inner.request_sha256, asked)
-        if inner.result_sha256 is not None and (found := digest(inner.response)) != inner.result_sha256:
-            yield _damage("recorded", f"{name_of(inner)}: response", inner.result_sha256, found)
+            yield from _damage("recorded", name, inner.told_sha256, digest([*asked, inner.response]))
+        yield from _damage("recorded", f"{name}: request", inner.request_sha256, digest(asked))
+        if inner.result_sha256 is not None:
+            yield from _damage("recorded", f"{name}: response", inner.result_sha256, digest(inner.response))
     for sha256 in dict.fromkeys(inner.prompt_sha256 for inner in operation.inner if inner.prompt_sha256):
         text = logged.prompts.get(sha256)
         if text is None:
             yield Difference(what="prompt", where=f"prompt {sha256.hex()}", logged=sha256.hex(), now=None)
-        elif (found := hashlib.sha256(text.encode()).digest()) != sha256:
-            yield _damage("prompt", f"prompt {sha256.hex()}", sha256, found)
+        else:
+            found = hashlib.sha256(text.encode()).digest()
+            yield from _damage("prompt", f"prompt {sha256.hex()}", sha256, found)
 
 
 async def find_revision_damage(database: Database, access: Access, operation: Operation) -> list[Difference]:
@@ -45,7 +42,9 @@ async def find_revision_damage(database: Database, access: Access, operation: Op
         access: the access of the call.
         operation: the call: what was written after it does not count.
     """
-    seen = newest(states(operation))
+    seen: dict[str, int] = {}  # the newest change of each mount
+    for state in states(operation):
+        seen |= {mount: max(rev, seen.get(mount, 0)) for mount, rev in state.items()}
     scopes = {scope.scope_id: scope for scope in access.scopes if scope.mount in seen}
     async with database.transaction(access, snapshot=True) as connection:
         found = await rows(
@@ -65,15 +64,6 @@ async def find_revision_damage(database: Database, access: Access, operation: Op
     ]
 
 
-def newest(seen: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the newest change of each mount that any of these states counts."""
-    revs: dict[str, int] = {}
-    for state in seen:
-        for mount, rev in state.items():
-            revs[mount] = max(rev, revs.get(mount, 0))
-    return revs
-
-
 def name_of(operation: Operation) -> str:
     """Return what a report calls an operation inside a call."""
     if operation.kind == MODEL_REQUEST:
@@ -81,5 +71,7 @@ def name_of(operation: Operation) -> str:
     return f"operation {operation.ordinal}, {operation.kind}"
 
 
-def _damage(what: str, where: str, logged: bytes, now: bytes) -> Difference:
-    return Difference(what=what, where=f"{where} (SHA-256)", logged=logged.hex(), now=now.hex())
+def _damage(what: str, where: str, logged: bytes | None, now: bytes) -> Iterator[Difference]:
+    """Yield that a digest is another one now than in the log, if the log has it."""
+    if logged is not None and logged != now:
+        yield Difference(what=what, where=f"{where} (SHA-256)", logged=logged.hex(), now=now.hex())

@@ -12,7 +12,7 @@ from memex.api.uploads.imports import CancelledByPerson, UploadedImport, Uploade
 from memex.errors import ValidationFailed
 from memex.http.refusals import body_bytes
 from memex.service.conversations import importing
-from memex.store.conversations.imports import ConversationImport
+from memex.store.conversations.imports import ConversationImport, list_imports
 from memex.ui.page import Page, page_router, streamed_router
 from memex.ui.pages.conversations.reading import formats_read
 from memex.ui.pages.conversations.uploading import FileBegin, read_form
@@ -33,7 +33,7 @@ ImportId = Annotated[str, Query(alias="id", min_length=1, max_length=40)]
 async def show_form(page: Page) -> Response:
     """Return the form that sends an export, and the imports of before."""
     caller = await page.caller(importing.NAME)
-    imports = [_whole(upload) for upload in await importing.newest(page.service, caller)]
+    imports = [_whole(upload) for upload in await list_imports(page.service.database, caller.access)]
     return page.render(
         "conversations_import.html",
         max_bytes=_imports_of(page.request).max_bytes,

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.identity.quotas import MAX_LIMIT, MEASURES
+from memex.service.identity.quotas import MAX_LIMIT
 from memex.store.identity.tenants import MAX_COUNTED_CALLS
+from memex.store.writes.quota import MEASURES
 from memex.ui.page import Page, PageRequest, page_router
 
 router = page_router("/people")
