@@ -1,15 +1,16 @@
 """One pool of lines: the lines of all passages that may answer, and one score for all of them. Pure.
 
-    score(line) = share(line) + w * share(window) + MaxSim(line) - typical MaxSim + 0.3 * nearness(entry)
+    score(line) = share(line) + w * share(window) + meaning(line) - typical meaning
+    meaning(line) = MaxSim(line) + 0.3 * nearness(entry)
 
 A small context has room for single lines, a large one for what stands around them: w is 1/2 for up to 2,000
 characters, and 1 from 4,000 on. The window of a line is the passage that it stands in; of a short entry of the
 journal, which says little by itself, it is that entry with those that were told around it on its day. `share` is
 what a text scores by BM25, of the most that a text could score for the question: from 0 to 1. What a window scores
 holds what links that lead to it are worth, and how near it is in meaning where search compares that. MaxSim
-says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares meaning;
-what is typical is the median of the compared lines. The entry that such a line stands in counts by its vector,
-which says what the whole of a longer text is about: by how much it is nearer than the last that search compared.
+says how near the line itself is (`late_interaction`), where it is embedded by itself and search compares meaning.
+The entry that such a line stands in counts by its vector, which says what the whole of a longer text is about: by
+how much it is nearer than the last that search compared. What is typical is the median of the compared lines.
 
 The lines of passages that were found beside memory have the same score by words, with the weights that words have
 where the passages were found; of a passage of one line both shares are what search gave it, with the words that a
@@ -390,7 +391,6 @@ async def add_meaning(
         near: how much nearer an entry is by vector than the last one that search compared, by path.
     """
     found = await tools.similarities(question, [text_digest(line.embedded_text) for line in lines])
-    known = sorted(similar for similar in found if similar is not None)
     with_words = {line.reference.path for line in lines if line.share}
     lines = [
         line._replace(why=_why(line, "meaning"))
@@ -398,22 +398,30 @@ async def add_meaning(
         else line
         for line in lines
     ]
+    meant = [
+        None if similar is None else similar / SIMILARITY_SCALE + _nearness(line, near)
+        for line, similar in zip(lines, found, strict=True)
+    ]
+    known = sorted(value for value in meant if value is not None)
     if not known:
         return list(lines)
     typical = known[len(known) // 2]
     embedded = len(known) / max(len(known), sum(line.is_embedded_alone for line in lines))
     return best_first(
         line
-        if similar is None
+        if value is None or similar is None
         else line._replace(
-            score=line.score
-            + embedded * (similar - typical) / SIMILARITY_SCALE
-            + embedded * NEARNESS * (0.0 if line.is_of_page else near.get(line.reference.path, 0.0)),
+            score=line.score + embedded * (value - typical),
             similarity=similar / SIMILARITY_SCALE,
             why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
         )
-        for line, similar in zip(lines, found, strict=True)
+        for line, value, similar in zip(lines, meant, found, strict=True)
     )
+
+
+def _nearness(line: ContextLine, near: Mapping[str, float]) -> float:
+    """Return what the vector of a line's entry is worth; a statement of a page stands for itself."""
+    return 0.0 if line.is_of_page else NEARNESS * near.get(line.reference.path, 0.0)
 
 
 def included_lines(

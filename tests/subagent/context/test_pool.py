@@ -328,7 +328,7 @@ class Compared:
 
 
 async def test_the_vector_of_an_entry_counts_beside_the_word_pieces_of_its_lines() -> None:
-    """By how much it is nearer than the last one; a statement of a page, which is no entry, has none."""
+    """By how much it is nearer than the last one; the typical line, here the statement of a page, gains nothing."""
     near, far = ENTRY, f"user/{entry_path(datetime(2027, 3, 1, 9, 31, tzinfo=UTC), 'later')}"
     page = "user/tasks.md"
     survey = Candidates(QUERY, (), (), (), near=[NearSpan(near, (0, 9), 0.2), NearSpan(far, (0, 9), 0.6)])
