@@ -60,12 +60,12 @@ class ReadConversation:
     """
 
     key: str
-    title: str | None
-    project: str | None
-    started_at: datetime | None
-    updated_at: datetime | None
-    account: str | None
-    messages: Iterable[ReadMessage]
+    title: str | None = None
+    project: str | None = None
+    started_at: datetime | None = None
+    updated_at: datetime | None = None
+    account: str | None = None
+    messages: Iterable[ReadMessage] = ()
     continues: bool = False
     folder: str = ""
     branch: str = ""

@@ -123,7 +123,6 @@ def _conversation(
         project=project if isinstance(project, str) and project.startswith(_PROJECT) else None,
         started_at=parse_time(found.get("create_time")),
         updated_at=parse_time(found.get("update_time")),
-        account=None,
         messages=_messages(found, mapping, place, include, report),
     )
 

@@ -74,7 +74,8 @@ class Takeout:
                 ),
             ]
             shown = clean_title(prompt[:80])
-            yield ReadConversation(key, shown, None, at, at, None, messages if prompt else messages[1:])
+            said = messages if prompt else messages[1:]
+            yield ReadConversation(key, shown, started_at=at, updated_at=at, messages=said)
 
 
 class GeminiCLI:
@@ -109,10 +110,8 @@ class GeminiCLI:
         yield ReadConversation(
             key=clean(key),
             title=clean_title(about.get("summary")),
-            project=None,
             started_at=parse_time(about.get("startTime")),
             updated_at=parse_time(about.get("lastUpdated")),
-            account=None,
             messages=_session_messages(messages, include, report),
         )
 
