@@ -25,9 +25,7 @@ from memex.service.tools.revisions import RevertResult
 from memex.store.records import Status
 
 PAIR = RouterPair("/operations", "operations", as_admin=" as an admin")
-router, admin_router = PAIR.agent, PAIR.admin
 REPLAYABLE_PAIR = RouterPair("/replayable", "operations", as_admin=" as an admin")
-replayable_router, admin_replayable_router = REPLAYABLE_PAIR.agent, REPLAYABLE_PAIR.admin
 
 Limit = Annotated[int, Query(ge=1, le=500)]
 FilterText = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS)]

@@ -16,7 +16,6 @@ from memex.service.vaults.transfer_report import ImportResult
 from memex.sources.vault import ZipWriter
 
 PAIR = RouterPair("", "transfer")
-router, admin_router = PAIR.agent, PAIR.admin
 
 
 ZIP = "application/zip"
