@@ -136,11 +136,9 @@ def _roots(folders: list[Path], url: str, user: str, project: str | None) -> "li
     """Return the roots of folders, as they are noted or by their names; raises ValidationFailed if one is none."""
     from memex.mirror.roots import RootsFile, choose_root, find_folder
 
-    noted = RootsFile().read()
-    place = {"url": url.rstrip("/"), "user": user, "project": project}
+    noted, url = RootsFile().read(), url.rstrip("/")
     return [
-        choose_root(noted, find_folder(folder), name=None, patterns=None, **place)  # type: ignore[arg-type]
-        for folder in folders
+        choose_root(noted, find_folder(folder), url=url, user=user, project=project) for folder in folders
     ]
 
 
