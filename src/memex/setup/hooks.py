@@ -82,10 +82,7 @@ class HookClient:
 
     def missing_of(self, read: Callable[[Path], str]) -> list[str]:
         """Return the events at which nothing of Memex runs, by a function that reads a file."""
-        return self.missing(read(self.file(None)))
-
-    def missing(self, text: str) -> list[str]:
-        """Return the events at which nothing of Memex runs."""
+        text = read(self.file(None))
         return [event for event in self.events if not any(map(_is_own, _groups(text, event)))]
 
 
