@@ -13,14 +13,14 @@ from memex.errors import ValidationFailed
 from memex.http.refusals import body_bytes
 from memex.service.conversations import importing
 from memex.store.conversations.imports import ConversationImport
-from memex.ui.page import Page, page_router, streamed_router
+from memex.ui.page import Page, StreamedRoute, page_router
 from memex.ui.pages.conversations.reading import formats_read
 from memex.ui.pages.conversations.uploading import FileBegin, read_form
 from memex.ui.pages.first_minute.vault_import import JSON_LINES, PROGRESS_HEADER
 from memex.ui.rendering import address
 
 router = page_router("/conversations")
-upload_router = streamed_router("/conversations")
+upload_router = page_router("/conversations", StreamedRoute)
 
 PROGRESS_PAGE = "/ui/conversations/imported"
 MAX_LABEL_CHARS = 200
