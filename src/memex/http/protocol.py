@@ -18,7 +18,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-RETRY_AFTER_S = 1
+from memex.http.problems import MEDIA_TYPE, RETRY_AFTER_S, problem_body
+
 CLIENT_GONE = (
     "memex.client_gone"  # in the scope of a request that is cancelled because nobody reads its answer
 )
@@ -248,7 +249,7 @@ async def _refuse_overload(_: Scope, __: Receive, send: Send) -> None:
 
 def _headers(body: bytes) -> dict[str, str]:
     return {
-        "content-type": "application/problem+json",
+        "content-type": MEDIA_TYPE,
         "content-length": str(len(body)),
         "cache-control": "no-store",
         "x-content-type-options": "nosniff",
@@ -266,15 +267,5 @@ CODES = {
 
 
 def _problem(status: HTTPStatus, detail: str) -> bytes:
-    """Return a problem body, as `problems.problem` makes it for requests that reach the app."""
     code, hint = CODES[status]
-    problem = {
-        "type": f"urn:memex:error:{code}",
-        "title": code.replace("_", " ").capitalize(),
-        "status": status.value,
-        "detail": detail,
-        "code": code,
-        "hint": hint,
-        "request_id": None,
-    }
-    return json.dumps(problem).encode()
+    return json.dumps(problem_body(code, status.value, detail, hint)).encode()
