@@ -227,9 +227,9 @@ class StreamedRoute(PageRoute):
     is_streamed = True
 
 
-def page_router(path: str, route_class: type[PageRoute] = PageRoute) -> APIRouter:
+def page_router(path: str) -> APIRouter:
     """Return a router of pages below `/ui`, for who is signed in."""
-    return APIRouter(prefix=f"/ui{path}", route_class=route_class, include_in_schema=False)
+    return APIRouter(prefix=f"/ui{path}", route_class=PageRoute, include_in_schema=False)
 
 
 async def page_of(request: Request) -> PageRequest:

@@ -69,7 +69,7 @@ async def _compare(page: PageRequest, call_id: str, user: str, fields: Mapping[s
     return page.render(
         "compare.html",
         compared=compared,
-        changed=_described(compared.change),
+        changed={NAMES.get(name, name): _worded(name, value) for name, value in compared.change.items()},
         lines=lines,
         user=user,
         is_reference=split_reference,
@@ -118,12 +118,8 @@ def _moment(fields: Mapping[str, str]) -> str | None:
     return None
 
 
-def _described(change: Mapping[str, Any]) -> dict[str, str]:
-    """Return what was changed, in words."""
-    return {NAMES.get(name, name): _worded(name, value) for name, value in change.items()}
-
-
 def _worded(name: str, value: Any) -> str:
+    """Return to what something was changed, in words."""
     if name == "as_of":
         said = json.dumps(value) if isinstance(value, Mapping) else value
         return "as it is now" if value == NOW else f"as of {said}"
