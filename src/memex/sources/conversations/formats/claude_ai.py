@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from memex.sources.conversations.branches import in_order, path_to
@@ -144,26 +145,23 @@ def _messages(
         report.known += 1
         named = string(message.get("parent_message_uuid"))
         above = answered.get(named) if named in answered else previous
-        at = parse_time(message.get("created_at"))
-        origin = f"{place}/{index}"
-        slug = model if role == "assistant" else None
+        told = partial(
+            ReadMessage,
+            at=parse_time(message.get("created_at")),
+            model=model if role == "assistant" else None,
+            on_path=on_path,
+            origin=f"{place}/{index}",
+        )
         answered[key] = above
         if text := clean(said[key] if key in said else Artifacts().take_tags(_text(message), key)):
-            yield ReadMessage(
-                key, above, role, text, "message", None, at, slug, role == "user", on_path, origin
-            )
+            yield told(key, above, role, text, human_authored=role == "user")
             answered[key] = previous = key
         for number, (kind, part, text, author) in enumerate(_parts(message, include), start=2):
             if kind is not None and (text := clean(text)):
-                yield ReadMessage(
-                    f"{key}/{number}", above, kind, text, part, author, at, slug, False, on_path, origin
-                )
+                yield told(f"{key}/{number}", above, kind, text, part, author)
         for name, artifact in artifacts.get(key, ()):
             if text := clean(artifact):
-                above = answered[key]
-                yield ReadMessage(
-                    f"artifact:{name}", above, role, text, "artifact", None, at, slug, False, on_path, origin
-                )
+                yield told(f"artifact:{name}", answered[key], role, text, "artifact")
 
 
 def _order(found: dict[str, Any], messages: dict[str, tuple[int, dict[str, Any]]]) -> list[tuple[str, bool]]:
