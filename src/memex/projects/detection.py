@@ -145,7 +145,8 @@ def remote_label(repository: Repository, part: str = "") -> str:
 
 def folder_label(repository: Repository, part: str = "") -> str:
     """Return what identifies a folder whatever it calls itself: the machine and the root."""
-    return f"folder:{_digest(str(repository.shared_root))}{f'#{part}' if part else ''}"
+    named = f"{_machine()}\0{repository.shared_root}".encode("utf-8", "surrogatepass")
+    return f"folder:{hashlib.sha256(named).hexdigest()[:16]}{f'#{part}' if part else ''}"
 
 
 def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedProject:
@@ -217,10 +218,6 @@ def _is_nobodys(root: Path, home: Path, *, is_repository: bool) -> bool:
     if root in places or root.parent in (Path("/home"), Path("/Users")):
         return True
     return not is_repository and any(root.is_relative_to(one) for one in (*_SYSTEM_TREES, *temporary))
-
-
-def _digest(root: str) -> str:
-    return hashlib.sha256(f"{_machine()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @cache
