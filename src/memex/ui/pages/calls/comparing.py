@@ -16,7 +16,7 @@ from memex.ui.comparison import diff_lines
 from memex.ui.filters import time_in
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.pages.calls.call import CallQuery
-from memex.ui.pages.calls.calls import UserQuery, context_for
+from memex.ui.pages.calls.calls import UserQuery, call_of_form, context_for
 
 router = page_router("/calls")
 
@@ -55,10 +55,7 @@ async def compare_call(
 async def compare_call_with_model(page: Page) -> Response:
     """Run a call again with a model that is really asked, and paid; so it is a form, which no prefetch sends."""
     fields = {name: page.form.get(name, "") for name in PAID_FIELDS}
-    call_id, user = page.form.get("id", "")[:500], page.form.get("user", "")[:200]
-    if not call_id:
-        raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
-    return await _compare(page, call_id, user, fields)
+    return await _compare(page, *call_of_form(page), fields)
 
 
 async def _compare(page: PageRequest, call_id: str, user: str, fields: Mapping[str, str]) -> Response:
