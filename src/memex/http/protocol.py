@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from httptools import HttpParserError
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
@@ -237,14 +238,12 @@ class HttpProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-async def _refuse_overload(_: Scope, __: Receive, send: Send) -> None:
+async def _refuse_overload(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request on a connection too many."""
     status = HTTPStatus.SERVICE_UNAVAILABLE
     body = _problem(status, "The service has too many connections.")
     headers = _headers(body) | {"retry-after": str(RETRY_AFTER_S), "connection": "close"}
-    named = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": status.value, "headers": named})
-    await send({"type": "http.response.body", "body": body})
+    await Response(body, status.value, headers)(scope, receive, send)
 
 
 def _headers(body: bytes) -> dict[str, str]:
