@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Literal
 
 LineKind = Literal["same", "added", "removed", "hunk", "note"]
@@ -58,29 +59,18 @@ def diff_lines(unified: str) -> list[DiffLine]:
 
 def _marked(lines: Sequence[DiffLine]) -> Iterator[DiffLine]:
     """Yield the lines; where as many lines were removed as added, each pair has its words marked."""
-    at = 0
-    while at < len(lines):
-        if lines[at].kind != "removed":
-            yield lines[at]
-            at += 1
+    removed: list[DiffLine] = []
+    for kind, group in groupby(lines, lambda line: line.kind):
+        found = list(group)
+        if kind == "removed":
+            removed = found
             continue
-        middle = _end_of(lines, at, "removed")
-        end = _end_of(lines, middle, "added")
-        removed, added = lines[at:middle], lines[middle:end]
-        if len(removed) == len(added):
-            pairs = [_mark_pair(old, new) for old, new in zip(removed, added, strict=True)]
-            yield from (pair[0] for pair in pairs)
-            yield from (pair[1] for pair in pairs)
-        else:
-            yield from (*removed, *added)
-        at = end
-
-
-def _end_of(lines: Sequence[DiffLine], start: int, kind: LineKind) -> int:
-    end = start
-    while end < len(lines) and lines[end].kind == kind:
-        end += 1
-    return end
+        if kind == "added" and len(removed) == len(found):
+            pairs = [_mark_pair(old, new) for old, new in zip(removed, found, strict=True)]
+            removed, found = [old for old, _ in pairs], [new for _, new in pairs]
+        yield from (*removed, *found)
+        removed = []
+    yield from removed
 
 
 def _mark_pair(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
