@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _OPEN, _CLOSE = "<antArtifact", "</antArtifact>"
-_THINKING, _THOUGHT = "<antThinking>", "</antThinking>"
+_THOUGHTS = re.compile(r"<antThinking>.*?(?:</antThinking>|\Z)", re.DOTALL)  # or up to the end of the text
 _ATTRIBUTE = re.compile(r'([a-z]{1,40})="([^"]{0,500})"')
 
 
@@ -35,8 +35,7 @@ class Artifacts:
 
     def take_tags(self, text: str, message: str) -> str:
         """Take the documents out of a text; return what is said beside them, without thoughts."""
-        if _THINKING in text:
-            text = _without(text, _THINKING, _THOUGHT)
+        text = _THOUGHTS.sub("", text)
         if _OPEN not in text:
             return text
         said, at = [], 0
@@ -72,14 +71,3 @@ class Artifacts:
     def _put(self, key: str, title: str, text: str, message: str) -> None:
         before = self.by_id.get(key)
         self.by_id[key] = Artifact(title or (before.title if before else ""), text, message)
-
-
-def _without(text: str, opening: str, closing: str) -> str:
-    """Return a text without what stands between two marks; without a closing mark, it goes to the end."""
-    kept, at = [], 0
-    while (start := text.find(opening, at)) >= 0:
-        end = text.find(closing, start)
-        kept.append(text[at:start])
-        at = end + len(closing) if end >= 0 else len(text)
-    kept.append(text[at:])
-    return "".join(kept)
