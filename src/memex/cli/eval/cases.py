@@ -296,13 +296,9 @@ async def _run(
             if name and earlier is None and tenant_id is not None:
                 earlier = await runs.load_stored(service.database, tenant_id, name)
             earlier = _earlier(earlier, name)
-            if adapter is not None:
-                made = await evaluation.run_cases(suite, cases, adapter, options, progress=progress)
-            else:
-                options = replace(options, engine=ENGINE)
-                made = await evaluation.run_cases(
-                    suite, cases, MemexAdapter(service), options, progress=progress
-                )
+            if adapter is None:
+                adapter, options = MemexAdapter(service), replace(options, engine=ENGINE)
+            made = await evaluation.run_cases(suite, cases, adapter, options, progress=progress)
             if tenant_id is not None:
                 await runs.store(service.database, tenant_id, made)
             return made, earlier
