@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import Response
 
+from memex.http.answers import zip_answer
 from memex.service.evals.call_cases import MAX_FACTS
 from memex.ui.page import Page, page_router
 from memex.ui.pages.calls.call import CallQuery
@@ -16,7 +17,6 @@ router = page_router("/calls")
 MAX_NAME_CHARS = 60
 SHOWN_CHARS = 2_000  # of a passage
 SPAN = "span-"  # begins the name of a passage's box
-ZIP = "application/zip"
 
 
 @router.get("/case")
@@ -50,8 +50,7 @@ async def take_case(page: Page) -> Response:
         kept = await page.memex.call(context, "eval_case_keep", {"tool_call_id": call_id, **choice})
         return page.render("case_kept.html", kept=kept, call_id=call_id, user=user)
     content = await page.memex.make_case(context, call_id, choice)
-    headers = {"Content-Disposition": 'attachment; filename="case.zip"'}
-    return Response(content, media_type=ZIP, headers=headers)
+    return zip_answer(content, "case.zip")
 
 
 def _choice(form: Mapping[str, str]) -> dict[str, Any]:
