@@ -58,14 +58,8 @@ def _until_broken(
     values: Iterable[T], name: str, report: ReadReport, incomplete: str | None = None
 ) -> Iterator[T]:
     """Yield what is read before a file breaks; the break is named in the report."""
-    iterator = iter(values)
-    while True:
-        try:
-            value = next(iterator)
-        except StopIteration:
-            return
-        except BROKEN as error:
-            report.damage("broken_file", name, f"The file cannot be read on: {reason_of(error)}.")
-            report.incomplete += [] if incomplete is None else [incomplete]
-            return
-        yield value
+    try:
+        yield from values
+    except BROKEN as error:
+        report.damage("broken_file", name, f"The file cannot be read on: {reason_of(error)}.")
+        report.incomplete += [] if incomplete is None else [incomplete]
