@@ -85,7 +85,7 @@ def cut_at(content: bytes, cut: int, include: Include = Include(), reader: Any =
     report = ReadReport()
     found = Found(ReadableFile(as_file(content[:cut])), reader)
     conversations = [(about, list(about.messages)) for about in read(found, include, report)]
-    return Reading([], conversations, report, [], None)  # type: ignore[arg-type]
+    return Reading([], conversations, report, None)  # type: ignore[arg-type]
 
 
 def rollout(form: str) -> bytes:
