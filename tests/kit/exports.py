@@ -66,7 +66,7 @@ def json_lines(*objects: Any) -> bytes:
 
 def as_file(content: bytes, name: str = "export") -> ExportFile:
     """Return a file in memory."""
-    return ExportFile(name, len(content), lambda: io.BytesIO(content))
+    return ExportFile(name, lambda: io.BytesIO(content))
 
 
 def read_file(content: bytes, include: Include = Include(), name: str = "export") -> Reading:  # noqa: B008

@@ -131,7 +131,6 @@ class ReadReport:
     """
 
     bookmark: Bookmark | None = None
-    conversations: int = 0
     messages: int = 0
     known: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
