@@ -73,11 +73,7 @@ def start(settings: Settings, *, migrates: bool = True) -> Postgres:
     lease = None
     agent_conninfo = agent_conninfo_of(settings)
     if settings.database_url is None:
-        lease = embedded.start(
-            settings.data_dir or embedded.default_data_dir(),
-            bin_dir=settings.pg_bin_dir,
-            port=settings.pg_port,
-        )
+        lease = embedded.start(data_dir_of(settings), bin_dir=settings.pg_bin_dir, port=settings.pg_port)
     try:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
         superuser = lease.admin_conninfo if lease else None
@@ -88,6 +84,11 @@ def start(settings: Settings, *, migrates: bool = True) -> Postgres:
         if lease is not None:
             _give_back(lease)
         raise
+
+
+def data_dir_of(settings: Settings) -> Path:
+    """Return the data folder of the embedded Postgres."""
+    return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
 
 
 def start_in_background(settings: Settings, *, migrates: bool = True) -> Future[Postgres]:

@@ -12,13 +12,7 @@ from memex.sources.conversations.formats.readers import reader_of
 from memex.sources.conversations.places import Survey, survey
 from memex.sources.conversations.reader import ReadableFile
 from memex.sources.conversations.reading import read
-from memex.sources.conversations.records import (
-    Candidate,
-    Include,
-    ReadConversation,
-    ReadMessage,
-    ReadReport,
-)
+from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
 
 EVERYTHING = Include(tools=True, reasoning=True, attachments=True, sidechains=True)
 
@@ -30,7 +24,6 @@ class Reading:
     kinds: list[str]
     conversations: list[tuple[ReadConversation, list[ReadMessage]]]
     report: ReadReport
-    candidates: list[Candidate]
     survey: Survey
 
     @property
@@ -73,7 +66,7 @@ def json_lines(*objects: Any) -> bytes:
 
 def as_file(content: bytes, name: str = "export") -> ExportFile:
     """Return a file in memory."""
-    return ExportFile(name, len(content), lambda: io.BytesIO(content))
+    return ExportFile(name, lambda: io.BytesIO(content))
 
 
 def read_file(content: bytes, include: Include = Include(), name: str = "export") -> Reading:  # noqa: B008
@@ -109,8 +102,7 @@ def read_path(path: Path, include: Include = Include()) -> Reading:  # noqa: B00
 
 
 def _read(found: Survey, include: Include) -> Reading:
-    candidates: list[Candidate] = []
-    report = ReadReport(offer=candidates.append)
+    report = ReadReport()
     conversations = [
         (conversation, list(conversation.messages))
         for file in found.found
@@ -118,7 +110,7 @@ def _read(found: Survey, include: Include) -> Reading:
     ]
     for _, messages in conversations:
         check(messages)
-    return Reading([file.reader.kind for file in found.found], conversations, report, candidates, found)
+    return Reading([file.reader.kind for file in found.found], conversations, report, found)
 
 
 def check(messages: list[ReadMessage]) -> None:

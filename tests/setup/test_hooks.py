@@ -25,11 +25,11 @@ def test_hooks_stand_beside_others_and_once() -> None:
     """Other hooks and comments stay; a second time changes nothing; another place of the program replaces it."""
     agent = HOOK_CLIENTS["claude-code"]
     entry = command_entry("claude-code", "/opt/memex/bin/memex-hook")
-    assert agent.missing(OTHERS) == list(agent.events)
+    assert agent.missing_of(lambda _: OTHERS) == list(agent.events)
 
     once = agent.changed(OTHERS, entry)
 
-    assert agent.missing(once) == []
+    assert agent.missing_of(lambda _: once) == []
     assert "// mine" in once
     assert agent.changed(once, entry) == once
     elsewhere = agent.changed(once, command_entry("claude-code", "memex-hook"))

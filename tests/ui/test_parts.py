@@ -12,8 +12,8 @@ import pytest
 from memex.store.diff import unified
 from memex.store.search.analyzer import analyzer_of
 from memex.ui.assets import SERVED, asset
-from memex.ui.comparison import DiffPart, diff_lines
-from memex.ui.highlighting import PassagePart, marked_spans, marked_words
+from memex.ui.comparison import diff_lines
+from memex.ui.highlighting import TextPart, marked_spans, marked_words
 from memex.ui.markdown import MAX_CHARS, render_text
 from memex.ui.page import HOME, own_path
 from memex.ui.pages.score_bars import ScoreBars, score_bars
@@ -115,8 +115,8 @@ def test_differences_have_their_words_marked() -> None:
         ("added", None, 2),
         ("added", None, 3),
     ]
-    assert single[1].parts == (DiffPart("at "), DiffPart("90", is_marked=True), DiffPart(" degrees"))
-    assert single[2].parts == (DiffPart("at "), DiffPart("80", is_marked=True), DiffPart(" degrees"))
+    assert single[1].parts == (TextPart("at "), TextPart("90", is_marked=True), TextPart(" degrees"))
+    assert single[2].parts == (TextPart("at "), TextPart("80", is_marked=True), TextPart(" degrees"))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_spans_are_marked_with_some_text_around() -> None:
     assert (
         "".join(part.text for part in parts) == "\n…\n" + "a" * 5 + "ONE" + "b" * 10 + "TWO" + "c" * 5 + "\n…"
     )
-    assert marked_spans("short", [(0, 5)]) == [PassagePart("short", is_marked=True)]
+    assert marked_spans("short", [(0, 5)]) == [TextPart("short", is_marked=True)]
 
 
 def test_the_style_sheet_closes_what_it_opens() -> None:

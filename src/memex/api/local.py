@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from memex.api.protocol import Document
@@ -157,9 +156,7 @@ class OwnedMemex(LocalMemex):
         await self.service()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the service."""
         await self.close()
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from memex.api.browsing import BrowsableMemory
@@ -98,9 +97,7 @@ class Memex:
         await self._api.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End."""
         await self.close()
 

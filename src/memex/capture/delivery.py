@@ -111,7 +111,8 @@ class Delivery:
         while self._state.exists(TAKEN) or self._state.take(TAKEN):
             off = set(self._state.sessions_off())
             events = self._wanted([event for event in self._taken() if _key(event) not in off])
-            await self._read_transcripts(events)
+            if paths := self._transcripts(events):
+                await self._read(paths)
             _add_outcomes(events)
             self._add_projects(events)
             for batch in portions(events, lambda event: len(json.dumps(event)), MAX_BATCH_BYTES, MAX_EVENTS):
@@ -141,11 +142,6 @@ class Delivery:
                 self._state.turn_off(key)
                 off.add(key)
         return [one for one in events if _key(one) not in off]
-
-    async def _read_transcripts(self, events: Sequence[Event]) -> None:
-        """Read the transcripts that the events name, each from where it was read before."""
-        if paths := self._transcripts(events):
-            await self._read(paths)
 
     async def _read(self, paths: Sequence[Path]) -> None:
         """Read transcripts; where one holds a secret that is refused, one by one, so that it keeps no other out."""

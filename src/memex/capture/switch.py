@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -50,30 +50,18 @@ class CaptureSettings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "CaptureSettings":
         """Return the settings of a file; what is of another type is left out."""
-
-        def text(name: str) -> str | None:
-            return one if isinstance(one := given.get(name), str) else None
-
-        def words(name: str) -> tuple[str, ...]:
-            return tuple(map(str, one)) if isinstance(one := given.get(name), list) else ()
-
-        return cls(
-            url=text("url"),
-            key=text("key"),
-            user=text("user"),
-            data_dir=text("data_dir"),
-            everywhere=given.get("everywhere") is True,
-            prompts=given.get("prompts") is True,
-            deliver=words("deliver"),
-            clients=words("clients"),
-        )
+        taken: dict[str, Any] = {}
+        for one in fields(cls):
+            value = given.get(one.name)
+            if isinstance(one.default, tuple):
+                value = tuple(map(str, value)) if isinstance(value, list) else None
+            if isinstance(value, str if one.default is None else type(one.default)):
+                taken[one.name] = value
+        return cls(**taken)
 
     def document(self) -> dict[str, Any]:
         """Return the settings as the file has them."""
-        named = {name: getattr(self, name) for name in ("url", "key", "user", "data_dir")}
-        switches: dict[str, Any] = {"everywhere": self.everywhere, "prompts": self.prompts}
-        switches |= {"deliver": list(self.deliver), "clients": list(self.clients)}
-        return {name: value for name, value in named.items() if value is not None} | switches
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def open_state() -> CaptureState:

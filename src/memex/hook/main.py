@@ -130,10 +130,7 @@ def _input(arguments: list[str]) -> bytes | str:
     """Return what the client says: its last argument if that is an object, else stdin."""
     if len(arguments) > 1 and arguments[-1].lstrip().startswith("{"):
         return arguments[-1]
-    data = b""
-    while len(data) < MAX_INPUT_BYTES:
-        block = os.read(0, 1 << 20)
-        if not block:
-            return data
-        data += block
-    raise events.UnknownEvent
+    data = sys.stdin.buffer.read(MAX_INPUT_BYTES)
+    if len(data) == MAX_INPUT_BYTES:
+        raise events.UnknownEvent
+    return data

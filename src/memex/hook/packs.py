@@ -169,7 +169,9 @@ def _in_time(seconds: float, work: Callable[[], str]) -> str:
 
 def ask(url: str, key: str, asked: dict[str, str]) -> str:
     """Return the text of the pack from a service; raises OSError, ValueError and what a broken answer raises."""
-    query = "&".join(f"{name}={_quoted(value)}" for name, value in asked.items() if value)
+    from urllib.parse import quote  # noqa: PLC0415 - only a start of a session needs it
+
+    query = "&".join(f"{name}={quote(value, errors='replace')}" for name, value in asked.items() if value)
     scheme, _, rest = url.partition("://")
     place, _, base = rest.partition("/")
     base = base.rstrip("/").removesuffix("mcp").rstrip("/")
@@ -210,8 +212,3 @@ def _sent_safely(place: str, target: str, key: str) -> tuple[int, bytes]:
         return answer.status, answer.read(MAX_ANSWER_BYTES)
     finally:
         connection.close()
-
-
-def _quoted(text: str) -> str:
-    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/"
-    return "".join(chr(one) if one in plain else f"%{one:02X}" for one in text.encode("utf-8", "replace"))

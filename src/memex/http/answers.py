@@ -7,6 +7,8 @@ import orjson
 from fastapi import Response
 from pydantic import BaseModel
 
+ZIP = "application/zip"
+
 
 def json_answer(result: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """Return a result as a JSON response.
@@ -15,6 +17,13 @@ def json_answer(result: Mapping[str, Any], headers: Mapping[str, str] | None = N
     `response_model`, and FastAPI validates no Response.
     """
     return Response(orjson.dumps(result), media_type="application/json", headers=headers)
+
+
+def zip_answer(content: bytes, name: str) -> Response:
+    """Return a zip, to be kept under a name."""
+    return Response(
+        content, media_type=ZIP, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
 
 
 def hashed_answer(result: BaseModel, digest: str, if_none_match: str | None) -> Response:

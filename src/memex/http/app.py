@@ -127,18 +127,17 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    for part in (*PAIRED, greeting, docs_page, health, metrics, projects):
-        app.include_router(part.router)
-    for router in (me.router, operations.replayable_router):
-        app.include_router(router)
-    for part in (admin, erasures, keys, secrets, evals, tenant_health):
-        app.include_router(part.router)
-    app.include_router(operations.admin_replayable_router)
-    for part in PAIRED:
-        app.include_router(part.admin_router)
-    app.include_router(mcp.router)
-    app.include_router(mcp.metadata_router)
-    for router in site.routers():
+    routers = (
+        *(part.PAIR.agent for part in PAIRED),
+        *(part.router for part in (greeting, docs_page, health, metrics, projects, me)),
+        operations.REPLAYABLE_PAIR.agent,
+        *(part.router for part in (admin, erasures, keys, secrets, evals, tenant_health)),
+        operations.REPLAYABLE_PAIR.admin,
+        *(part.PAIR.admin for part in PAIRED),
+        *(mcp.router, mcp.metadata_router),
+        *site.routers(),
+    )
+    for router in routers:
         app.include_router(router)
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app

@@ -170,6 +170,9 @@ async def context_of_headers(request: Request) -> RequestContext:
     )
 
 
+HeaderContext = Annotated[RequestContext, Depends(context_of_headers)]
+
+
 def check_user_header(request: Request, caller: Caller) -> None:
     """Refuse a header Memex-User that names another user than the call is for: a proxy might have looked at it.
 
@@ -234,44 +237,24 @@ async def resolve(
     return caller
 
 
-async def caller_by_headers(
-    request: Request,
-    service: ServiceDependency,
-    holder: KeyHolder,
-    role: RouteRole,
-    context: Annotated[RequestContext, Depends(context_of_headers)],
-) -> Caller:
-    """Return who calls a route whose context is in the headers, in the role that the route is for."""
-    return await resolve(service, holder, context, role=role, action=_route(request))
+def caller_by_headers(*, from_cache: bool) -> Callable[..., Coroutine[Any, Any, Caller]]:
+    """Return a dependency: who calls a route whose context is in the headers; see `Service.caller`."""
+
+    async def caller(
+        request: Request,
+        service: ServiceDependency,
+        holder: KeyHolder,
+        role: RouteRole,
+        context: HeaderContext,
+    ) -> Caller:
+        action = f"{request.method} {request.scope['route'].path}"
+        return await resolve(service, holder, context, role=role, action=action, from_cache=from_cache)
+
+    return caller
 
 
-HeaderCaller = Annotated[Caller, Depends(caller_by_headers)]
-
-
-async def tool_caller_by_headers(
-    request: Request,
-    service: ServiceDependency,
-    holder: KeyHolder,
-    role: RouteRole,
-    context: Annotated[RequestContext, Depends(context_of_headers)],
-) -> Caller:
-    """Return who calls a route that does nothing but run a tool; see `Service.caller`."""
-    return await resolve(service, holder, context, role=role, action=_route(request), from_cache=True)
-
-
-ToolCaller = Annotated[Caller, Depends(tool_caller_by_headers)]
-
-
-async def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_headers)]) -> str | None:
-    """Return the caller's tool call id, when it sent one."""
-    return context.tool_call_id
-
-
-HeaderToolCallId = Annotated[str | None, Depends(tool_call_id_of)]
-
-
-def _route(request: Request) -> str:
-    return f"{request.method} {request.scope['route'].path}"
+HeaderCaller = Annotated[Caller, Depends(caller_by_headers(from_cache=False))]
+ToolCaller = Annotated[Caller, Depends(caller_by_headers(from_cache=True))]  # of routes that only run a tool
 
 
 def _text(request: Request, name: str) -> str | None:

@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 
 from memex.http.answers import hashed_answer, json_answer
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller
+from memex.http.callers import HeaderCaller, HeaderContext, ServiceDependency, ToolCaller
 from memex.routes import ROUTES
 from memex.service.call import Caller
 from memex.service.operation import RunsOperation
@@ -40,18 +40,14 @@ class HttpCall:
         return json_answer(await self.execute(tool, **arguments))
 
 
-async def call_of(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId
-) -> HttpCall:
+async def call_of(service: ServiceDependency, caller: HeaderCaller, context: HeaderContext) -> HttpCall:
     """Return the call of a route that is no tool's."""
-    return HttpCall(service, caller, tool_call_id)
+    return HttpCall(service, caller, context.tool_call_id)
 
 
-async def tool_call_of(
-    service: ServiceDependency, caller: ToolCaller, tool_call_id: HeaderToolCallId
-) -> HttpCall:
+async def tool_call_of(service: ServiceDependency, caller: ToolCaller, context: HeaderContext) -> HttpCall:
     """Return the call of a route that does nothing but run a tool."""
-    return HttpCall(service, caller, tool_call_id)
+    return HttpCall(service, caller, context.tool_call_id)
 
 
 async def body_of(request: Request) -> bytes:

@@ -15,45 +15,24 @@ LOGGED_S = 1.0  # and what takes so long is logged
 _log = structlog.get_logger("memex.http")
 
 
-class LoopWatch:
-    """Wakes up at fixed times, and counts by how much the loop was late.
-
-    Args:
-        metrics: to count in.
-        loop: to watch.
-    """
-
-    def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop) -> None:
-        self._metrics = metrics
-        self._loop = loop
-        self._due_s = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self._due_s = self._loop.time() + EVERY_S
-        self._timer = self._loop.call_at(self._due_s, self._look)
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _look(self) -> None:
-        late_s = self._loop.time() - self._due_s
+async def _watch(metrics: Metrics) -> None:
+    """Wake up again and again, and count by how much the loop was late."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due_s = loop.time() + EVERY_S
+        await asyncio.sleep(EVERY_S)
+        late_s = loop.time() - due_s
         if late_s > STALL_S:
-            self._metrics.add_stall(late_s)
+            metrics.add_stall(late_s)
             if late_s >= LOGGED_S:
                 _log.warning("event_loop_stalled", seconds=round(late_s, 3))
-        self.start()
 
 
 @contextmanager
 def watching_loop(metrics: Metrics) -> Iterator[None]:
     """Watch the running loop while the block runs."""
-    watch = LoopWatch(metrics, asyncio.get_running_loop())
-    watch.start()
+    watch = asyncio.create_task(_watch(metrics))
     try:
         yield
     finally:
-        watch.stop()
+        watch.cancel()

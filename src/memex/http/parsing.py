@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
 from fastapi import Request
@@ -59,7 +59,7 @@ def check_query(request: Request, known: Mapping[str, bool]) -> None:
         return
     given = [name for name, _ in request.query_params.multi_items()]
     if unknown := set(given) - known.keys():
-        hint = f"It takes {_listed(known)}." if known else "It takes none."
+        hint = f"It takes {', '.join(sorted(known))}." if known else "It takes none."
         raise ValidationFailed(f"This route takes no query parameter {_shown(min(unknown))}.", hint=hint)
     twice = next((name for name, times in Counter(given).items() if times > 1 and not known[name]), None)
     if twice is not None:
@@ -81,7 +81,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _shown(name: str) -> str:
     return repr(name[:MAX_SHOWN_CHARS])
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))

@@ -61,16 +61,23 @@ def problem(request: Request, code: str, status: int, detail: str, hint: str, **
         headers["WWW-Authenticate"] = "Bearer"
     if status in (429, 503) or "retry_after_s" in details:
         headers["Retry-After"] = str(details.get("retry_after_s", RETRY_AFTER_S))
-    body = details | {
+    body = details | problem_body(code, status, detail, hint, getattr(request.state, "request_id", None))
+    return JSONResponse(_printable(body), status_code=status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def problem_body(
+    code: str, status: int, detail: str, hint: str, request_id: str | None = None
+) -> dict[str, Any]:
+    """Return the fields that each problem body has."""
+    return {
         "type": f"urn:memex:error:{code}",
         "title": code.replace("_", " ").capitalize(),
         "status": status,
         "detail": detail,
         "code": code,
         "hint": hint,
-        "request_id": getattr(request.state, "request_id", None),
+        "request_id": request_id,
     }
-    return JSONResponse(_printable(body), status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
 async def on_memex_error(request: Request, error: Exception) -> JSONResponse:

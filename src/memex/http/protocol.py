@@ -12,13 +12,15 @@ from http import HTTPStatus
 from typing import Any
 
 from httptools import HttpParserError
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-RETRY_AFTER_S = 1
+from memex.http.problems import MEDIA_TYPE, RETRY_AFTER_S, problem_body
+
 CLIENT_GONE = (
     "memex.client_gone"  # in the scope of a request that is cancelled because nobody reads its answer
 )
@@ -236,19 +238,17 @@ class HttpProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-async def _refuse_overload(_: Scope, __: Receive, send: Send) -> None:
+async def _refuse_overload(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request on a connection too many."""
     status = HTTPStatus.SERVICE_UNAVAILABLE
     body = _problem(status, "The service has too many connections.")
     headers = _headers(body) | {"retry-after": str(RETRY_AFTER_S), "connection": "close"}
-    named = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": status.value, "headers": named})
-    await send({"type": "http.response.body", "body": body})
+    await Response(body, status.value, headers)(scope, receive, send)
 
 
 def _headers(body: bytes) -> dict[str, str]:
     return {
-        "content-type": "application/problem+json",
+        "content-type": MEDIA_TYPE,
         "content-length": str(len(body)),
         "cache-control": "no-store",
         "x-content-type-options": "nosniff",
@@ -266,15 +266,5 @@ CODES = {
 
 
 def _problem(status: HTTPStatus, detail: str) -> bytes:
-    """Return a problem body, as `problems.problem` makes it for requests that reach the app."""
     code, hint = CODES[status]
-    problem = {
-        "type": f"urn:memex:error:{code}",
-        "title": code.replace("_", " ").capitalize(),
-        "status": status.value,
-        "detail": detail,
-        "code": code,
-        "hint": hint,
-        "request_id": None,
-    }
-    return json.dumps(problem).encode()
+    return json.dumps(problem_body(code, status.value, detail, hint)).encode()

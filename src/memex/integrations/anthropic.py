@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from memex.api.memex import UserMemory
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 from memex.integrations.profiles import answer, definitions, is_ours
 from memex.service.tools.definitions import Profile
 from memex.toolcalls import ToolCallOutcome
 
-with RequiredExtra("anthropic"):
+with required_extra("anthropic"):
     from anthropic.types import Message, ToolParam, ToolResultBlockParam
     from anthropic.types.beta import BetaMessage
 

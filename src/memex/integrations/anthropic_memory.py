@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 
 from memex.api.memex import UserMemory
 from memex.errors import FileExists, FileNotFound, MemexError
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 
-with RequiredExtra("anthropic"):
+with required_extra("anthropic"):
     from anthropic.lib.tools import BetaAsyncAbstractMemoryTool, ToolError
     from anthropic.types.beta import (
         BetaMemoryTool20250818Command,

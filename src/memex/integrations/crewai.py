@@ -46,7 +46,7 @@ class CrewAIMemoryTool(BaseTool):  # type: ignore[misc]  # as above
             name=definition["name"],
             description=definition["description"],
             args_schema=_arguments(definition),
-            cache_function=_never_cache,
+            cache_function=lambda *_: False,  # memory changes between two calls that are alike
         )
         self._address = address
         self._context = context
@@ -117,11 +117,6 @@ def _arguments(definition: dict[str, Any]) -> type[BaseModel]:
             return dict(definition["parameters"])
 
     return Arguments
-
-
-def _never_cache(*_: Any) -> bool:
-    """Keep no answer: memory changes between two calls that are alike."""
-    return False
 
 
 def _run_to_end(work: Coroutine[Any, Any, T]) -> T:

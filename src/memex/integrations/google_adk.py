@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memex.api.memex import Memex, UserMemory
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
 from memex.settings import Include
 
-with RequiredExtra("google-adk"):
+with required_extra("google-adk"):
     from google.adk.events.event import Event
     from google.adk.memory import BaseMemoryService
     from google.adk.memory.base_memory_service import SearchMemoryResponse

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 from pydantic import PrivateAttr
 
 from memex.api.memex import UserMemory
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
 
-with RequiredExtra("langchain"):
+with required_extra("langchain"):
     from langchain_core.tools import BaseTool, ToolException
 
 

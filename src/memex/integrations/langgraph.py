@@ -18,9 +18,9 @@ from urllib.parse import quote, unquote
 
 from memex.api.memex import Memex, UserMemory
 from memex.errors import FileNotFound
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 
-with RequiredExtra("langgraph"):
+with required_extra("langgraph"):
     from langgraph.store.base import (
         BaseStore,
         GetOp,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from memex.api.memex import UserMemory
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
 
-with RequiredExtra("llama-index"):
+with required_extra("llama-index"):
     from llama_index.core.tools import AsyncBaseTool, ToolMetadata, ToolOutput
 
 

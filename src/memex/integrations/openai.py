@@ -24,15 +24,6 @@ Api = Literal["chat", "responses"]
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCall:
-    """A model's call of a function: the id that its result goes under, the name, the arguments as JSON."""
-
-    call_id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCallResults:
     """The results of the tool calls of one response.
 
@@ -68,41 +59,30 @@ async def run_tool_calls(
     that is run twice is done once.
     """
     if isinstance(response, ChatCompletion):
-        made: list[tuple[FunctionCall | None, Any]] = [
-            (
-                FunctionCall(call.id, call.function.name, call.function.arguments)
-                if call.type == "function"
-                else None,
-                call,
-            )
-            for call in response.choices[0].message.tool_calls or []
-        ]
+        made: list[Any] = [*(response.choices[0].message.tool_calls or [])]
+        named = [(call, call.id, call.function) for call in made if call.type == "function"]
     else:
-        made = [
-            (FunctionCall(item.call_id, item.name, item.arguments), item)
-            for item in response.output
-            if item.type == "function_call"
-        ]
-    ours = [call for call, _ in made if call is not None and is_ours(call.name)]
-    outcomes = await asyncio.gather(
+        made = [item for item in response.output if item.type == "function_call"]
+        named = [(item, item.call_id, item) for item in made]
+    ours = [one for one in named if is_ours(one[2].name)]
+    answered = await asyncio.gather(
         *(
-            answer(memory, call.name, call.arguments, tool_call_id=call.call_id, profile=profile)
-            for call in ours
+            answer(memory, function.name, function.arguments, tool_call_id=call_id, profile=profile)
+            for _, call_id, function in ours
         )
     )
+    outcomes = [(call_id, outcome) for (_, call_id, _), outcome in zip(ours, answered, strict=True)]
     shown = _tool_message if isinstance(response, ChatCompletion) else _tool_item
     return ToolCallResults(
-        messages=[shown(call, outcome.text) for call, outcome in zip(ours, outcomes, strict=True)],
-        others=[made_call for call, made_call in made if call is None or not is_ours(call.name)],
-        outcomes={call.call_id: outcome for call, outcome in zip(ours, outcomes, strict=True)},
+        messages=[shown(call_id, outcome.text) for call_id, outcome in outcomes],
+        others=[call for call in made if all(call is not one for one, _, _ in ours)],
+        outcomes=dict(outcomes),
     )
 
 
-def _tool_message(call: FunctionCall, text: str) -> ChatCompletionToolMessageParam:
-    return {"role": "tool", "tool_call_id": call.call_id, "content": text}
+def _tool_message(call_id: str, text: str) -> ChatCompletionToolMessageParam:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def _tool_item(call: FunctionCall, text: str) -> FunctionCallOutput:
-    return cast(
-        "FunctionCallOutput", {"type": "function_call_output", "call_id": call.call_id, "output": text}
-    )
+def _tool_item(call_id: str, text: str) -> FunctionCallOutput:
+    return cast("FunctionCallOutput", {"type": "function_call_output", "call_id": call_id, "output": text})

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from memex.api.memex import UserMemory
-from memex.integrations.extras import RequiredExtra
+from memex.integrations.extras import required_extra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile
 
-with RequiredExtra("openai-agents"):
+with required_extra("openai-agents"):
     from agents import FunctionTool, Tool
     from agents.tool_context import ToolContext
 

@@ -32,15 +32,7 @@ class LocalFolders:
         from memex.mirror.roots import RootsFile, choose_root, find_folder  # noqa: PLC0415  # only if it is asked for
 
         folder, noted = find_folder(Path(path)), RootsFile()
-        root = choose_root(
-            noted.read(),
-            folder,
-            url=self.url,
-            user=self.user,
-            project=project,
-            name=None,
-            patterns=None,
-        )
+        root = choose_root(noted.read(), folder, url=self.url, user=self.user, project=project)
         noted.put(root)
         return await _push(api, context, root)
 

@@ -11,52 +11,46 @@ MARKDOWN, PLAIN = "text/markdown", "text/plain"
 CONVERSATIONS, WORK = "conversations/", "work/"
 HINT = "A file's address is memex:// before its path, such as memex://user/profile.md, percent-encoded."
 
+
+def _template(
+    name: str, title: str, path: str, description: str, mime_type: str = PLAIN
+) -> types.ResourceTemplate:
+    return types.ResourceTemplate(
+        name=name, title=title, uri_template=SCHEME + path, description=description, mime_type=mime_type
+    )
+
+
 TEMPLATES = (
-    types.ResourceTemplate(
-        name="user",
-        title="The user's own notes",
-        uri_template="memex://user/{+path}",
-        description="A file below user/.",
-        mime_type=MARKDOWN,
-    ),
-    types.ResourceTemplate(
-        name="shared",
-        title="Notes shared with everybody",
-        uri_template="memex://shared/{+path}",
-        description="A file below shared/.",
-        mime_type=MARKDOWN,
-    ),
-    types.ResourceTemplate(
-        name="project",
-        title="A project's notes",
-        uri_template="memex://projects/{slug}/{+path}",
-        description="A file of a project that the user is a member of.",
-        mime_type=MARKDOWN,
+    _template("user", "The user's own notes", "user/{+path}", "A file below user/.", MARKDOWN),
+    _template("shared", "Notes shared with everybody", "shared/{+path}", "A file below shared/.", MARKDOWN),
+    _template(
+        "project",
+        "A project's notes",
+        "projects/{slug}/{+path}",
+        "A file of a project that the user is a member of.",
+        MARKDOWN,
     ),
 )
 CONVERSATION_TEMPLATES = (
-    types.ResourceTemplate(
-        name="conversation",
-        title="An imported conversation",
-        uri_template="memex://conversations/{id}",
-        description="The first 100 messages of a conversation.",
-        mime_type=PLAIN,
+    _template(
+        "conversation",
+        "An imported conversation",
+        "conversations/{id}",
+        "The first 100 messages of a conversation.",
     ),
-    types.ResourceTemplate(
-        name="message",
-        title="A message of an imported conversation",
-        uri_template="memex://conversations/{id}/{number}",
-        description="A message with those around it.",
-        mime_type=PLAIN,
+    _template(
+        "message",
+        "A message of an imported conversation",
+        "conversations/{id}/{number}",
+        "A message with those around it.",
     ),
 )
 WORK_TEMPLATES = (
-    types.ResourceTemplate(
-        name="work",
-        title="Where the work of a project stands",
-        uri_template="memex://work/{project}",
-        description="The pack of a project, or of a label of sessions.",
-        mime_type=PLAIN,
+    _template(
+        "work",
+        "Where the work of a project stands",
+        "work/{project}",
+        "The pack of a project, or of a label of sessions.",
     ),
 )
 

@@ -117,52 +117,40 @@ def new_server(
     async def read_resource(
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        path = path_of(str(params.uri))
+        path, mime_type = path_of(str(params.uri)), PLAIN
         connection = _acting(connection_of(context), context)
+        api, called = connection.api, connection.context
         if profile == "conversations" and path.startswith(CONVERSATIONS):
             reference = path.removeprefix(CONVERSATIONS).replace("/", "#")
-            found = await connection.api.call(
-                connection.context, "conversation_read", {"reference": reference}
-            )
+            found = await api.call(called, "conversation_read", {"reference": reference})
             text = toolcalls.result_text(reading.READ.name, found)
-            return types.ReadResourceResult(
-                contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
-            )
-        if profile == "work" and path.startswith(WORK):
-            found = await connection.api.call(
-                connection.context, "work_context", {"project": path.removeprefix(WORK)}
-            )
+        elif profile == "work" and path.startswith(WORK):
+            found = await api.call(called, "work_context", {"project": path.removeprefix(WORK)})
             text = toolcalls.result_text(CONTEXT.name, found)
-            return types.ReadResourceResult(
-                contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
-            )
-        asked = {"path": path}
-        file = await connection.api.execute(connection.context, "memory_read", asked)
+        else:
+            found = await api.execute(called, "memory_read", {"path": path})
+            text, mime_type = found["content"], MARKDOWN
         return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=file["content"])]
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=mime_type, text=text)]
         )
 
     async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[_PROMPT, *([WORK_PROMPT] if profile == "work" else [])])
 
     async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        given = params.arguments or {}
+        given, connection = params.arguments or {}, _acting(connection_of(context), context)
         if profile == "work" and params.name == WORK_PROMPT.name:
-            connection = _acting(connection_of(context), context)
-            return await work_prompt(connection.api, connection.context, given)
-        if params.name != MEMORY_PROMPT:
+            prompt, text = WORK_PROMPT, await work_prompt(connection.api, connection.context, given)
+        elif params.name != MEMORY_PROMPT:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}.")
-        if unknown := set(given) - {"project"}:
+        elif unknown := set(given) - {"project"}:
             raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
-        connection = _acting(connection_of(context), context)
-        block = await connection.api.call(
-            connection.context,
-            "prompt_block",
-            {"project": given.get("project"), "profile": "project" if profile == "project" else None},
-        )
+        else:
+            asked = {"project": given.get("project"), "profile": "project" if profile == "project" else None}
+            block = await connection.api.call(connection.context, "prompt_block", asked)
+            prompt, text = _PROMPT, block["text"]
         return types.GetPromptResult(
-            description=_PROMPT.description,
-            messages=[types.PromptMessage(role="user", content=_text(block["text"]))],
+            description=prompt.description, messages=[types.PromptMessage(role="user", content=_text(text))]
         )
 
     fresh = CacheHint(ttl_ms=FRESH_MS, scope="public")

@@ -139,18 +139,14 @@ async def run_work_tool(
         return await api.call(context, operation, given)
     if tool == RUNTIME.name:
         me = await api.me(context)
-        mounts = [mount["mount"] if isinstance(mount, dict) else str(mount) for mount in me["mounts"]]
-        return {
-            "status": "ok",
-            "user": me["user"] or context.user_id,
-            "mounts": mounts,
-            "version": me["version"],
-        }
+        mounts = [mount["mount"] for mount in me["mounts"]]
+        user = me["user"] or context.user_id
+        return {"status": "ok", "user": user, "mounts": mounts, "version": me["version"]}
     return None
 
 
-async def work_prompt(api: MemexApi, context: CallContext, given: Mapping[str, str]) -> types.GetPromptResult:
-    """Return the pack of a project, a label or a folder as a prompt; raises ValidationFailed."""
+async def work_prompt(api: MemexApi, context: CallContext, given: Mapping[str, str]) -> str:
+    """Return the pack of a project, a label or a folder as the text of a prompt; raises ValidationFailed."""
     names = [argument.name for argument in WORK_PROMPT.arguments or ()]
     if unknown := set(given) - set(names):
         raise ValidationFailed(
@@ -158,10 +154,7 @@ async def work_prompt(api: MemexApi, context: CallContext, given: Mapping[str, s
             hint=f"The arguments are: {', '.join(names)}.",
         )
     found = await api.call(context, "work_context", given)
-    text = types.TextContent(type="text", text=toolcalls.result_text(CONTEXT.name, found))
-    return types.GetPromptResult(
-        description=WORK_PROMPT.description, messages=[types.PromptMessage(role="user", content=text)]
-    )
+    return toolcalls.result_text(CONTEXT.name, found)
 
 
 WORK_PROMPT = types.Prompt(

@@ -59,7 +59,8 @@ def read_text(root: int, path: str, harmless: bytes | None = None) -> FileConten
             if before.size_bytes > MAX_TEXT_BYTES + 4:
                 return FileContent(before, reason="too_large")
             os.lseek(handle, 0, os.SEEK_SET)
-            content = _read(handle)
+            with open(handle, "rb", closefd=False) as file:
+                content = file.read(MAX_TEXT_BYTES + 5)
             if Signature.of(os.fstat(handle)) == before and len(content) == before.size_bytes:
                 break
     finally:
@@ -124,11 +125,3 @@ def _open_below(root: int, path: str) -> int:
         os.close(handle)
         raise FileNotFoundError(f"{path} is no file")
     return handle
-
-
-def _read(handle: int) -> bytes:
-    pieces, left = [], MAX_TEXT_BYTES + 5
-    while left and (piece := os.read(handle, min(left, 1 << 18))):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)

@@ -155,8 +155,8 @@ def choose_root(
     url: str,
     user: str,
     project: str | None,
-    name: str | None,
-    patterns: PushPatterns | None,
+    name: str | None = None,
+    patterns: PushPatterns | None = None,
 ) -> PushedRoot:
     """Return the root of a folder: as it is noted, changed by what is given; a new one is named by its folder.
 

@@ -62,31 +62,19 @@ class PushPatterns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Patterns:
-    """Patterns of a folder; `base` is the path from that folder to the root, "" or with a slash at its end."""
-
-    base: str
-    patterns: GitPatterns
-
-    def fit(self, path: str) -> bool:
-        """Return whether a path of the root matches, or a folder that it stands in."""
-        return self.patterns.includes(self.base + path)
-
-
-@dataclass(frozen=True, slots=True)
 class FileRules:
     """The rules for the files of one folder, a path of the root such as `docs/`; see `below` for those of another.
 
     Attributes:
-        wanted: what a path must match, all of them.
+        wanted: what a path must match, all of them; each with the path from its folder to the root.
         unwanted: what it may not match.
         ignored: the `.gitignore` files from the repository down to this folder; the last one counts first.
         gitignore: whether they hold.
         is_ignored: git ignores the root itself, and so all in it.
     """
 
-    wanted: tuple[_Patterns, ...]
-    unwanted: tuple[_Patterns, ...]
+    wanted: tuple[tuple[str, GitPatterns], ...]
+    unwanted: tuple[tuple[str, GitPatterns], ...]
     ignored: tuple[tuple[str, GitPatterns], ...]
     gitignore: bool
     is_ignored: bool = False
@@ -99,11 +87,11 @@ class FileRules:
 
     def is_wanted(self, path: str) -> bool:
         """Return whether the patterns fit a path."""
-        return all(one.fit(path) for one in self.wanted)
+        return all(patterns.includes(base + path) for base, patterns in self.wanted)
 
     def reason_against(self, path: str) -> str | None:
         """Return why a file that is wanted is left out all the same; None if it is not."""
-        if any(one.fit(path) for one in self.unwanted):
+        if any(patterns.includes(base + path) for base, patterns in self.unwanted):
             return "excluded"
         return "ignored" if self._is_ignored(path) else None
 
@@ -132,16 +120,16 @@ def read_rules(root: Path, given: PushPatterns) -> FileRules:
     Raises:
         ValidationFailed: a pattern is malformed, `.memex.toml` is broken, or `.gitignore` files are too long.
     """
-    wanted = [_Patterns("", GitPatterns([*PATTERNS, *_checked(given.include, "--include")]))]
-    unwanted = [_Patterns("", GitPatterns(_checked(given.exclude, "--exclude")))]
+    wanted = [("", GitPatterns([*PATTERNS, *_checked(given.include, "--include")]))]
+    unwanted = [("", GitPatterns(_checked(given.exclude, "--exclude")))]
     for folder, base in _above(root):
         include, exclude = _narrowing(folder)
         if include is not None:
-            wanted.append(_Patterns(base, GitPatterns(include)))
-        unwanted.append(_Patterns(base, GitPatterns(exclude)))
+            wanted.append((base, GitPatterns(include)))
+        unwanted.append((base, GitPatterns(exclude)))
     ignored, is_ignored = _ignored_above(root) if given.gitignore else ((), False)
-    unwanted = [pattern for pattern in unwanted if len(pattern.patterns)]
-    return FileRules(tuple(wanted), tuple(unwanted), ignored, given.gitignore, is_ignored).below("", root)
+    kept = tuple((base, patterns) for base, patterns in unwanted if len(patterns))
+    return FileRules(tuple(wanted), kept, ignored, given.gitignore, is_ignored).below("", root)
 
 
 def reason_against_name(name: str) -> str | None:

@@ -73,7 +73,6 @@ class Watcher:
         root: what is watched.
         tell: takes the events.
         prune: remove documents also if more than half of them are gone.
-        reconcile_s: after how many seconds the whole folder is compared again.
     """
 
     def __init__(
@@ -84,11 +83,9 @@ class Watcher:
         tell: Tell,
         *,
         prune: bool = False,
-        reconcile_s: float = RECONCILE_S,
     ) -> None:
         self._root = root
         self._tell = tell
-        self._reconcile_s = reconcile_s
         self._known = KnownFiles(root.state_file("sqlite"))
         self._scan = FolderScan(root.folder, root.patterns, self._known)
         self._push = FolderPush(api, context, root, self._scan, prune=prune)
@@ -112,7 +109,7 @@ class Watcher:
                 while True:
                     await self._until_there()
                     await self._sync()
-                    end = time.monotonic() + self._reconcile_s
+                    end = time.monotonic() + RECONCILE_S
                     while not self._is_due(end):
                         await self._watch(end)
         finally:

@@ -1,8 +1,8 @@
 """Detection of a session's project. The answer says where it comes from, and nothing is guessed silently.
 
-In this order: what the user names (`--project`, `MEMEX_PROJECT`); the repository that the turn changed or names,
-else that of the working directory; of this repository `.memex.toml` at its root, the remote if it is linked to a
-project, a line ``Scope: `x` `` of AGENTS.md; the name of a known project in the turn; the remote; the folder.
+In this order: what the user names (`--project`, `MEMEX_PROJECT`); the repository that the turn changed, else that
+of the working directory; of this repository `.memex.toml` at its root, the remote if it is linked to a project, a
+line ``Scope: `x` `` of AGENTS.md; the remote; the folder.
 
 What a folder brings along (the remote in its `.git`, `.memex.toml`, AGENTS.md) counts once a person confirmed it
 for this folder (`memex work trust`): an archive can name any project, and would be given its work. Until then it is
@@ -23,21 +23,9 @@ from memex.projects.named_in_files import clean_name, parse_project_file, scope_
 from memex.projects.repository import Repository, find_repository, resolved
 from memex.projects.small_files import read_small
 from memex.projects.trust import TrustedFolders
-from memex.projects.turn_paths import named_project, named_repository
+from memex.projects.turn_paths import changed_repository
 
-ProjectSource = Literal[
-    "option", "environment", "project_file", "remote", "agents_file", "known_name", "folder"
-]
-CONFIDENCE: Mapping[ProjectSource, float] = {
-    "option": 1.0,
-    "environment": 1.0,
-    "project_file": 0.95,
-    "remote": 0.9,
-    "agents_file": 0.8,
-    "known_name": 0.7,
-    "folder": 0.5,
-}
-WITHOUT_REPOSITORY = 0.3  # confidence of a folder that is no repository
+ProjectSource = Literal["option", "environment", "project_file", "remote", "agents_file", "folder"]
 VARIABLE = "MEMEX_PROJECT"
 PROJECT_FILE, AGENTS_FILE, GIT_FOLDER = ".memex.toml", "AGENTS.md", ".git"
 # Below these, a folder that is no repository is nobody's project.
@@ -66,20 +54,17 @@ class DetectedProject:
             that is confirmed, or `name:SLUG` where a person named it.
         is_confirmed: a person named the project, linked the label, or confirmed what the folder calls itself.
         root: the folder of the project.
-        is_named_by_turn: the turn named or changed another repository than that of the working directory.
         unconfirmed: what the folder calls itself, a project or `remote:HOST/PATH`, if nobody has confirmed it:
             `memex work trust`.
     """
 
     name: str
     source: ProjectSource
-    confidence: float
     label: str
     is_confirmed: bool = False
     root: str = ""
     branch: str = ""
     remote: str = ""
-    is_named_by_turn: bool = False
     unconfirmed: str = ""
 
     @property
@@ -104,9 +89,7 @@ def detect_project(
     *,
     option: str | None = None,
     environment: Mapping[str, str] | None = None,
-    text: str = "",
     changed_paths: Iterable[str] = (),
-    known: Iterable[str] = (),
     links: Mapping[str, str] | None = None,
     trusted: TrustedFolders | None = None,
     home: Path | None = None,
@@ -117,9 +100,7 @@ def detect_project(
         folder: the working directory.
         option: what the user gave with `--project`.
         environment: the variables; those of this process by default.
-        text: of the turn.
         changed_paths: the files that the turn changed.
-        known: the slugs of the user's projects.
         links: the slug of each label that the user linked; without them, a remote is of the project for which it
             was confirmed.
         trusted: what folders may call themselves.
@@ -130,23 +111,15 @@ def detect_project(
         if name := clean_name(given):
             return _named_by_user(name, source, folder)  # type: ignore[arg-type]
     home = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing for a user without a home
-    by_turn = named_repository(folder, home, text=text, changed_paths=changed_paths)
+    by_turn = changed_repository(folder, home, changed_paths)
     repository = by_turn or find_repository(folder)
     here = resolved(folder)
     root = repository.root if repository else here
     if root is None or _is_nobodys(root, home, is_repository=repository is not None):
-        name = named_project(text, known)
-        return _named_by_text(name) if name else None
+        return None
     inner = "" if by_turn or here is None else here.relative_to(root).as_posix().removeprefix(".")
-    return _in_place(
-        repository or Repository(root, root),
-        inner,
-        is_repository=repository is not None,
-        is_named_by_turn=by_turn is not None and (here is None or not here.is_relative_to(by_turn.root)),
-        known_name=named_project(text, known),
-        links=links,
-        trusted=trusted or TrustedFolders(),
-    )
+    place = repository or Repository(root, root)
+    return _in_place(place, inner, links=links, trusted=trusted or TrustedFolders())
 
 
 def names_brought(folder: Path) -> tuple[Path, list[tuple[str, str]]]:
@@ -172,7 +145,8 @@ def remote_label(repository: Repository, part: str = "") -> str:
 
 def folder_label(repository: Repository, part: str = "") -> str:
     """Return what identifies a folder whatever it calls itself: the machine and the root."""
-    return f"folder:{_digest(str(repository.shared_root))}{f'#{part}' if part else ''}"
+    named = f"{_machine()}\0{repository.shared_root}".encode("utf-8", "surrogatepass")
+    return f"folder:{hashlib.sha256(named).hexdigest()[:16]}{f'#{part}' if part else ''}"
 
 
 def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedProject:
@@ -181,7 +155,6 @@ def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedPr
     return DetectedProject(
         name,
         source,
-        CONFIDENCE[source],
         f"name:{name}",
         is_confirmed=True,
         root=str(root or ""),
@@ -190,19 +163,8 @@ def _named_by_user(name: str, source: ProjectSource, folder: Path) -> DetectedPr
     )
 
 
-def _named_by_text(name: str) -> DetectedProject:
-    return DetectedProject(name, "known_name", CONFIDENCE["known_name"], f"name:{name}", is_confirmed=True)
-
-
 def _in_place(
-    repository: Repository,
-    inner: str,
-    *,
-    is_repository: bool,
-    is_named_by_turn: bool,
-    known_name: str,
-    links: Mapping[str, str] | None,
-    trusted: TrustedFolders,
+    repository: Repository, inner: str, *, links: Mapping[str, str] | None, trusted: TrustedFolders
 ) -> DetectedProject:
     """Return the project of a place that is a project of somebody's."""
     root = repository.root
@@ -220,13 +182,11 @@ def _in_place(
         return DetectedProject(
             name,
             source,
-            CONFIDENCE[source] if is_repository or source != "folder" else WITHOUT_REPOSITORY,
             f"name:{name}" if is_confirmed and not linked else label,
             is_confirmed=is_confirmed,
             root=str(root / part),
             branch=repository.branch,
             remote=repository.remote,
-            is_named_by_turn=is_named_by_turn,
             unconfirmed="" if is_confirmed else unconfirmed,
         )
 
@@ -242,8 +202,6 @@ def _in_place(
     if repository.remote:
         name = clean_name(repository.remote.rpartition("/")[2]) or "repository"
         return answer(name, "remote", is_confirmed=False)
-    if known_name:
-        return answer(known_name, "known_name", is_confirmed=True)
     return answer(clean_name(repository.shared_root.name) or "folder", "folder", is_confirmed=False)
 
 
@@ -260,10 +218,6 @@ def _is_nobodys(root: Path, home: Path, *, is_repository: bool) -> bool:
     if root in places or root.parent in (Path("/home"), Path("/Users")):
         return True
     return not is_repository and any(root.is_relative_to(one) for one in (*_SYSTEM_TREES, *temporary))
-
-
-def _digest(root: str) -> str:
-    return hashlib.sha256(f"{_machine()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @cache

@@ -38,10 +38,6 @@ class TrustedFolders:
         """Return the project for which a name was confirmed; None if it was not."""
         return self._read().get(str(root), {}).get(name)
 
-    def projects(self, root: Path) -> list[str]:
-        """Return the names that were confirmed for a folder."""
-        return list(self._read().get(str(root), {}))
-
     def folders_of(self, name: str) -> list[str]:
         """Return the folders for which a name was confirmed."""
         return sorted(root for root, names in self._read().items() if name in names)

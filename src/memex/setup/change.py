@@ -133,20 +133,13 @@ def undo(path: Path) -> bool:
     return known["before"] is not None
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalFile:
-    """A file as it was before Memex changed it; `data` is None where there was none."""
-
-    data: bytes | None
-
-
-def original(path: Path) -> OriginalFile | None:
-    """Return what a file was before the first change; None if it is not as Memex left it."""
+def original(path: Path) -> str | None:
+    """Return the text of a file before the first change, "" where there was none; None if it was changed since."""
     path = path.resolve()
     known = _read_record(_record_path(path))
     if known is None or known["after_sha256"] != _sha256(read(path)):
         return None
-    return OriginalFile(None if known["before"] is None else base64.b64decode(known["before"]))
+    return base64.b64decode(known["before"] or "").decode()
 
 
 def take_out(path: Path, rest: bytes) -> None:

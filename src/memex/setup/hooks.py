@@ -14,7 +14,7 @@ from memex.errors import ValidationFailed
 from memex.homes import home
 from memex.setup import jsontext
 from memex.setup.names import Scope
-from memex.setup.plugin_clients import PLUGIN_CLIENTS, PluginClient
+from memex.setup.plugin_clients import EVENTS, PLUGIN_CLIENTS, PluginClient
 
 HOOK = "memex-hook"
 TIMEOUT_S = 10  # a hook takes a tenth of a second; a client waits no longer than this
@@ -82,10 +82,7 @@ class HookClient:
 
     def missing_of(self, read: Callable[[Path], str]) -> list[str]:
         """Return the events at which nothing of Memex runs, by a function that reads a file."""
-        return self.missing(read(self.file(None)))
-
-    def missing(self, text: str) -> list[str]:
-        """Return the events at which nothing of Memex runs."""
+        text = read(self.file(None))
         return [event for event in self.events if not any(map(_is_own, _groups(text, event)))]
 
 
@@ -123,14 +120,6 @@ def _is_own(group: Any) -> bool:
     return all(f"{HOOK} " in one or f"{HOOK}' " in one or "/v1/hooks/" in one for one in said)
 
 
-_SHARED = {
-    "SessionStart": None,
-    "UserPromptSubmit": None,
-    "Stop": None,
-    "PreCompact": None,
-    "SessionEnd": None,
-}
-
 HOOK_CLIENTS: dict[str, HookClient | PluginClient] = {
     client.name: client
     for client in (
@@ -140,7 +129,7 @@ HOOK_CLIENTS: dict[str, HookClient | PluginClient] = {
                 "user": lambda: home("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
                 "project": lambda: Path(".claude/settings.local.json"),
             },
-            _SHARED
+            EVENTS
             | {
                 "PostToolUse": "Bash|Edit|MultiEdit|Write|NotebookEdit",
                 "PostToolUseFailure": "Bash|Edit|MultiEdit|Write|NotebookEdit",
@@ -158,7 +147,7 @@ HOOK_CLIENTS: dict[str, HookClient | PluginClient] = {
         HookClient(
             "codex",
             {"user": lambda: home("CODEX_HOME", ".codex") / "hooks.json"},
-            _SHARED | {"PostToolUse": None, "Interrupt": None},
+            EVENTS | {"Interrupt": None},
             after=(UNTRUSTED,),
         ),
     )

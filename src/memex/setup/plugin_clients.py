@@ -194,7 +194,7 @@ def _other_paths(plugins: Mapping[str, Any]) -> list[Any]:
     return [one for one in paths if Path(str(one)).parts[-3:] != own] if isinstance(paths, list) else []
 
 
-_EVENTS = {
+EVENTS = {  # of a session, with the tools whose use counts; None for all
     "SessionStart": None,
     "UserPromptSubmit": None,
     "Stop": None,
@@ -215,13 +215,13 @@ PLUGIN_CLIENTS = {
                     _loads("opencode.mjs"),
                 )
             ],
-            _EVENTS | {"Interrupt": None},
+            EVENTS | {"Interrupt": None},
             after=("Start opencode anew.",),
         ),
         PluginClient(
             "openclaw",
             [PluginFile(_openclaw_file, _openclaw_config, _is_in_openclaw, _openclaw_without)],
-            _EVENTS,
+            EVENTS,
             after=(
                 "`openclaw plugins inspect memex` shows the plugin; restart the gateway if it does not reload.",
             ),
@@ -241,7 +241,7 @@ PLUGIN_CLIENTS = {
                     lambda text: yamltext.put_value(text, "memory", "provider", '""'),
                 ),
             ],
-            _EVENTS,
+            EVENTS,
             after=("Start hermes anew; `hermes memory status` shows the provider.",),
         ),
     )

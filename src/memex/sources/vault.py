@@ -132,7 +132,7 @@ def _of_folder(source: Path) -> Vault:
                 vault.read_manifest(partial(_content_of_file, Path(root, name), MAX_MANIFEST_BYTES))
             elif _is_hidden(entry.name):
                 vault.hidden.append(name)
-            elif entry.is_symlink() and not _is_within(root, entry.path):
+            elif entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(root):
                 vault.refuse(name, ValidationFailed("It is a link that leads out of the folder."))
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(f"{name}/")
@@ -157,10 +157,6 @@ def _entries(vault: Vault, root: str, folder: str) -> list[os.DirEntry[str]]:
         raise unreadable
     vault.refuse(folder, unreadable)
     return []
-
-
-def _is_within(root: str, path: str) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(root)
 
 
 def _content_of_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:

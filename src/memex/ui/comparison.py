@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Literal
+
+from memex.ui.highlighting import TextPart
 
 LineKind = Literal["same", "added", "removed", "hunk", "note"]
 MAX_MARKED_CHARS = 2_000  # of a line: words of longer ones are not compared
@@ -14,19 +17,11 @@ _KINDS: dict[str, LineKind] = {" ": "same", "+": "added", "-": "removed"}
 
 
 @dataclass(frozen=True, slots=True)
-class DiffPart:
-    """A piece of a line; `is_marked` where the other text has something else."""
-
-    text: str
-    is_marked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class DiffLine:
     """A line of a diff, with its numbers in the older and in the newer text."""
 
     kind: LineKind
-    parts: tuple[DiffPart, ...]
+    parts: tuple[TextPart, ...]
     old_number: int | None = None
     new_number: int | None = None
 
@@ -38,15 +33,15 @@ def diff_lines(unified: str) -> list[DiffLine]:
     for line in unified.split("\n")[2:]:
         if hunk := _HUNK.match(line):
             old, new = int(hunk[1]), int(hunk[3])
-            found.append(DiffLine("hunk", (DiffPart(f"Line {new}"),)))
+            found.append(DiffLine("hunk", (TextPart(f"Line {new}"),)))
         elif line.startswith("\\"):
-            found.append(DiffLine("note", (DiffPart("No line break at the end"),)))
+            found.append(DiffLine("note", (TextPart("No line break at the end"),)))
         elif line:
             kind = _KINDS[line[0]]
             found.append(
                 DiffLine(
                     kind,
-                    (DiffPart(line[1:].rstrip("\r")),),
+                    (TextPart(line[1:].rstrip("\r")),),
                     old if kind != "added" else None,
                     new if kind != "removed" else None,
                 )
@@ -58,29 +53,18 @@ def diff_lines(unified: str) -> list[DiffLine]:
 
 def _marked(lines: Sequence[DiffLine]) -> Iterator[DiffLine]:
     """Yield the lines; where as many lines were removed as added, each pair has its words marked."""
-    at = 0
-    while at < len(lines):
-        if lines[at].kind != "removed":
-            yield lines[at]
-            at += 1
+    removed: list[DiffLine] = []
+    for kind, group in groupby(lines, lambda line: line.kind):
+        found = list(group)
+        if kind == "removed":
+            removed = found
             continue
-        middle = _end_of(lines, at, "removed")
-        end = _end_of(lines, middle, "added")
-        removed, added = lines[at:middle], lines[middle:end]
-        if len(removed) == len(added):
-            pairs = [_mark_pair(old, new) for old, new in zip(removed, added, strict=True)]
-            yield from (pair[0] for pair in pairs)
-            yield from (pair[1] for pair in pairs)
-        else:
-            yield from (*removed, *added)
-        at = end
-
-
-def _end_of(lines: Sequence[DiffLine], start: int, kind: LineKind) -> int:
-    end = start
-    while end < len(lines) and lines[end].kind == kind:
-        end += 1
-    return end
+        if kind == "added" and len(removed) == len(found):
+            pairs = [_mark_pair(old, new) for old, new in zip(removed, found, strict=True)]
+            removed, found = [old for old, _ in pairs], [new for _, new in pairs]
+        yield from (*removed, *found)
+        removed = []
+    yield from removed
 
 
 def _mark_pair(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
@@ -91,11 +75,11 @@ def _mark_pair(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
     matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
     if matcher.ratio() < 0.3:  # two lines that have little in common are easier to read unmarked
         return old, new
-    parts: tuple[list[DiffPart], list[DiffPart]] = ([], [])
+    parts: tuple[list[TextPart], list[TextPart]] = ([], [])
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         for side, (start, end) in enumerate(((old_start, old_end), (new_start, new_end))):
             if text := "".join(words[side][start:end]):
-                parts[side].append(DiffPart(text, kind != "equal"))
+                parts[side].append(TextPart(text, kind != "equal"))
     return (
         DiffLine(old.kind, tuple(parts[0]), old.old_number, None),
         DiffLine(new.kind, tuple(parts[1]), None, new.new_number),

@@ -99,7 +99,7 @@ def render_text(text: str, path: str, targets: Sequence[str], title: str | None 
     if len(body) > MAX_CHARS:
         return stored_text(text)
     parser = _parser()
-    mount, _, relative = _split(path)
+    mount, relative = _split(path)
     env: dict[str, Any] = {
         "path": relative,
         "mount": mount,
@@ -302,12 +302,12 @@ def _opening(env: EnvType, targets: Sequence[str], anchor: str | None, written: 
 
 
 def _candidate(target: str, mount: str) -> LinkCandidate:
-    own, _, relative = _split(target)
+    own, relative = _split(target)
     return LinkCandidate(int(own != mount), own, relative, *links.path_keys(relative))
 
 
-def _split(path: str) -> tuple[str, str, str]:
-    """Return the mount of a virtual path, the slash, and the path below the mount."""
+def _split(path: str) -> tuple[str, str]:
+    """Return the mount of a virtual path, and the path below the mount."""
     depth = 2 if path.startswith("projects/") else 1
     parts = path.split("/")
-    return "/".join(parts[:depth]), "/", "/".join(parts[depth:])
+    return "/".join(parts[:depth]), "/".join(parts[depth:])

@@ -232,11 +232,6 @@ def page_router(path: str) -> APIRouter:
     return APIRouter(prefix=f"/ui{path}", route_class=PageRoute, include_in_schema=False)
 
 
-def streamed_router(path: str) -> APIRouter:
-    """Return a router of forms below `/ui` that are read as they come, from who is signed in."""
-    return APIRouter(prefix=f"/ui{path}", route_class=StreamedRoute, include_in_schema=False)
-
-
 async def page_of(request: Request) -> PageRequest:
     """Return the request of a page, as its route has checked it."""
     page: PageRequest = request.state.page

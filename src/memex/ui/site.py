@@ -25,41 +25,14 @@ from memex.ui.pages.documents import roots
 from memex.ui.pages.first_minute import connect, demo, vault_import
 from memex.ui.pages.people import erasures, keys, projects, users
 
+# In this order: of two pages that would answer an address, the first one does, and unknown addresses come last.
+PAGES = (
+    *(sign_in, sessions, memory, journal, demo, connect, vault_import, file, evidence, file_edit, search),
+    *(ask, remember, finding, reading, deleting, distilling, importing, roots, calls, call, case, comparing),
+    *(removed, review, work, users, keys, projects, erasures, health, static),
+)
+
 
 def routers() -> tuple[APIRouter, ...]:
-    """Return the routers of all pages; that of unknown addresses comes last."""
-    return (
-        sign_in.router,
-        sessions.router,
-        memory.router,
-        journal.router,
-        demo.router,
-        connect.router,
-        vault_import.router,
-        file.router,
-        evidence.router,
-        file_edit.router,
-        search.router,
-        ask.router,
-        remember.router,
-        finding.router,
-        reading.router,
-        deleting.router,
-        distilling.router,
-        importing.router,
-        importing.upload_router,
-        roots.router,
-        calls.router,
-        call.router,
-        case.router,
-        comparing.router,
-        removed.router,
-        review.router,
-        work.router,
-        users.router,
-        keys.router,
-        projects.router,
-        erasures.router,
-        health.router,
-        static.router,
-    )
+    """Return the routers of all pages."""
+    return tuple(page.router for page in PAGES)

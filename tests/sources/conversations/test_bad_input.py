@@ -85,7 +85,7 @@ def cut_at(content: bytes, cut: int, include: Include = Include(), reader: Any =
     report = ReadReport()
     found = Found(ReadableFile(as_file(content[:cut])), reader)
     conversations = [(about, list(about.messages)) for about in read(found, include, report)]
-    return Reading([], conversations, report, [], None)  # type: ignore[arg-type]
+    return Reading([], conversations, report, None)  # type: ignore[arg-type]
 
 
 def rollout(form: str) -> bytes:
@@ -313,7 +313,7 @@ def test_a_file_that_grows_while_it_is_read_ends_where_it_ended(tmp_path: Path) 
 def test_a_file_that_vanishes_or_breaks_is_named() -> None:
     """What was read before is given; a conversation that broke off is known to be incomplete."""
     content = json_lines(*({"role": "user", "content": f"message {n}" + "x" * 4_000} for n in range(500)))
-    gone = [ExportFile("gone.jsonl", 1, opened) for opened in (vanishing(content), breaking(content))]
+    gone = [ExportFile("gone.jsonl", opened) for opened in (vanishing(content), breaking(content))]
     first, second = (read_paths_of([file], Include()) for file in gone)
 
     assert not first.messages

@@ -187,7 +187,7 @@ class Counted:
     def __init__(self, content: bytes) -> None:
         self.bytes_read = 0
         opened: Callable[[], IO[bytes]] = lambda: _Counting(content, self)  # noqa: E731
-        self.file = ExportFile("x", len(content), opened)
+        self.file = ExportFile("x", opened)
 
 
 class _Counting(io.BytesIO):

@@ -151,8 +151,8 @@ def test_tools_are_given_when_asked_for() -> None:
     assert [m.key for m in both.messages] == ["a", "a/2", "a/3", "a/4"]
 
 
-def test_projects_and_memories_are_offered_and_not_read(tmp_path: Path) -> None:
-    """Documents, instructions and memories are candidates; those of two accounts do not get one key."""
+def test_projects_and_memories_are_counted_and_not_read(tmp_path: Path) -> None:
+    """Documents, instructions and memories are candidates."""
     project = {
         "uuid": "p", "name": "Shop", "prompt_template": "Be brief.", "creator": {"uuid": "u1"},
         "docs": [{"uuid": "d", "filename": "policy.md", "content": "Refunds take 30 days."}],
@@ -180,16 +180,8 @@ def test_projects_and_memories_are_offered_and_not_read(tmp_path: Path) -> None:
     one = read_file(json.dumps(memories[0]).encode())
 
     assert not found.messages
-    assert sorted((c.kind, c.title, c.text, c.account) for c in found.candidates) == [
-        ("document", "policy.md", "Refunds take 30 days.", "u1"),
-        ("instructions", "Instructions of Shop", "Be brief.", "u1"),
-        ("memory", "Memory of Claude", "Likes coffee.", "u2"),
-        ("memory", "Memory of Claude", "Likes tea.", "u1"),
-        ("memory", "Memory of Claude of a project", "Go.", "u2"),
-        ("memory", "Memory of Claude of a project", "Uses Postgres.", "u1"),
-    ]
-    assert len({candidate.key for candidate in found.candidates}) == 6
-    assert [candidate.text for candidate in one.candidates] == ["Likes tea.", "Uses Postgres."]
+    assert found.report.candidates == {"document": 1, "instructions": 1, "memory": 4}
+    assert one.report.candidates == {"memory": 2}
     assert found.reasons == {"account"}
 
 
@@ -202,7 +194,7 @@ def test_projects_in_files_of_their_own_are_recognised() -> None:
         "docs": [{"uuid": "d", "content": "Text."}],
     }
 
-    assert [c.text for c in read_file(json.dumps(project).encode()).candidates] == ["Text."]
+    assert read_file(json.dumps(project).encode()).report.candidates == {"document": 1}
 
 
 def test_a_manifest_says_which_files_to_download(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_elements_after_a_lone_half_are_read() -> None:
     content = json.dumps(["x\ud83d", "\udfffy", "\ude00\ud83d", "last 😀"]).encode()
     report = ReadReport()
 
-    found = list(JsonElements(ExportFile("x.json", len(content), lambda: io.BytesIO(content))).read(report))
+    found = list(JsonElements(ExportFile("x.json", lambda: io.BytesIO(content))).read(report))
 
     assert found == ["x\ufffd", "\ufffdy", "\ufffd\ufffd", "last 😀"]
     assert report.damaged == 0

@@ -138,7 +138,7 @@ def test_an_array_is_read_while_it_arrives(tmp_path: Path) -> None:
 
     with survey([path]) as found:
         source = found.found[0]
-        counted = ExportFile("x", 0, open_counted)
+        counted = ExportFile("x", open_counted)
         conversations = source.reader.read(type(source.source)(counted), Include(), ReadReport())
         next(conversations)
 
@@ -160,16 +160,15 @@ def test_reading_takes_time_in_proportion() -> None:
 
 
 def test_a_survey_counts_what_is_read(tmp_path: Path) -> None:
-    """Messages and conversations."""
+    """Messages."""
     path = tmp_path / "conversations.json"
     count = write_export(path, 1 << 19)
     report = ReadReport()
     with survey([path]) as found:
-        conversations = [
-            list(conversation.messages) for conversation in read(found.found[0], Include(), report)
-        ]
+        for conversation in read(found.found[0], Include(), report):
+            list(conversation.messages)
 
-    assert (report.conversations, report.messages) == (len(conversations), count)
+    assert report.messages == count
 
 
 def test_a_survey_keeps_nothing_of_the_files_that_it_looked_at(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ class IncomingFile:
         self._pending = bytearray()
         self._next_look = 0
         self._check_space()
-        self._stream = open(path, "xb", opener=_private, buffering=0)  # noqa: SIM115  # see `close`
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._stream = os.fdopen(handle, "wb", buffering=0)
 
     async def write(self, content: bytes) -> None:
         """Append what came.
@@ -197,10 +198,6 @@ def _removed_if_unlocked(folder: Path) -> bool:
             os.close(lock)
         return True
     return False
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _disk_low(reason: str) -> DiskLow:

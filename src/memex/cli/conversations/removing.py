@@ -80,28 +80,20 @@ async def export(
 
 async def _ids(session: CommandSession, source: str | None) -> list[str]:
     """Return the ids of the conversations, the oldest first: an order in which nothing of their import shows."""
-    found: list[tuple[str, str]] = []
-    cursor = None
-    while True:
-        asked = {"source": source, "limit": 1_000, "cursor": cursor}
-        page = await session.call("conversation_list", asked)
-        found += [
-            (conversation["last_at"] or "", conversation["id"]) for conversation in page["conversations"]
-        ]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            return [conversation_id for _, conversation_id in sorted(found)]
+    found = [
+        (conversation["last_at"] or "", conversation["id"])
+        async for page in session.pages("conversation_list", {"source": source, "limit": 1_000})
+        for conversation in page["conversations"]
+    ]
+    return [conversation_id for _, conversation_id in sorted(found)]
 
 
 async def _whole(session: CommandSession, conversation_id: str) -> dict[str, Any]:
     """Return a conversation with all of its messages, as a line of the export."""
     asked = {"reference": conversation_id, "limit": 1_000, "all_branches": True}
-    found = await session.call("conversation_read", asked)
-    messages: list[dict[str, Any]] = found["messages"]
-    while found["next_cursor"]:
-        found = await session.call("conversation_read", asked | {"cursor": found["next_cursor"]})
-        messages += found["messages"]
-    return {"memex_conversation": 1, **found["conversation"], "messages": messages}
+    pages = [page async for page in session.pages("conversation_read", asked)]
+    messages = [message for page in pages for message in page["messages"]]
+    return {"memex_conversation": 1, **pages[-1]["conversation"], "messages": messages}
 
 
 def _show_statements(

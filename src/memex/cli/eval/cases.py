@@ -9,6 +9,7 @@ import typer
 from memex.cli.eval.output import check_installed, measuring_command, show_table, write_file
 from memex.cli.output import Column, CommandOutput, Screen, format_count, numbers, shorten, times
 from memex.cli.progress import Progress, progress_bar
+from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -137,16 +138,9 @@ def run(
     The exit code is 1 if a case fails that is not marked as known to fail or, with --compare, that passed before.
     Memex loads the states into temporary tenants, by default on a separate database server.
     """
-    from memex import logging
-
-    logging.configure("warning")
     import asyncio
 
-    check_installed(*NEEDED, *(["matplotlib"] if html else []))
-    _check_own(own_database)
-    from memex.settings import read_settings
-
-    runs = runs or read_settings().eval_runs
+    runs = _begin(runs, html, own_database=own_database)
     if planner and model:
         raise ValidationFailed(
             "--planner builtin and --model exclude each other.", hint="Leave out one of them."
@@ -213,16 +207,9 @@ def runs(
     own_database: OwnDatabase = False,
 ) -> CommandOutput:
     """List the stored runs, or show one of them, with --compare beside another one."""
-    from memex import logging
-
-    logging.configure("warning")
     import asyncio
 
-    check_installed(*NEEDED, *(["matplotlib"] if html else []))
-    _check_own(own_database)
-    from memex.settings import read_settings
-
-    runs = runs or read_settings().eval_runs
+    runs = _begin(runs, html, own_database=own_database)
     from memex.evals import runs as kept
     from memex.evals.serving import ServingOptions
 
@@ -245,13 +232,21 @@ def runs(
     return shown
 
 
-def _check_own(own_database: bool) -> None:
-    """Raise ValidationFailed for this machine's own database if MEMEX_URL names a service."""
-    if own_database:
-        from memex.cli.session.session import check_local
-        from memex.settings import read_settings
+def _begin(runs: Path | None, html: Path | None, *, own_database: bool) -> Path:
+    """Return the folder of the runs.
 
-        check_local(read_settings())
+    Raises:
+        ValidationFailed: a library is missing, or MEMEX_URL names a service where the own database is meant.
+    """
+    from memex import logging
+    from memex.settings import read_settings
+
+    logging.configure("warning")
+    check_installed(*NEEDED, *(["matplotlib"] if html else []))
+    settings = read_settings()
+    if own_database:
+        check_local(settings)
+    return runs or settings.eval_runs
 
 
 def _with_recordings(
@@ -301,13 +296,9 @@ async def _run(
             if name and earlier is None and tenant_id is not None:
                 earlier = await runs.load_stored(service.database, tenant_id, name)
             earlier = _earlier(earlier, name)
-            if adapter is not None:
-                made = await evaluation.run_cases(suite, cases, adapter, options, progress=progress)
-            else:
-                options = replace(options, engine=ENGINE)
-                made = await evaluation.run_cases(
-                    suite, cases, MemexAdapter(service), options, progress=progress
-                )
+            if adapter is None:
+                adapter, options = MemexAdapter(service), replace(options, engine=ENGINE)
+            made = await evaluation.run_cases(suite, cases, adapter, options, progress=progress)
             if tenant_id is not None:
                 await runs.store(service.database, tenant_id, made)
             return made, earlier

@@ -1,12 +1,13 @@
 """`memex eval planner`: whether a chat model that picks lines pays, beside the rules and an oracle."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from memex.cli.eval.output import check_installed, misuse
-from memex.cli.output import CommandOutput, print_output
+from memex.cli.output import Screen
 
 NEEDED = ("numpy", "Stemmer")
 BUDGETS = (600, 1_500)
@@ -59,5 +60,4 @@ def planner(
                 lead=Settings().model_lead,
             )
         )
-        document = {"text": to_text(figures, BUDGETS)}
-        print_output(CommandOutput(document, lambda screen: screen.raw(document["text"])), as_json=False)
+        Screen(sys.stdout).raw(to_text(figures, BUDGETS))

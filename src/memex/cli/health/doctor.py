@@ -6,14 +6,11 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from memex.cli.health.findings import examine_disk, show
-from memex.cli.options import Json
-from memex.cli.output import CommandOutput, print_output
+from memex.cli.output import CommandOutput
+from memex.cli.session.commands import plain_command
 from memex.errors import MemexError
 from memex.service.health.findings import (
     Finding,
@@ -35,7 +32,8 @@ if TYPE_CHECKING:
 OF_MODELS = ("planner", "embedder", "degraded")  # what an administrator's key shows of a service
 
 
-def doctor(as_json: Json = False) -> None:
+@plain_command
+def doctor() -> CommandOutput:
     """Check this installation and its database.
 
     The exit code is 1 if something is wrong.
@@ -47,9 +45,7 @@ def doctor(as_json: Json = False) -> None:
     findings = [*asyncio.run(_collect()), *capture_findings()]
     is_well = all(finding.state != "problem" for finding in findings)
     document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}
-    print_output(CommandOutput(document, lambda screen: show(screen, findings)), as_json=as_json)
-    if not is_well:
-        raise typer.Exit(1)
+    return CommandOutput(document, lambda screen: show(screen, findings), exit_code=0 if is_well else 1)
 
 
 async def _collect() -> list[Finding]:
@@ -123,10 +119,11 @@ async def _examine_service(url: str) -> AsyncIterator[Finding]:
 
 
 def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
+    from memex.postgres import data_dir_of
     from memex.store.embedded import server as embedded
     from memex.store.embedded.binaries import find_binaries
 
-    data_dir = _data_dir(settings)
+    data_dir = data_dir_of(settings)
     if data_dir.exists():
         about = data_dir.stat()
         mode = stat.S_IMODE(about.st_mode)
@@ -159,11 +156,12 @@ def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
 
 def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
     """Return how to connect to the embedded server, and start it if needed; None if there is no data yet."""
+    from memex.postgres import data_dir_of
     from memex.store.embedded import server as embedded
 
-    if embedded.inspect(_data_dir(settings)).version is None:
+    if embedded.inspect(data_dir_of(settings)).version is None:
         return None
-    lease = embedded.start(_data_dir(settings), bin_dir=settings.pg_bin_dir, port=settings.pg_port)
+    lease = embedded.start(data_dir_of(settings), bin_dir=settings.pg_bin_dir, port=settings.pg_port)
     return held.enter_context(lease).conninfo
 
 
@@ -316,12 +314,6 @@ def _pool(wanted: int, offered: int | None) -> Finding:
     if wanted >= offered:
         return Finding("pool", said, "problem", "Lower MEMEX_MAX_CONNECTIONS.")
     return Finding("pool", said)
-
-
-def _data_dir(settings: "Settings") -> Path:
-    from memex.store.embedded import server as embedded
-
-    return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
 
 
 def _target(conninfo: str) -> str:

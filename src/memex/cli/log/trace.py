@@ -70,9 +70,8 @@ def _links(step: Document) -> tuple[str, str, list[Branch]]:
         Branch((hop["source"], (" → ", DIM), (hop["target"], "") if hop["target"] else ("nothing", DIM)))
         for hop in step["hops"][:SHOWN_HITS]
     ]
-    way = {"in": "to", "out": "from"}.get(step["direction"] or "", "from and to")
-    if not step["direction"]:
-        way = "from"  # a call without direction follows the links of passages
+    # A call without direction follows the links of passages.
+    way = {"in": "to", "out": "from", "": "from"}.get(step["direction"] or "", "from and to")
     where = step["paths"][0] if len(step["paths"]) == 1 else format_count(len(step["paths"]), "file")
     told = f"{way} {where} → {format_count(len(step['hops']), 'hop')}"
     return "links", told, _with_more(hops, len(step["hops"]), "hop")

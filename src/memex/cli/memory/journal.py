@@ -71,13 +71,8 @@ async def backfill(
 
 async def read_day(session: CommandSession, day: str) -> CommandOutput:
     """Return the entries of a day as one page."""
-    asked = {"day": day, "limit": PAGE}
-    found = await session.call("memory_journal", asked)
-    page = found
-    while page["next_cursor"] is not None:
-        page = await session.call("memory_journal", asked | {"cursor": page["next_cursor"]})
-        found["entries"] += page["entries"]
-    document = {"day": day, "entries": found["entries"]}
+    pages = session.pages("memory_journal", {"day": day, "limit": PAGE})
+    document = {"day": day, "entries": [entry async for page in pages for entry in page["entries"]]}
     return CommandOutput(
         document, lambda screen: _show_day(screen, document), is_empty=not document["entries"]
     )

@@ -24,6 +24,7 @@ HERE = UserOptions()
 _ACTING = "Acting for"
 
 
+@report_errors(as_json=False)
 def mcp(
     profile: Annotated[
         Literal["agent", "files", "conversations", "work", "project", "admin"],
@@ -78,20 +79,6 @@ def mcp(
 
     It runs until the client closes stdin, or until SIGTERM.
     """
-    with report_errors(as_json=False):
-        project = project or os.environ.get("MEMEX_PROJECT") or None
-        _serve(profile, url, user, project, tenant, include, docs or [])
-
-
-def _serve(
-    profile: Literal["agent", "files", "conversations", "work", "project", "admin"],
-    url: str | None,
-    user: str | None,
-    project: str | None,
-    tenant: str,
-    include: str | None,
-    docs: list[Path],
-) -> None:
     import asyncio
 
     load_structlog()
@@ -104,6 +91,7 @@ def _serve(
     settings = read_settings()
     logging.configure(settings.log_level)
     included = None if include is None else parse_included(include, "--include")
+    project = project or os.environ.get("MEMEX_PROJECT") or None
     url = url or settings.url
     if url is not None and tenant != HERE.tenant:
         raise ValidationFailed(
@@ -136,11 +124,9 @@ def _roots(folders: list[Path], url: str, user: str, project: str | None) -> "li
     """Return the roots of folders, as they are noted or by their names; raises ValidationFailed if one is none."""
     from memex.mirror.roots import RootsFile, choose_root, find_folder
 
-    noted = RootsFile().read()
-    place = {"url": url.rstrip("/"), "user": user, "project": project}
+    noted, url = RootsFile().read(), url.rstrip("/")
     return [
-        choose_root(noted, find_folder(folder), name=None, patterns=None, **place)  # type: ignore[arg-type]
-        for folder in folders
+        choose_root(noted, find_folder(folder), url=url, user=user, project=project) for folder in folders
     ]
 
 

@@ -17,7 +17,6 @@ from memex import logging, postgres
 from memex.cli.output import program_name
 from memex.errors import MemexError
 from memex.settings import Settings
-from memex.store.embedded import server as embedded
 
 if TYPE_CHECKING:
     from memex.http.workers import WorkerLine
@@ -129,9 +128,7 @@ def _collect_seldom() -> None:
 
 def data_dir_of(settings: Settings) -> Path | None:
     """Return the data folder of the embedded Postgres; None if DATABASE_URL names another one."""
-    if settings.database_url is not None:
-        return None
-    return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+    return postgres.data_dir_of(settings) if settings.database_url is None else None
 
 
 @contextmanager

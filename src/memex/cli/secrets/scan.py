@@ -1,6 +1,5 @@
 """`memex secrets scan`: find secrets that are stored already."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import typer
@@ -42,7 +41,8 @@ async def scan(
     """
     found, counted = list[dict[str, Any]](), {"texts": 0, "secrets": 0}
     unread: list[str] = []
-    async for page in _pages(session.of(user), all_users=user is None, history=history):
+    asked = {"all_users": user is None, "history": history}
+    async for page in session.of(user).pages("secrets_scan", asked):
         counted["texts"] += page["texts"]
         counted["secrets"] += len(page["secrets"])
         found += page["secrets"][: MAX_KEPT - len(found)]
@@ -51,18 +51,6 @@ async def scan(
     return CommandOutput(
         document, lambda screen: _show(screen, session, document), exit_code=FOUND if found else 0
     )
-
-
-async def _pages(session: CommandSession, *, all_users: bool, history: bool) -> AsyncIterator[dict[str, Any]]:
-    cursor = None
-    while True:
-        page = await session.call(
-            "secrets_scan", {"all_users": all_users, "history": history, "cursor": cursor}
-        )
-        yield page
-        cursor = page["next_cursor"]
-        if cursor is None:
-            return
 
 
 def _show(screen: Screen, session: CommandSession, document: dict[str, Any]) -> None:

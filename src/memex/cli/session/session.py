@@ -1,7 +1,7 @@
 """The session of a command: the API that it asks, and for whom it acts."""
 
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -52,6 +52,14 @@ class CommandSession:
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Run an operation of `memex.routes`, and return its JSON."""
         return await self.api.call(self.context, name, arguments)
+
+    async def pages(self, name: str, arguments: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Yield the pages of an operation, from `cursor` among the arguments on, to the last one."""
+        page = await self.call(name, arguments)
+        yield page
+        while page["next_cursor"] is not None:
+            page = await self.call(name, {**arguments, "cursor": page["next_cursor"]})
+            yield page
 
     async def execute(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Run a tool, and return its JSON."""

@@ -151,9 +151,8 @@ def undo_work(path: Path) -> CommandOutput:
 
     data = change.read(path)
     text = (data or b"").decode()
-    standing, known = find_block(text), change.original(path)
-    before = (known.data or b"").decode() if known else ""
-    if known and not find_block(before) and place_block(before, standing) == text:
+    standing, before = find_block(text), change.original(path)
+    if before is not None and not find_block(before) and place_block(before, standing) == text:
         change.undo(path)
     elif standing:
         change.take_out(path, place_block(text, "").encode())

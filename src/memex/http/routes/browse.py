@@ -15,7 +15,6 @@ from memex.service.vaults.browsing import BrowseResult, FileKind
 from memex.settings import SearchMode
 
 PAIR = RouterPair("", "files")
-router, admin_router = PAIR.agent, PAIR.admin
 
 Prefix = Annotated[str, Query(description="How the paths begin, such as user/notes/.")]
 Kind = Annotated[

@@ -19,7 +19,6 @@ from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
 
 PAIR = RouterPair("", "conversations", as_admin=" of a user, as an admin")
-router, admin_router = PAIR.agent, PAIR.admin
 
 NDJSON = "application/x-ndjson"
 EXAMPLE = (

@@ -27,7 +27,6 @@ from memex.service.documents.watching import (
 )
 
 PAIR = RouterPair("/documents", "documents")
-router, admin_router = PAIR.agent, PAIR.admin
 
 NDJSON = "application/x-ndjson"
 DIGEST = "9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab"

@@ -14,7 +14,6 @@ from memex.service.conversations.events import EventsArguments, HeardRuntimesRes
 from memex.service.work import hook_context
 
 PAIR = RouterPair("", "events")
-router, admin_router = PAIR.agent, PAIR.admin
 
 
 class AddedContext(BaseModel):
@@ -41,7 +40,7 @@ async def put_events(call: Call, body: EventsArguments) -> PutEventsResult:
     return await events.put(call.service, call.caller, body, tool_call_id=call.tool_call_id)
 
 
-@router.post("/hooks/{client}", summary="Take a hook of a coding agent", response_model_exclude_none=True)
+@PAIR.agent.post("/hooks/{client}", summary="Take a hook of a coding agent", response_model_exclude_none=True)
 async def take_hook(
     request: Request, call: Call, client: Annotated[str, Path(description="The client, such as claude-code.")]
 ) -> HookAnswer:

@@ -18,7 +18,6 @@ from memex.service.tools.write_many import EditArguments, WriteManyResult
 from memex.store.catalogue import MIN_CHARS
 
 PAIR = RouterPair("", "files", route_class=ToolRoute)
-router, admin_router = PAIR.agent, PAIR.admin
 
 PathQuery = Annotated[
     str,
@@ -37,7 +36,7 @@ AsOfQuery = Annotated[
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
-@router.get("/files", summary="List files", response_model=ListResult)
+@PAIR.agent.get("/files", summary="List files", response_model=ListResult)
 async def list_files(
     call: ToolRouteCall,
     prefix: str = "",
@@ -49,7 +48,7 @@ async def list_files(
     return await call.answer("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
 
 
-@router.get(
+@PAIR.agent.get(
     "/file",
     summary="Read a file",
     response_model=ReadResult,
@@ -77,7 +76,7 @@ async def read_file(
     return json_answer(read, headers)
 
 
-@router.put(
+@PAIR.agent.put(
     "/file",
     summary="Write a whole file",
     response_model=WriteResult,
@@ -125,7 +124,7 @@ class PatchBody(BaseModel):
     reason: str | None = None
 
 
-@router.patch("/file", summary="Change a part of a file", response_model=PatchResult)
+@PAIR.agent.patch("/file", summary="Change a part of a file", response_model=PatchResult)
 async def patch_file(
     call: ToolRouteCall, path: PathQuery, body: PatchBody, if_match: IfMatch = None
 ) -> Response:
@@ -136,7 +135,7 @@ async def patch_file(
     return json_answer(patched, {"ETag": _etag(patched)})
 
 
-@router.delete("/file", summary="Delete a file", response_model=PlacedResult)
+@PAIR.agent.delete("/file", summary="Delete a file", response_model=PlacedResult)
 async def delete_file(
     call: ToolRouteCall, path: PathQuery, reason: ReasonQuery = None, if_match: IfMatch = None
 ) -> Response:
@@ -155,7 +154,7 @@ class MoveBody(BaseModel):
     reason: str | None = None
 
 
-@router.post("/file/move", summary="Move a file", response_model=PlacedResult)
+@PAIR.agent.post("/file/move", summary="Move a file", response_model=PlacedResult)
 async def move_file(
     call: ToolRouteCall, path: PathQuery, body: MoveBody, if_match: IfMatch = None
 ) -> Response:
@@ -184,7 +183,7 @@ class BatchBody(BaseModel):
     edits: list[Annotated[dict[str, Any], WithJsonSchema(EditArguments.model_json_schema())]]
 
 
-@router.post("/files:batch", summary="Change many files at once", response_model=WriteManyResult)
+@PAIR.agent.post("/files:batch", summary="Change many files at once", response_model=WriteManyResult)
 async def write_many(call: ToolRouteCall, body: BatchBody) -> Response:
     """Write, patch, move and delete up to 500 files in one commit, or none if one edit does not fit."""
     return await call.answer("memory_write_many", edits=body.edits)
@@ -203,7 +202,7 @@ class RestoreBody(BaseModel):
     reason: str | None = None
 
 
-@router.post("/file/restore", summary="Restore a version", response_model=PlacedResult)
+@PAIR.agent.post("/file/restore", summary="Restore a version", response_model=PlacedResult)
 async def restore_file(
     call: ToolRouteCall, path: PathQuery, body: RestoreBody, if_match: IfMatch = None
 ) -> Response:
@@ -213,7 +212,7 @@ async def restore_file(
     )
 
 
-@router.get("/revisions", summary="List a file's versions", response_model=HistoryResult)
+@PAIR.agent.get("/revisions", summary="List a file's versions", response_model=HistoryResult)
 async def list_revisions(
     call: ToolRouteCall,
     path: PathQuery,
@@ -224,7 +223,7 @@ async def list_revisions(
     return await call.answer("memory_history", path=path, limit=limit, cursor=cursor)
 
 
-@router.get("/diff", summary="Compare two versions", response_model=DiffResult)
+@PAIR.agent.get("/diff", summary="Compare two versions", response_model=DiffResult)
 async def diff(
     call: ToolRouteCall, path: PathQuery, from_version: int | None = None, to_version: int | None = None
 ) -> Response:
@@ -232,7 +231,7 @@ async def diff(
     return await call.answer("memory_diff", path=path, from_version=from_version, to_version=to_version)
 
 
-@router.get("/links", summary="Follow links", response_model=LinksResult)
+@PAIR.agent.get("/links", summary="Follow links", response_model=LinksResult)
 async def links(
     call: ToolRouteCall,
     path: PathQuery,

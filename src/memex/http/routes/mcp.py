@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -14,11 +13,10 @@ from memex.api.local import LocalMemex
 from memex.call_context import CallContext
 from memex.errors import RateLimited, Unauthenticated, ValidationFailed
 from memex.http.callers import (
+    HeaderContext,
     KeyedRoute,
     KeyHolder,
-    RequestContext,
     ServiceDependency,
-    context_of_headers,
     key_of,
     service_of,
 )
@@ -71,9 +69,7 @@ class McpServers:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._ended.set()
         if self._running is not None:
             await self._running
@@ -248,10 +244,7 @@ def _invalid_request(message: str, hint: str) -> dict[str, Any]:
 
 
 async def answer(
-    request: Request,
-    service: ServiceDependency,
-    holder: KeyHolder,
-    context: Annotated[RequestContext, Depends(context_of_headers)],
+    request: Request, service: ServiceDependency, holder: KeyHolder, context: HeaderContext
 ) -> Response:
     """Answer one message of MCP; for whom, the key and the headers say."""
     profile = PATHS[request.scope["route"].path]

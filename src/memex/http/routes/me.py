@@ -1,17 +1,8 @@
 """The holder of a key: a client asks for this before it chooses what to ask."""
 
-from typing import Annotated
+from fastapi import APIRouter, Request
 
-from fastapi import APIRouter, Depends, Request
-
-from memex.http.callers import (
-    KeyedRoute,
-    KeyHolder,
-    RequestContext,
-    ServiceDependency,
-    context_of_headers,
-    resolve,
-)
+from memex.http.callers import HeaderContext, KeyedRoute, KeyHolder, ServiceDependency, resolve
 from memex.service.identity.me import MeResult, read_me
 
 router = APIRouter(prefix="/v1/me", tags=["me"], route_class=KeyedRoute)
@@ -19,10 +10,7 @@ router = APIRouter(prefix="/v1/me", tags=["me"], route_class=KeyedRoute)
 
 @router.get("", summary="Show whose key this is")
 async def me(
-    request: Request,
-    service: ServiceDependency,
-    holder: KeyHolder,
-    context: Annotated[RequestContext, Depends(context_of_headers)],
+    request: Request, service: ServiceDependency, holder: KeyHolder, context: HeaderContext
 ) -> MeResult:
     """Return the role, tenant and user of the key, what can be read with it, and the version of the service."""
     caller = None

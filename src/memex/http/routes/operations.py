@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from memex.http.answers import ZIP, zip_answer
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.calls import Call
 from memex.http.routers import RouterPair
@@ -25,9 +26,7 @@ from memex.service.tools.revisions import RevertResult
 from memex.store.records import Status
 
 PAIR = RouterPair("/operations", "operations", as_admin=" as an admin")
-router, admin_router = PAIR.agent, PAIR.admin
 REPLAYABLE_PAIR = RouterPair("/replayable", "operations", as_admin=" as an admin")
-replayable_router, admin_replayable_router = REPLAYABLE_PAIR.agent, REPLAYABLE_PAIR.admin
 
 Limit = Annotated[int, Query(ge=1, le=500)]
 FilterText = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS)]
@@ -37,8 +36,6 @@ Tools = Annotated[ReplayableKind, Query(description="Calls of which tools.")]
 Since = Annotated[AwareDatetime | None, Query(description="Made at this time (RFC 3339) or later.")]
 OnlyDegraded = Annotated[bool, Query(description="Only those where a model should have planned and did not.")]
 
-ZIP = "application/zip"
-CASE_FILE = "case.zip"
 BUNDLE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A zip of the call",
@@ -150,9 +147,7 @@ async def export_call(call: Call, tool_call_id: str) -> Response:
     It holds the files that the user read when the call was made, and is for who may read those.
     """
     bundle = await export_call_of(call.service, call.caller, tool_call_id, own_id=call.tool_call_id)
-    content = await asyncio.to_thread(pack_bundle, bundle)
-    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
-    return Response(content, media_type=ZIP, headers=headers)
+    return zip_answer(await asyncio.to_thread(pack_bundle, bundle), "call.zip")
 
 
 @PAIR.operation(
@@ -177,9 +172,7 @@ async def make_case(
     service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: CaseChoice
 ) -> Response:
     """Return a zip of a test case of a call: what is asked and expected, and the memory that the call saw."""
-    content = await case_requests.pack_case(service, caller, tool_call_id, body)
-    headers = {"Content-Disposition": f'attachment; filename="{CASE_FILE}"'}
-    return Response(content, media_type=ZIP, headers=headers)
+    return zip_answer(await case_requests.pack_case(service, caller, tool_call_id, body), "case.zip")
 
 
 @PAIR.operation(

@@ -14,7 +14,6 @@ from memex.service.tools.prompt_block import (
 )
 
 PAIR = RouterPair("/prompt-block", "prompt block", as_admin=" as an admin")
-router, admin_router = PAIR.agent, PAIR.admin
 
 BudgetQuery = Annotated[
     int,

@@ -11,7 +11,6 @@ from memex.service.log.exposure import CallsThatSaw, RevisionsSeen
 from memex.service.tools.tool import MAX_VERSION
 
 PAIR = RouterPair("", "operations")
-router, admin_router = PAIR.agent, PAIR.admin
 
 Limit = Annotated[int, Query(ge=1, le=500)]
 Version = Annotated[int, Query(ge=1, le=MAX_VERSION, description="A version of the path.")]

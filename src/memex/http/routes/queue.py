@@ -8,7 +8,6 @@ from memex.http.routers import RouterPair, operation
 from memex.service.log.queue import QueueResult, RetryResult
 
 PAIR = RouterPair("/queue", "queue")
-router, admin_router = PAIR.agent, PAIR.admin
 
 Limit = Annotated[int, Query(ge=1, le=500)]
 
@@ -23,7 +22,7 @@ def list_queue(limit: Limit = 100, cursor: str | None = None) -> QueueResult:
     """Return the user's calls that are in the queue, or were given up there, the oldest first."""
 
 
-@operation(admin_router, "queue_retry_all", summary="Try all calls again")
+@operation(PAIR.admin, "queue_retry_all", summary="Try all calls again")
 def retry_all() -> RetryResult:
     """Put all calls that were given up back into the queue, in the order in which they were accepted.
 
@@ -31,7 +30,7 @@ def retry_all() -> RetryResult:
     """
 
 
-@operation(admin_router, "queue_retry", summary="Try a call again")
+@operation(PAIR.admin, "queue_retry", summary="Try a call again")
 def retry(tool_call_id: str) -> RetryResult:
     """Put a call that was given up back into the queue, for five more attempts.
 

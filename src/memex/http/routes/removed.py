@@ -12,7 +12,6 @@ from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, Remove
 from memex.store.removed_lines import RemovedState
 
 PAIR = RouterPair("/removed", "files", route_class=ToolRoute, as_admin=" as an admin")
-router, admin_router = PAIR.agent, PAIR.admin
 
 State = Annotated[RemovedState | None, Query(description="Only lines that were taken out so.")]
 All = Annotated[bool, Query(description="Also lines that somebody took out by editing the file.")]

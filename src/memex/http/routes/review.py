@@ -9,7 +9,6 @@ from memex.http.routers import RouterPair
 from memex.service.review.items import MAX_DECISIONS, DecidedResult, ItemDecision, ItemKind, ReviewResult
 
 PAIR = RouterPair("/review", "review")
-router, admin_router = PAIR.agent, PAIR.admin
 
 Kind = Annotated[ItemKind | None, Query(description="Items of this kind only.")]
 Limit = Annotated[int, Query(ge=1, le=500)]

@@ -8,7 +8,6 @@ from memex.http.routers import RouterPair
 from memex.service.tidy import TidyResult
 
 PAIR = RouterPair("/tidy", "files", as_admin=" as an admin")
-router, admin_router = PAIR.agent, PAIR.admin
 
 
 class TidyBody(BaseModel):

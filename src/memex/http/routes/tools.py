@@ -26,7 +26,6 @@ from memex.toolcalls import result_text
 
 PLAIN = "text/plain"
 PAIR = RouterPair("/tools", "tools")
-router, admin_router = PAIR.agent, PAIR.admin
 
 
 ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": [*BY_NAME, *ALIASES]})]
@@ -83,7 +82,7 @@ def _listed(form: Format, profile: Profile | None, prompts_dir: pathlib.Path | N
     return ToolList(format=form, profile=chosen, tools=tools)
 
 
-@router.get("", summary="List the tools")
+@PAIR.agent.get("", summary="List the tools")
 async def list_tools(
     service: ServiceDependency,
     holder: KeyHolder,

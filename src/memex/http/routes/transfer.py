@@ -7,19 +7,16 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
+from memex.http.answers import ZIP
 from memex.http.calls import Call
 from memex.http.refusals import look
 from memex.http.routers import RouterPair
-from memex.service.service import Caller, Service
 from memex.service.vaults import vault_export, vault_import
 from memex.service.vaults.transfer_report import ImportResult
 from memex.sources.vault import ZipWriter
 
 PAIR = RouterPair("", "transfer")
-router, admin_router = PAIR.agent, PAIR.admin
 
-
-ZIP = "application/zip"
 BINARY = {"type": "string", "format": "binary"}
 EMPTY_ZIP = "PK\x05\x06" + "\0" * 18
 MEMORY_BYTES = 1 << 20  # a larger export is kept in a file while it is sent
@@ -118,21 +115,15 @@ async def export_files(
 
     The hidden file `.memex-export.jsonl` of the zip says which version each file is.
     """
-    return await _export(call.service, call.caller, call.tool_call_id, source, all_projects=all_projects)
-
-
-async def _export(
-    service: Service, caller: Caller, tool_call_id: str | None, source: str | None, *, all_projects: bool
-) -> StreamingResponse:
     spool = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115  # closed when the last of it is sent
     try:
         await vault_export.export_files(
-            service,
-            caller,
+            call.service,
+            call.caller,
             ZipWriter(spool),
             source=source,
             all_projects=all_projects,
-            tool_call_id=tool_call_id,
+            tool_call_id=call.tool_call_id,
         )
     except BaseException:
         spool.close()

@@ -29,12 +29,10 @@ class ExportFile:
 
     Attributes:
         name: relative to what was given, with slashes; a member of a zip is named behind the zip.
-        size_bytes: as it lies on the disk or in the zip; a hint for progress.
         open: returns the content, unpacked, from its start; raises OSError.
     """
 
     name: str
-    size_bytes: int
     open: Callable[[], IO[bytes]]
 
 

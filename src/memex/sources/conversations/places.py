@@ -14,7 +14,6 @@ from typing import IO, cast
 
 import zstandard
 
-from memex.errors import UnknownFormat
 from memex.sources.conversations.encodings import (
     WINDOWS,
     encoding_of,
@@ -26,7 +25,7 @@ from memex.sources.conversations.encodings import (
     with_line_feeds,
 )
 from memex.sources.conversations.files import ExportFile
-from memex.sources.conversations.formats.readers import formats, reader_of
+from memex.sources.conversations.formats.readers import reader_of
 from memex.sources.conversations.known import known, shards
 from memex.sources.conversations.reader import FileLink, LinkedReader, ReadableFile, Reader
 from memex.sources.conversations.records import LeftOut
@@ -63,22 +62,6 @@ class Survey:
     skips: list[LeftOut] = field(default_factory=list)
     names: int = 0
     warnings: list[str] = field(default_factory=list)
-
-    @property
-    def size_bytes(self) -> int:
-        """Return how large the files are that can be read, packed as they lie there."""
-        return sum(found.source.file.size_bytes for found in self.found)
-
-    def require_something(self) -> None:
-        """Raise UnknownFormat if nothing can be read; the hint lists what is read and how it is exported."""
-        if self.found:
-            return
-        reasons = [f"{skip.place}: {skip.detail}" for skip in self.skips if skip.detail][:10]
-        message = "Nothing here is an export of conversations that Memex can read."
-        raise UnknownFormat(
-            "\n".join((message, *reasons)),
-            hint=f"These formats are read, whatever the files are called:\n{formats()}",
-        )
 
 
 @contextmanager
@@ -175,7 +158,6 @@ class _Places:
     def _file(self, path: Path, name: str) -> None:
         self._survey.names += 1
         try:
-            size = path.stat().st_size
             with path.open("rb") as stream:
                 start = stream.read(4)
         except OSError as error:
@@ -184,7 +166,7 @@ class _Places:
         if start in _ZIPS:
             self._zip(path, name)
         else:
-            self._look(ExportFile(_printable(name), size, partial(_open, partial(path.open, "rb"), start)))
+            self._look(ExportFile(_printable(name), partial(_open, partial(path.open, "rb"), start)))
 
     def _zip(self, path: Path, name: str) -> None:
         try:
@@ -243,18 +225,18 @@ class _Places:
                     "nested_zip", name, "It is a zip in a zip. Unpack the outer one, and give the folder."
                 )
             else:
-                self._look(ExportFile(_printable(name), info.compress_size, partial(_open, opened, start)))
+                self._look(ExportFile(_printable(name), partial(_open, opened, start)))
 
     def _look(self, file: ExportFile) -> None:
         """Put a file where it belongs by its content."""
         try:
             reader, head = reader_of(file)
             if reader is not None and ends_lines_with_cr(head.start):
-                file = ExportFile(file.name, file.size_bytes, partial(_open_as, file, with_line_feeds))
+                file = ExportFile(file.name, partial(_open_as, file, with_line_feeds))
                 reader, head = reader_of(file)
             if reader is not None and has_only_wrong_bytes(head.start) and _is_windows(file):
                 as_windows = partial(recoded, encoding=WINDOWS)
-                file = ExportFile(file.name, file.size_bytes, partial(_open_as, file, as_windows))
+                file = ExportFile(file.name, partial(_open_as, file, as_windows))
                 reader, head = reader_of(file)
                 self._survey.warnings.append(
                     f"{file.name}: it is not UTF-8, and was read as Windows-1252 (Latin-1). If letters are wrong, "

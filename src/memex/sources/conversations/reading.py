@@ -15,7 +15,7 @@ T = TypeVar("T")
 def read(
     found: Found, include: Include, report: ReadReport, bookmark: Bookmark | None = None
 ) -> Iterator[ReadConversation]:
-    """Yield the conversations of a file, and count them and their messages.
+    """Yield the conversations of a file, and count their messages.
 
     Nothing raises: a file that vanishes, breaks off or is damaged is named in the report. A conversation that
     was not read to its end stands in `report.incomplete`.
@@ -29,7 +29,6 @@ def read(
     """
     name = found.source.file.name
     for conversation in _until_broken(_read_on(found, include, report, bookmark), name, report):
-        report.conversations += 1
         yield replace(conversation, messages=_messages(conversation, name, report))
 
 
@@ -58,14 +57,8 @@ def _until_broken(
     values: Iterable[T], name: str, report: ReadReport, incomplete: str | None = None
 ) -> Iterator[T]:
     """Yield what is read before a file breaks; the break is named in the report."""
-    iterator = iter(values)
-    while True:
-        try:
-            value = next(iterator)
-        except StopIteration:
-            return
-        except BROKEN as error:
-            report.damage("broken_file", name, f"The file cannot be read on: {reason_of(error)}.")
-            report.incomplete += [] if incomplete is None else [incomplete]
-            return
-        yield value
+    try:
+        yield from values
+    except BROKEN as error:
+        report.damage("broken_file", name, f"The file cannot be read on: {reason_of(error)}.")
+        report.incomplete += [] if incomplete is None else [incomplete]

@@ -1,7 +1,7 @@
 """Records that readers make: conversations, their messages, and a report on what was left out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -60,34 +60,15 @@ class ReadConversation:
     """
 
     key: str
-    title: str | None
-    project: str | None
-    started_at: datetime | None
-    updated_at: datetime | None
-    account: str | None
-    messages: Iterable[ReadMessage]
+    title: str | None = None
+    project: str | None = None
+    started_at: datetime | None = None
+    updated_at: datetime | None = None
+    account: str | None = None
+    messages: Iterable[ReadMessage] = ()
     continues: bool = False
     folder: str = ""
     branch: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A text that an export offers as memory: a document of a project, or what the provider remembered by itself.
-
-    Attributes:
-        kind: `document`, `instructions` or `memory`.
-        key: names the candidate across exports; holds the account where one is known.
-    """
-
-    kind: Literal["document", "instructions", "memory"]
-    key: str
-    title: str
-    text: str
-    project: str | None = None
-    account: str | None = None
-    at: datetime | None = None
-    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +119,18 @@ class ReadReport:
     """Counts of a run of readers; a reader adds to it.
 
     Attributes:
-        offer: receives each candidate for memory; without it candidates are only counted.
         bookmark: where to read on when the file has grown, for readers that can; set when a file is read to
             its end.
         known: how many lines or elements a reader knows what to do with.
         skips: everything left out, the first thousand; `skipped` counts all by reason.
         unknown: lines or elements of a type that the reader does not know, by type.
+        candidates: texts that could be kept as memory, by kind: documents and instructions of a project, and what
+            the provider remembered by itself.
         incomplete: keys of the conversations that were not read to their end.
         unreadable: lines or elements that cannot be understood, the first thousand; `damaged` counts all.
     """
 
-    offer: Callable[[Candidate], None] | None = None
     bookmark: Bookmark | None = None
-    conversations: int = 0
     messages: int = 0
     known: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -172,12 +152,6 @@ class ReadReport:
         self.damaged += 1
         if len(self.unreadable) < MAX_NAMED:
             self.unreadable.append(LeftOut(reason, place, detail))
-
-    def candidate(self, candidate: Candidate) -> None:
-        """Offer a candidate for memory."""
-        self.candidates[candidate.kind] += 1
-        if self.offer is not None:
-            self.offer(candidate)
 
     @property
     def is_drifted(self) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query, Response
 
-from memex.errors import FileNotFound, MemexError, Refused, ValidationFailed
+from memex.errors import FileNotFound, Refused, ValidationFailed
 from memex.http.problems import status_of
 from memex.store.search.analyzer import analyzer_of
 from memex.ui.filters import time_in
@@ -64,10 +64,11 @@ async def search(
         except Refused as refused:
             error = refused  # shown beside the form, which keeps what was typed
     changes = [] if page.is_partial else await _changes(page)
+    failed = error or not_found  # htmx shows no part whose status says that something failed
     return page.render(
         "search.html",
         block="results",
-        status=_status(page, error or not_found),
+        status=200 if failed is None or page.is_partial else status_of(failed),
         asked=asked,
         why=why,
         as_of_value="" if any(as_of == listed["at"] for listed in changes) else _field_value(as_of),
@@ -126,8 +127,3 @@ def _field_value(given: str) -> str:
     except ValidationFailed:
         return ""
     return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment else ""
-
-
-def _status(page: PageRequest, error: MemexError | None) -> int:
-    """Return the status of the page; htmx shows no part whose status says that something failed."""
-    return status_of(error) if error is not None and not page.is_partial else 200

@@ -29,26 +29,25 @@ async def show_work(page: Page, project: _Place = "", decided: MarkAction | None
     listed = await memex.call(context, "work_labels")
     places = _places(listed["labels"])
     chosen = project.strip() or (places[0]["name"] if len(places) == 1 else "")
-    work = await memex.call(context, "work_show", {"project": chosen}) if chosen else None
+    shown: dict[str, Any] = {"work": None, "sessions": (), "readings": ()}
+    if chosen:
+        asked = {"project": chosen}
+        work = await memex.call(context, "work_show", asked)
+        shown = {"work": work, "checked": await memex.call(context, "work_check", asked), "readings": ()}
+        shown["pack"] = await memex.call(context, "work_context", asked)
+        sessions = await memex.call(context, "work_sessions", asked | {"limit": SESSIONS})
+        shown["sessions"] = sessions["sessions"]
+        if work["is_project"]:
+            shown["readings"] = (await memex.call(context, "work_readings", asked))["reads_from"]
     return page.render(
         "work.html",
         places=places,
         project=chosen,
-        work=work,
-        checked=await memex.call(context, "work_check", {"project": chosen}) if chosen else None,
-        pack=await memex.call(context, "work_context", {"project": chosen}) if chosen else None,
-        sessions=(await memex.call(context, "work_sessions", {"project": chosen, "limit": SESSIONS}))[
-            "sessions"
-        ]
-        if chosen
-        else (),
         labels=[label for label in listed["labels"] if chosen in (label["label"], label["project"])],
-        readings=(await memex.call(context, "work_readings", {"project": chosen}))["reads_from"]
-        if work and work["is_project"]
-        else (),
         message_of=_message_of,
         has_user=True,
         decided=decided,
+        **shown,
     )
 
 

@@ -19,7 +19,6 @@ from memex.service.work.sessions import (
 from memex.subagent.work.resuming.pack import PackBudget
 
 PAIR = RouterPair("", "work", as_admin=", as a user's agent", admin_description=AS_ADMIN)
-router, admin_router = PAIR.agent, PAIR.admin
 
 _MANY = {304: {"description": "If-None-Match names the pack as it is."}}
 

@@ -19,7 +19,6 @@ from memex.subagent.work.records import MarkAction
 
 AS_ADMIN = "For an administrator who acts as the agent of the user in Memex-User (Memex-Role: agent) alone."
 PAIR = RouterPair("", "work", as_admin=", as a user's agent", admin_description=AS_ADMIN)
-router, admin_router = PAIR.agent, PAIR.admin
 _BY_SLUG = {"slug": "project"}
 
 Slug = Annotated[str, Path(description="The slug of a project, or the label that sessions have.")]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _OPEN, _CLOSE = "<antArtifact", "</antArtifact>"
-_THINKING, _THOUGHT = "<antThinking>", "</antThinking>"
+_THOUGHTS = re.compile(r"<antThinking>.*?(?:</antThinking>|\Z)", re.DOTALL)  # or up to the end of the text
 _ATTRIBUTE = re.compile(r'([a-z]{1,40})="([^"]{0,500})"')
 
 
@@ -17,7 +17,6 @@ class Artifact:
         changed_in: the key of the message that wrote it last.
     """
 
-    title: str
     text: str
     changed_in: str
 
@@ -35,8 +34,7 @@ class Artifacts:
 
     def take_tags(self, text: str, message: str) -> str:
         """Take the documents out of a text; return what is said beside them, without thoughts."""
-        if _THINKING in text:
-            text = _without(text, _THINKING, _THOUGHT)
+        text = _THOUGHTS.sub("", text)
         if _OPEN not in text:
             return text
         said, at = [], 0
@@ -46,11 +44,9 @@ class Artifacts:
             end = text.find(_CLOSE, head_end)
             content = text[head_end + 1 : end if end >= 0 else len(text)]
             attributes = dict(_ATTRIBUTE.findall(text[start:head_end]))
-            title = attributes.get("title", "")
-            self._put(
-                attributes.get("identifier") or title or "untitled", title, content.strip("\n"), message
-            )
-            said += [text[at:start], f"[artifact: {title or 'untitled'}]"]
+            title = attributes.get("title") or "untitled"
+            self.by_id[attributes.get("identifier") or title] = Artifact(content.strip("\n"), message)
+            said += [text[at:start], f"[artifact: {title}]"]
             at = end + len(_CLOSE) if end >= 0 else len(text)
         return "".join((*said, text[at:]))
 
@@ -58,28 +54,12 @@ class Artifacts:
         """Apply a call of the tool `artifacts`: create and rewrite bring the whole text, update replaces a part."""
         if not isinstance(arguments, dict) or not isinstance(key := arguments.get("id"), str):
             return
-        title, content = arguments.get("title"), arguments.get("content")
-        old, new = arguments.get("old_str"), arguments.get("new_str")
+        content, old, new = (arguments.get(name) for name in ("content", "old_str", "new_str"))
         if isinstance(content, str):
-            self._put(key, title if isinstance(title, str) else "", content, message)
+            self.by_id[key] = Artifact(content, message)
         elif isinstance(old, str) and isinstance(new, str):
             if (artifact := self.by_id.get(key)) is not None and old in artifact.text:
                 artifact.text = artifact.text.replace(old, new, 1)
                 artifact.changed_in = message
             else:
                 self.lost += 1
-
-    def _put(self, key: str, title: str, text: str, message: str) -> None:
-        before = self.by_id.get(key)
-        self.by_id[key] = Artifact(title or (before.title if before else ""), text, message)
-
-
-def _without(text: str, opening: str, closing: str) -> str:
-    """Return a text without what stands between two marks; without a closing mark, it goes to the end."""
-    kept, at = [], 0
-    while (start := text.find(opening, at)) >= 0:
-        end = text.find(closing, start)
-        kept.append(text[at:start])
-        at = end + len(closing) if end >= 0 else len(text)
-    kept.append(text[at:])
-    return "".join(kept)

@@ -16,7 +16,6 @@ from memex.sources.conversations.cleaning import (
 )
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
-    Candidate,
     Include,
     Part,
     ReadConversation,
@@ -123,7 +122,6 @@ def _conversation(
         project=project if isinstance(project, str) and project.startswith(_PROJECT) else None,
         started_at=parse_time(found.get("create_time")),
         updated_at=parse_time(found.get("update_time")),
-        account=None,
         messages=_messages(found, mapping, place, include, report),
     )
 
@@ -158,7 +156,7 @@ def _messages(
         metadata = metadata if isinstance(metadata, dict) else {}
         at = parse_time(message.get("create_time"))
         number = 1
-        for role, part, text, author, is_human in _parts(message, metadata, origin, include, report):
+        for role, part, text, author, is_human in _parts(message, metadata, include, report):
             this = key if part == "message" else f"{key}/{(number := number + 1)}"
             if text := clean(text):
                 model = metadata.get("model_slug") or slug if role == "assistant" else None
@@ -189,7 +187,7 @@ def _seconds(node: dict[str, Any]) -> float | None:
 
 
 def _parts(
-    message: dict[str, Any], metadata: dict[str, Any], origin: str, include: Include, report: ReadReport
+    message: dict[str, Any], metadata: dict[str, Any], include: Include, report: ReadReport
 ) -> Iterator[tuple[Role, Part, str, str | None, bool]]:
     """Yield role, part, text, author and whether a person wrote it, of what is wanted of a message."""
     author = message.get("author")
@@ -201,7 +199,7 @@ def _parts(
     recipient = message.get("recipient") or "all"
     report.known += 1
     if kind == "model_editable_context":
-        _offer(content.get("model_set_context"), "model_editable_context", message, origin, report)
+        _count_memory(content.get("model_set_context"), report)
     elif kind in _SILENT or role == "system":
         return
     elif kind in _TOOL_RESULTS or role == "tool":
@@ -216,7 +214,7 @@ def _parts(
         report.unknown[f"role {role}"] += 1
     elif recipient != "all":
         if recipient == "bio":
-            _offer(_text(content, kind), f"bio/{origin.rpartition('/')[2]}", message, origin, report)
+            _count_memory(_text(content, kind), report)
         if include.tools:
             yield "tool", "tool_call", _text(content, kind), str(recipient), False
     elif kind not in _SAID:
@@ -273,9 +271,7 @@ def _of_parts(parts: list[Any]) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def _offer(text: object, key: str, message: dict[str, Any], origin: str, report: ReadReport) -> None:
-    if isinstance(text, str) and (text := clean(text)):
-        at = parse_time(message.get("create_time"))
-        report.candidate(
-            Candidate("memory", f"chatgpt/{key}", "Memory of ChatGPT", text, at=at, origin=origin)
-        )
+def _count_memory(text: object, report: ReadReport) -> None:
+    """Count what ChatGPT remembered by itself."""
+    if isinstance(text, str) and clean(text):
+        report.candidates["memory"] += 1

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from memex.sources.conversations.branches import in_order, path_to
@@ -19,7 +20,6 @@ from memex.sources.conversations.cleaning import (
 from memex.sources.conversations.formats.artifacts import Artifacts
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
-    Candidate,
     Include,
     Part,
     ReadConversation,
@@ -66,12 +66,12 @@ class ClaudeAI:
 
 
 class ClaudeOffers:
-    """The reader of a file whose elements are offered as candidates for memory.
+    """The reader of a file whose elements hold candidates for memory, which are counted.
 
     Args:
         label: the format for people.
         is_element: whether an object is an element of this format.
-        offer: offers what an element holds, given with its place.
+        offered: yields the kind of each candidate that an element holds.
     """
 
     kind = "claude_ai"
@@ -82,19 +82,19 @@ class ClaudeOffers:
         self,
         label: str,
         is_element: Callable[[dict[str, Any]], bool],
-        offer: Callable[[dict[str, Any], str, ReadReport], None],
+        offered: Callable[[dict[str, Any]], Iterator[str]],
     ) -> None:
-        self.label, self._is_element, self._offer = label, is_element, offer
+        self.label, self._is_element, self._offered = label, is_element, offered
 
     def recognises(self, head: FileHead) -> bool:
         """Return whether there are such elements."""
         return holds(head, self._is_element)
 
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
-        """Offer the elements; there are no conversations."""
-        for name, found in elements(source, self._is_element, report):
+        """Count the candidates; there are no conversations."""
+        for _, found in elements(source, self._is_element, report):
             report.known += 1
-            self._offer(found, f"{source.file.name}#{name}", report)
+            report.candidates.update(self._offered(found))
         yield from ()
 
 
@@ -144,26 +144,23 @@ def _messages(
         report.known += 1
         named = string(message.get("parent_message_uuid"))
         above = answered.get(named) if named in answered else previous
-        at = parse_time(message.get("created_at"))
-        origin = f"{place}/{index}"
-        slug = model if role == "assistant" else None
+        told = partial(
+            ReadMessage,
+            at=parse_time(message.get("created_at")),
+            model=model if role == "assistant" else None,
+            on_path=on_path,
+            origin=f"{place}/{index}",
+        )
         answered[key] = above
         if text := clean(said[key] if key in said else Artifacts().take_tags(_text(message), key)):
-            yield ReadMessage(
-                key, above, role, text, "message", None, at, slug, role == "user", on_path, origin
-            )
+            yield told(key, above, role, text, human_authored=role == "user")
             answered[key] = previous = key
         for number, (kind, part, text, author) in enumerate(_parts(message, include), start=2):
             if kind is not None and (text := clean(text)):
-                yield ReadMessage(
-                    f"{key}/{number}", above, kind, text, part, author, at, slug, False, on_path, origin
-                )
+                yield told(f"{key}/{number}", above, kind, text, part, author)
         for name, artifact in artifacts.get(key, ()):
             if text := clean(artifact):
-                above = answered[key]
-                yield ReadMessage(
-                    f"artifact:{name}", above, role, text, "artifact", None, at, slug, False, on_path, origin
-                )
+                yield told(f"artifact:{name}", answered[key], role, text, "artifact")
 
 
 def _order(found: dict[str, Any], messages: dict[str, tuple[int, dict[str, Any]]]) -> list[tuple[str, bool]]:
@@ -243,45 +240,24 @@ def _parts(message: dict[str, Any], include: Include) -> Iterator[tuple[Role | N
                 yield "tool" if include.tools else None, "tool_result", text, name
 
 
-def _offer_project(found: dict[str, Any], place: str, report: ReadReport) -> None:
-    project = clean_title(found.get("name"))
-    account = text_at(found.get("creator"), "uuid")
-    key = f"claude_ai/{account or ''}/project/{found.get('uuid')}"
-    instructions = first(found.get("prompt_template")) or ""
-    if text := clean(instructions):
-        at = parse_time(found.get("updated_at"))
-        title = f"Instructions of {project or 'a project'}"
-        report.candidate(
-            Candidate("instructions", f"{key}/instructions", title, text, project, account, at, place)
-        )
-    docs = found.get("docs")
-    for index, doc in enumerate(docs if isinstance(docs, list) else ()):
-        if isinstance(doc, dict) and (text := clean(first(doc, "content") or "")):
-            title = clean_title(doc.get("filename")) or "Document"
-            name = f"{key}/{doc.get('uuid') or index}"
-            at = parse_time(doc.get("created_at"))
-            report.candidate(
-                Candidate("document", name, title, text, project, account, at, f"{place}/docs/{index}")
-            )
+def _offered_by_project(found: dict[str, Any]) -> Iterator[str]:
+    if clean(first(found.get("prompt_template")) or ""):
+        yield "instructions"
+    for doc in objects(found.get("docs")):
+        if clean(first(doc, "content") or ""):
+            yield "document"
 
 
-def _offer_memories(found: dict[str, Any], place: str, report: ReadReport) -> None:
-    account = first(found, "account_uuid")
-    key = f"claude_ai/{account or ''}/memory"
-    if text := clean(first(found.get("conversations_memory")) or ""):
-        report.candidate(Candidate("memory", key, "Memory of Claude", text, account=account, origin=place))
+def _offered_memories(found: dict[str, Any]) -> Iterator[str]:
+    if clean(first(found.get("conversations_memory")) or ""):
+        yield "memory"
     memories = found.get("project_memories")
     if isinstance(memories, list):
-        named = [first(memory, "project_uuid", "uuid") or "" for memory in memories]
-        memories = {name or str(index): memories[index] for index, name in enumerate(named)}
-    for project, memory in memories.items() if isinstance(memories, dict) else ():
-        text = clean("\n\n".join(strings(memory, "memory", "content", "text")))
-        if text:
-            title = "Memory of Claude of a project"
-            report.candidate(
-                Candidate("memory", f"{key}/{project}", title, text, project, account, origin=place)
-            )
+        memories = {first(one, "project_uuid", "uuid") or str(at): one for at, one in enumerate(memories)}
+    for memory in memories.values() if isinstance(memories, dict) else ():
+        if clean("\n\n".join(strings(memory, "memory", "content", "text"))):
+            yield "memory"
 
 
-PROJECTS = ClaudeOffers("Claude.ai projects", _is_project, _offer_project)  # of `projects.json`
-MEMORIES = ClaudeOffers("Claude.ai memories", _is_memory, _offer_memories)  # of `memories.json`
+PROJECTS = ClaudeOffers("Claude.ai projects", _is_project, _offered_by_project)  # of `projects.json`
+MEMORIES = ClaudeOffers("Claude.ai memories", _is_memory, _offered_memories)  # of `memories.json`

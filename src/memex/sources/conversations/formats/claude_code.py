@@ -90,19 +90,11 @@ class ClaudeCode:
             project=last_folder(session.folder),
             started_at=parse_time(session.first_time),
             updated_at=parse_time(session.last_time),
-            account=None,
-            messages=self._messages(lines, session, include, report),
+            messages=_messages(self, lines, session, include, report),
             continues=session.is_resumed,
             folder=clean_folder(session.folder),
             branch=session.branch,
         )
-
-    def _messages(
-        self, lines: JsonLines, session: "_Session", include: Include, report: ReadReport
-    ) -> Iterator[ReadMessage]:
-        answered = dict(session.answered)
-        yield from _messages(lines, session.on_path(), answered, include, report)
-        report.bookmark = make_bookmark(self, lines, include, session.state(answered))
 
 
 def _is_needed(start: bytes) -> bool:
@@ -226,12 +218,10 @@ def _key(name: str, session: _Session) -> str:
 
 
 def _messages(
-    lines: JsonLines,
-    on_path: frozenset[str],
-    answered: dict[str, str | None],
-    include: Include,
-    report: ReadReport,
+    reader: ClaudeCode, lines: JsonLines, session: _Session, include: Include, report: ReadReport
 ) -> Iterator[ReadMessage]:
+    """Yield the messages of a file; after the last one, set the bookmark."""
+    answered, on_path = dict(session.answered), session.on_path()
     read: set[str] = set()
     for line in lines.objects(report):
         kind = string(line.get("type"))
@@ -269,6 +259,7 @@ def _messages(
                 )
                 if part == "message":
                     answered[key] = this
+    report.bookmark = make_bookmark(reader, lines, include, session.state(answered))
 
 
 def _note(kind: str | None, lines: JsonLines, report: ReadReport) -> None:

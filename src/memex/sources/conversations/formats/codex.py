@@ -77,24 +77,11 @@ class Codex:
             project=last_folder(thread.folder),
             started_at=parse_time(thread.first_time),
             updated_at=parse_time(thread.last_time),
-            account=None,
-            messages=self._messages(chain, thread, progress, include, report),
+            messages=_messages(self, chain, thread, progress, include, report),
             continues=progress.is_resumed,
             folder=clean_folder(thread.folder),
             branch=thread.branch,
         )
-
-    def _messages(
-        self,
-        chain: "list[_Segment]",
-        thread: "_Thread",
-        progress: "_Progress",
-        include: Include,
-        report: ReadReport,
-    ) -> Iterator[ReadMessage]:
-        yield from _messages(chain, thread, progress, include, report)
-        state = {"thread": thread.state(), "progress": progress.state()}
-        report.bookmark = make_bookmark(self, chain[-1].lines, include, state)
 
     def link(self, head: FileHead) -> FileLink:
         """Return the id of a rollout, which its name holds, that of its thread, and what it continues."""
@@ -389,8 +376,14 @@ def _hear(thread: _Thread, said: Line, time: object) -> None:
 
 
 def _messages(
-    chain: list[_Segment], thread: _Thread, progress: _Progress, include: Include, report: ReadReport
+    reader: Codex,
+    chain: list[_Segment],
+    thread: _Thread,
+    progress: _Progress,
+    include: Include,
+    report: ReadReport,
 ) -> Iterator[ReadMessage]:
+    """Yield the messages of a thread; after the last one, set the bookmark."""
     spoken, others = progress.spoken, progress.others
     is_on_path = True
     forms = thread.forms()
@@ -431,3 +424,5 @@ def _messages(
             if said.part == "message":
                 progress.previous = key
                 progress.standing = key if is_on_path else progress.standing
+    state = {"thread": thread.state(), "progress": progress.state()}
+    report.bookmark = make_bookmark(reader, chain[-1].lines, include, state)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Any
@@ -74,7 +75,8 @@ class Takeout:
                 ),
             ]
             shown = clean_title(prompt[:80])
-            yield ReadConversation(key, shown, None, at, at, None, messages if prompt else messages[1:])
+            said = messages if prompt else messages[1:]
+            yield ReadConversation(key, shown, started_at=at, updated_at=at, messages=said)
 
 
 class GeminiCLI:
@@ -109,10 +111,8 @@ class GeminiCLI:
         yield ReadConversation(
             key=clean(key),
             title=clean_title(about.get("summary")),
-            project=None,
             started_at=parse_time(about.get("startTime")),
             updated_at=parse_time(about.get("lastUpdated")),
-            account=None,
             messages=_session_messages(messages, include, report),
         )
 
@@ -191,7 +191,7 @@ def _session_messages(
     previous: str | None = None
     for key, (place, message) in messages.items():
         kind = message.get("type")
-        at = parse_time(message.get("timestamp"))
+        told = partial(ReadMessage, at=parse_time(message.get("timestamp")), origin=place)
         if kind not in ("user", "gemini"):
             if kind in ("info", "error", "warning"):
                 report.known += 1
@@ -204,17 +204,14 @@ def _session_messages(
             model = first(message, "model")
             role = "user" if kind == "user" else "assistant"
             is_human = kind == "user"
-            yield ReadMessage(key, above, role, text, "message", None, at, model, is_human, True, place)  # type: ignore[arg-type]
+            yield told(key, above, role, text, model=model, human_authored=is_human)  # type: ignore[arg-type]
             previous = key
         for thought in objects(message.get("thoughts")):
             number += 1
             if include.reasoning and (text := clean("\n\n".join(strings(thought, "subject", "description")))):
-                yield ReadMessage(
-                    f"{key}/{number}", above, "reasoning", text, "thinking", at=at, origin=place
-                )
+                yield told(f"{key}/{number}", above, "reasoning", text, "thinking")
         for call in objects(message.get("toolCalls")):
             number += 1
             if include.tools:
                 text = clean(json.dumps(call.get("args"), ensure_ascii=False))
-                name = first(call, "name")
-                yield ReadMessage(f"{key}/{number}", above, "tool", text, "tool_call", name, at, origin=place)
+                yield told(f"{key}/{number}", above, "tool", text, "tool_call", first(call, "name"))

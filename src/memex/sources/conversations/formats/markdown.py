@@ -50,10 +50,6 @@ class Markdown:
             yield ReadConversation(
                 key=derived_key(PurePosixPath(source.file.name).name, text),
                 title=title,
-                project=None,
-                started_at=None,
-                updated_at=None,
-                account=None,
                 messages=_messages(source.file, style, report),
             )
             return
@@ -168,18 +164,11 @@ def _aider_session(
     session: list[tuple[int, str]], name: str, include: Include, report: ReadReport
 ) -> ReadConversation:
     started = session[0][1].removeprefix(_AIDER).strip()
-    messages = list(_aider_messages(session, parse_time(started) is not None, name, include, report))
-    first = next((message.text for message in messages if message.role == "user"), None)
     time = parse_time(started)
-    return ReadConversation(
-        derived_key(PurePosixPath(name).name, started),
-        clean_title(first and first[:80]),
-        None,
-        time,
-        None,
-        None,
-        messages,
-    )
+    messages = list(_aider_messages(session, time is not None, name, include, report))
+    first = next((message.text for message in messages if message.role == "user"), None)
+    key, title = derived_key(PurePosixPath(name).name, started), clean_title(first and first[:80])
+    return ReadConversation(key, title, started_at=time, messages=messages)
 
 
 def _aider_messages(

@@ -126,7 +126,6 @@ def _conversation(
         project=clean_title(about.get("project")),
         started_at=parse_time(_first(about, _TIMES)),
         updated_at=parse_time(about.get("updated_at")),
-        account=None,
         messages=_messages(messages, prefix, place, include, report),
     )
 

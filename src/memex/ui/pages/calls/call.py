@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from memex.errors import FileNotFound
+from memex.http.answers import zip_answer
 from memex.service.log.replay.requests import KINDS
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.store.text_pool import offload
@@ -18,7 +19,6 @@ router = page_router("/calls")
 
 MAX_SHOWN_WRITES = 30
 MAX_SHOWN_CHARS = 100_000
-ZIP = "application/zip"
 
 CallQuery = Annotated[str, Query(alias="id", min_length=1, max_length=500)]
 
@@ -102,5 +102,4 @@ async def revert_call(page: Page) -> Response:
 async def download_bundle(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
     """Return a zip of a call with everything that its replay needs."""
     content = await page.memex.export_call(context_for(page, user), call_id)
-    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
-    return Response(content, media_type=ZIP, headers=headers)
+    return zip_answer(content, "call.zip")

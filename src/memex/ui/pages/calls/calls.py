@@ -7,6 +7,7 @@ from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 
 from memex.call_context import CallContext
+from memex.errors import ValidationFailed
 from memex.service.tools.registry import TOOLS
 from memex.ui.filters import ListFilters, ShortText, time_in
 from memex.ui.live_calls import live_calls_of
@@ -89,6 +90,14 @@ def context_for(page: PageRequest, user: str) -> CallContext:
     """Return the context of calls about a user: that of the session, unless an administrator named nobody."""
     is_free = page.session.principal.role == "admin" and page.session.user_id is None
     return replace(page.context, user_id=user) if is_free and user else page.context
+
+
+def call_of_form(page: PageRequest) -> tuple[str, str]:
+    """Return the call that a form names, and its user; raises ValidationFailed if it names none."""
+    call_id, user = page.form.get("id", "")[:500], page.form.get("user", "")[:200]
+    if not call_id:
+        raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
+    return call_id, user
 
 
 def summary_of(request: dict[str, Any]) -> str:

@@ -6,18 +6,17 @@ from typing import Any
 
 from fastapi import Response
 
-from memex.errors import ValidationFailed
+from memex.http.answers import zip_answer
 from memex.service.evals.call_cases import MAX_FACTS
 from memex.ui.page import Page, page_router
 from memex.ui.pages.calls.call import CallQuery
-from memex.ui.pages.calls.calls import UserQuery, context_for
+from memex.ui.pages.calls.calls import UserQuery, call_of_form, context_for
 
 router = page_router("/calls")
 
 MAX_NAME_CHARS = 60
 SHOWN_CHARS = 2_000  # of a passage
 SPAN = "span-"  # begins the name of a passage's box
-ZIP = "application/zip"
 
 
 @router.get("/case")
@@ -45,16 +44,13 @@ async def show_case(page: Page, call_id: CallQuery, user: UserQuery = "") -> Res
 @router.post("/case")
 async def take_case(page: Page) -> Response:
     """Answer with the case as a zip, or keep it in the folder of the service."""
-    call_id, user = page.form.get("id", "")[:500], page.form.get("user", "")[:200]
-    if not call_id:
-        raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
+    call_id, user = call_of_form(page)
     context, choice = context_for(page, user), _choice(page.form)
     if page.form.get("do") == "keep":
         kept = await page.memex.call(context, "eval_case_keep", {"tool_call_id": call_id, **choice})
         return page.render("case_kept.html", kept=kept, call_id=call_id, user=user)
     content = await page.memex.make_case(context, call_id, choice)
-    headers = {"Content-Disposition": 'attachment; filename="case.zip"'}
-    return Response(content, media_type=ZIP, headers=headers)
+    return zip_answer(content, "case.zip")
 
 
 def _choice(form: Mapping[str, str]) -> dict[str, Any]:

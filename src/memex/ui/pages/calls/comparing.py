@@ -16,7 +16,7 @@ from memex.ui.comparison import diff_lines
 from memex.ui.filters import time_in
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.pages.calls.call import CallQuery
-from memex.ui.pages.calls.calls import UserQuery, context_for
+from memex.ui.pages.calls.calls import UserQuery, call_of_form, context_for
 
 router = page_router("/calls")
 
@@ -55,10 +55,7 @@ async def compare_call(
 async def compare_call_with_model(page: Page) -> Response:
     """Run a call again with a model that is really asked, and paid; so it is a form, which no prefetch sends."""
     fields = {name: page.form.get(name, "") for name in PAID_FIELDS}
-    call_id, user = page.form.get("id", "")[:500], page.form.get("user", "")[:200]
-    if not call_id:
-        raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
-    return await _compare(page, call_id, user, fields)
+    return await _compare(page, *call_of_form(page), fields)
 
 
 async def _compare(page: PageRequest, call_id: str, user: str, fields: Mapping[str, str]) -> Response:
@@ -69,7 +66,7 @@ async def _compare(page: PageRequest, call_id: str, user: str, fields: Mapping[s
     return page.render(
         "compare.html",
         compared=compared,
-        changed=_described(compared.change),
+        changed={NAMES.get(name, name): _worded(name, value) for name, value in compared.change.items()},
         lines=lines,
         user=user,
         is_reference=split_reference,
@@ -118,12 +115,8 @@ def _moment(fields: Mapping[str, str]) -> str | None:
     return None
 
 
-def _described(change: Mapping[str, Any]) -> dict[str, str]:
-    """Return what was changed, in words."""
-    return {NAMES.get(name, name): _worded(name, value) for name, value in change.items()}
-
-
 def _worded(name: str, value: Any) -> str:
+    """Return to what something was changed, in words."""
     if name == "as_of":
         said = json.dumps(value) if isinstance(value, Mapping) else value
         return "as it is now" if value == NOW else f"as of {said}"

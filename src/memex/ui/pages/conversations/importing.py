@@ -13,17 +13,17 @@ from memex.errors import ValidationFailed
 from memex.http.refusals import body_bytes
 from memex.service.conversations import importing
 from memex.store.conversations.imports import ConversationImport, list_imports
-from memex.ui.page import Page, page_router, streamed_router
+from memex.ui.page import Page, StreamedRoute, page_router
 from memex.ui.pages.conversations.reading import formats_read
 from memex.ui.pages.conversations.uploading import FileBegin, read_form
 from memex.ui.pages.first_minute.vault_import import JSON_LINES, PROGRESS_HEADER
 from memex.ui.rendering import address
 
 router = page_router("/conversations")
-upload_router = streamed_router("/conversations")
 
 PROGRESS_PAGE = "/ui/conversations/imported"
 MAX_LABEL_CHARS = 200
+FORM_BYTES = 64 << 10  # a form has no more than this beside its file
 KINDS = ("tools", "reasoning", "attachments", "sidechains")  # what can be imported beside what was said
 
 ImportId = Annotated[str, Query(alias="id", min_length=1, max_length=40)]
@@ -43,7 +43,6 @@ async def show_form(page: Page) -> Response:
     )
 
 
-@upload_router.post("/import")
 async def receive_export(page: Page) -> Response:
     """Receive an export, and lead to the page that shows how it is read."""
     form = read_form(page.request)
@@ -61,7 +60,7 @@ async def receive_export(page: Page) -> Response:
             page.context,
             begin.name,
             _options(begin.fields),
-            expected_bytes=_expected_bytes(page.request),
+            expected_bytes=max(0, body_bytes(page.request) - FORM_BYTES),
         ) as work:
             async for part in form:
                 if isinstance(part, bytes):
@@ -73,6 +72,9 @@ async def receive_export(page: Page) -> Response:
         location = json.dumps({"location": address(PROGRESS_PAGE, id=work.import_id)})
         return Response(f"{location}\n", media_type=JSON_LINES)
     return page.redirect(PROGRESS_PAGE, id=work.import_id)
+
+
+router.add_api_route("/import", receive_export, methods=["POST"], route_class_override=StreamedRoute)
 
 
 @router.get("/imported")
@@ -113,11 +115,6 @@ def _options(fields: Mapping[str, str]) -> dict[str, Any]:
         "again": fields.get("again") == "true",
         "dry_run": fields.get("dry_run") == "true",
     }
-
-
-def _expected_bytes(request: Request) -> int:
-    """Return how large the file is at least: all of the form but a little; 0 if nothing says so."""
-    return max(0, body_bytes(request) - (64 << 10))
 
 
 def _imports_of(request: Request) -> UploadedImports:

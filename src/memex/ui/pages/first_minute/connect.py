@@ -1,6 +1,5 @@
 """The page that connects a program: two calls to copy, or a client's configuration, with a key filled in."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -15,23 +14,6 @@ router = page_router("/memory/connect")
 OWN_PROGRAM = "own"
 TITLES = {OWN_PROGRAM: "Your own program"} | NAMES
 NO_KEY = "KEY"  # stands where the key belongs
-
-
-@dataclass(frozen=True, slots=True)
-class ClientSetup:
-    """The setup of one client: the command for it, or what to write into which file by hand.
-
-    Attributes:
-        command: the command, which asks before it writes.
-        file: the path of the client's file, for a person's own settings.
-        snippet: what the file holds then, if it holds nothing else.
-        after: what to do next.
-    """
-
-    command: str
-    file: str
-    snippet: str
-    after: str
 
 
 @router.get("")
@@ -78,14 +60,15 @@ def _known(client: str) -> str:
     return client
 
 
-def _setup_of(client: Client, base_url: str, key: str) -> ClientSetup:
+def _setup_of(client: Client, base_url: str, key: str) -> dict[str, str]:
+    """Return the command for a client, or what to write into which file by hand, and what to do next."""
     path = client.file("user") if "user" in client.files else client.file(client.default_scope)
-    return ClientSetup(
-        command=f"memex setup {client.name} --scope user --url {base_url} --key {key}",
-        file=_shown_path(str(path), str(path.home())),
-        snippet=client.snippet(Connection(("memex",), {}, base_url, key)).rstrip("\n"),
-        after=client.after,
-    )
+    return {
+        "command": f"memex setup {client.name} --scope user --url {base_url} --key {key}",
+        "file": _shown_path(str(path), str(path.home())),
+        "snippet": client.snippet(Connection(("memex",), {}, base_url, key)).rstrip("\n"),
+        "after": client.after,
+    }
 
 
 def _shown_path(path: str, home: str) -> str:
