@@ -7,10 +7,12 @@ With `--model`, the model that is named picks too; `--record` keeps what it pick
 import argparse
 import asyncio
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from memex import logging
 from memex.errors import MemexError
+from memex.evals.planner.measure import PICKERS, oracle
 from memex.evals.planner.remembering import remember_texts
 from memex.evals.planner.remembering import to_text as remember_text
 from memex.evals.planner.report import to_text
@@ -20,8 +22,9 @@ from memex.evals.reading.people import SETS as PEOPLE_SETS
 from memex.evals.reading.people import read_people
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.evals.told.chats import SETS
-from memex.evals.told.questions import ToldChat
+from memex.evals.told.questions import ToldChat, ToldQuestion
 from memex.settings import Settings
+from memex.subagent.context.pool import ContextLine
 
 NO_DATA_EXIT_CODE = 2
 SHIPPED = "shipped"
@@ -65,6 +68,7 @@ def main() -> None:
     parser.add_argument("--replay", type=Path, metavar="FILE", help="Play the answers of FILE; no model.")
     options = parser.parse_args()
     logging.configure("warning")
+    PICKERS["off by one"] = off_by_one
     budgets = [int(part) for part in options.budgets.split(",")]
     try:
         if options.remember:
@@ -91,6 +95,12 @@ def main() -> None:
         sys.stderr.write(f"{error.message} {error.hint or ''}\n")
         raise SystemExit(NO_DATA_EXIT_CODE) from None
     sys.stdout.write(to_text(figures, budgets))
+
+
+def off_by_one(question: ToldQuestion, lines: list[ContextLine]) -> list[ContextLine]:
+    """Return the line after each that holds evidence."""
+    right = {line.reference for line in oracle(question, lines)}
+    return [after for line, after in pairwise(lines) if line.reference in right]
 
 
 def shipped_chats() -> list[ToldChat]:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
 from memex.evals.planner.picks import ModelPicks, Picker
@@ -94,17 +93,7 @@ def oracle(question: ToldQuestion, lines: list[ContextLine]) -> list[ContextLine
     return list(found.values())
 
 
-def off_by_one(question: ToldQuestion, lines: list[ContextLine]) -> list[ContextLine]:
-    """Return the line after each that holds evidence."""
-    right = {line.reference for line in oracle(question, lines)}
-    return [after for line, after in pairwise(lines) if line.reference in right]
-
-
-PICKERS: dict[str, Pick] = {
-    "oracle": oracle,
-    "greedy": lambda _, lines: lines,
-    "off by one": off_by_one,
-}
+PICKERS: dict[str, Pick] = {"oracle": oracle, "greedy": lambda _, lines: lines}
 
 
 async def tell(service: Service, caller: Caller, chat: ToldChat) -> None:
