@@ -101,10 +101,24 @@ class Identities:
         """Return who holds a key, or held it when it was looked up; raises Unauthenticated if it has to be."""
         return self.kept_holder(secret) or await self.authenticate(secret)
 
-    async def resolve(self, principal: Principal, context: CallContext, **making: Any) -> Access:
-        """Look up what a call may touch; `making` and errors are those of `authentication.resolve`."""
+    async def resolve(
+        self,
+        principal: Principal,
+        context: CallContext,
+        *,
+        makes_user: bool = False,
+        makes_conversations: bool = False,
+        makes_documents: str | None = None,
+    ) -> Access:
+        """Look up what a call may touch; see `authentication.resolve`."""
         return await authentication.resolve(
-            self._database, principal, context, language=self.language, **making
+            self._database,
+            principal,
+            context,
+            language=self.language,
+            makes_user=makes_user,
+            makes_conversations=makes_conversations,
+            makes_documents=makes_documents,
         )
 
     async def look_up(self, principal: Principal, access: Access, **making: Any) -> Access:
