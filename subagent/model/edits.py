@@ -37,9 +37,7 @@ MAX_TITLE_CHARS = 100
 MAX_PROBLEMS = 12  # problems that a model is told of
 MAX_CHECKED = 1_000  # edits of one answer, and as many skips; the rest is not looked at
 MAX_CHECKED_CHARS = 100_000  # of the statements of one answer: they are looked through on the event loop
-MIN_SHARED = (
-    2  # words that an edit and the statement whose place it takes have in common; fewer of a short one
-)
+MIN_SHARED = 2  # words that an edit and a statement that it replaces share; fewer of a short one
 SHARED_PART = 1 / 3  # of the words of that statement
 SURROUNDING_CHARS = 300  # around the evidence, where a word such as `tomorrow` is looked for
 

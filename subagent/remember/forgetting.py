@@ -94,8 +94,8 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
         return ForgetPlan()
     if request.is_bare:
         return await _plan_last(request, said, tools)
-    if request.named and (of_name := await _plan_named(request, said, tools)):
-        return of_name
+    if request.named:
+        return await _plan_named(request, said, tools)
     meant: list[_Match] = []
     matches: list[_Match] = []
     if request.stated:
@@ -122,20 +122,20 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
     return _taking_out(request, meant)
 
 
-async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan | None:
-    """Return what takes out all that names what a request names; None if nothing does.
+async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
+    """Return what takes out all that names what a request names, or the candidates about which the caller is asked.
 
-    Where the text says more, it may be an order such as `Forget Python. Use Rust.`, and the caller is asked. So he
-    is about a secret, which is stored nowhere: the mark in its place is that of other secrets too.
+    He is asked about what only shares a word with the name; where the text says more, since it may be an order such
+    as `Forget Python. Use Rust.`; and about a secret, since the mark in its place is that of other secrets too.
     """
     found = await _find_matches(request.named, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
     named = [match for match in found if names(request.named, match.stored.text)]
     meant = [match for match in named if not match.is_past] or named
-    if not meant:
-        return None
     is_secret = PLACEHOLDER.fullmatch(request.named) is not None
     is_sure = not (request.beside or is_secret) and len(meant) <= MAX_NAMED
-    return _taking_out(request, meant) if is_sure and _are_writable(meant, said) else _asking(meant)
+    if meant and is_sure and _are_writable(meant, said):
+        return _taking_out(request, meant)
+    return _asking(meant or [match for match in found if match.shared])
 
 
 async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:

@@ -113,6 +113,16 @@ async def test_what_nothing_names_is_not_forgotten(service: Service, alice: Call
     assert OTHER in await whole(service, alice, OTHER)
 
 
+async def test_a_full_name_means_nobody_else(service: Service, alice: Caller) -> None:
+    """Who shares the first name alone is asked about, and stays."""
+    await remember(service, alice, "Mila Berg plays the cello.")
+    answer = await remember(service, alice, "Forget Mila Novak.")
+
+    assert answer["status"] == "nothing"
+    assert [candidate["text"] for candidate in answer["candidates"]] == ["Mila Berg plays the cello."]
+    assert "cello" in await whole(service, alice, "What does Mila play?")
+
+
 async def test_another_users_words_are_never_meant(service: Service, caller_of: CallerOf) -> None:
     """Neither by a name nor by a bare request."""
     ana, bo = await caller_of("ana"), await caller_of("bo")
