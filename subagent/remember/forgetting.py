@@ -18,10 +18,11 @@ from memex.subagent.remember.told_sentences import find_told, is_later
 from memex.subagent.statements.comparison.asides import are_asides, rest_of
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import Value, values_of
+from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
-from memex.subagent.statements.named import names
+from memex.subagent.statements.named import content_of, names, names_part
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import normal_form
@@ -117,8 +118,9 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
                 break
         if meant or not request.beside:
             break
-    if not meant or not _are_writable(meant, said):
-        return _asking([match for match in matches if match.shared])
+    if not (meant and _is_sure(request) and _are_writable(meant, said)):
+        asked = set(tools.analyzer.lexemes(content_of(f"{request.topic} {request.beside}")))
+        return _asking([match for match in matches if not asked.isdisjoint(match.words)])
     return _taking_out(request, meant)
 
 
@@ -131,11 +133,11 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
     found = await _find_matches(request.named, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
     named = [match for match in found if names(request.named, match.stored.text)]
     meant = [match for match in named if not match.is_past] or named
-    is_secret = PLACEHOLDER.fullmatch(request.named) is not None
-    is_sure = not (request.beside or is_secret) and len(meant) <= MAX_NAMED
+    others = [match for match in found if match not in named and names_part(request.named, match.stored.text)]
+    is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= MAX_NAMED
     if meant and is_sure and _are_writable(meant, said):
-        return _taking_out(request, meant)
-    return _asking(meant or [match for match in found if match.shared])
+        return replace(_taking_out(request, meant), candidates=_asking(others).candidates)
+    return _asking(meant or others)
 
 
 async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
@@ -155,6 +157,11 @@ async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: Memor
                 meant.setdefault(match.stored, match)
     is_sure = len(spans) <= MAX_REMOVED and _are_writable(meant.values(), said)
     return _taking_out(request, list(meant.values())) if is_sure else _asking(list(meant.values()))
+
+
+def _is_sure(request: ForgetRequest) -> bool:
+    """Tell whether a request is one to memory, and about no secret, whose mark is that of other secrets too."""
+    return request.is_addressed and PLACEHOLDER.search(request.text) is None
 
 
 def _asking(meant: Sequence[_Match]) -> ForgetPlan:
@@ -367,10 +374,11 @@ def _said_outright(request: ForgetRequest, matches: Sequence[_Match]) -> list[_M
 
 
 def _about(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:
-    """Return the statements that hold all words of `everything about …`; none if they are more than may go."""
-    asked = set(tools.analyzer.lexemes(topic))
-    found = [match for match in matches if asked <= match.words and not match.is_other_value]
-    return found if asked and len(found) <= MAX_REMOVED else []
+    """Return the statements that hold all words of `everything about …`; none if others hold some of them."""
+    asked = set(tools.analyzer.lexemes(content_of(topic)))
+    some = [match for match in matches if not asked.isdisjoint(match.words)]
+    is_whole = all(asked <= match.words and not match.is_other_value for match in some)
+    return some if is_whole and len(some) <= MAX_REMOVED else []
 
 
 def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:
@@ -386,7 +394,12 @@ def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:
         return []
     with_word = {word: [match for match in matches if word in match.words] for word in best.words}
     rarest = min(with_word.values(), key=len)
-    if is_several and 1 < len(rarest) <= MAX_REMOVED:
-        return [match for match in rarest if not match.is_other_value]
+    if is_several:  # what shares another word may be meant as well
+        is_whole = len(rarest) > 1 or len(matches) == 1
+        return (
+            [match for match in rarest if not match.is_other_value]
+            if is_whole and len(rarest) <= MAX_REMOVED
+            else []
+        )
     is_clear = len(matches) == 1 or best.shared >= LEAD * matches[1].shared
     return [best] if is_clear and (len(best.words) > 1 or (len(rarest) == 1 and best.shares_name)) else []

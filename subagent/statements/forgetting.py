@@ -32,6 +32,13 @@ _STATED = re.compile(
     r"(?=\s*(?:,? (?:please|bitte|ok(?:ay)?)\b\s*)?(?:[,.](?!\w)|[;!?\n]|$))",
     re.IGNORECASE,
 )
+_TAIL = re.compile(
+    r"(?:[^\w\"”»)\]]+(?:please|pls|plz|thanks|thank you|thx|now|again|for good|for ever|forever|entirely"
+    r"|completely|would you|ok(?:ay)?|bitte|wieder|danke|merci|stp|svp|s'il (?:te|vous) pla[iî]t|por favor|porfa"
+    r"|gracias))*"
+    r"[^\w\"”»)\]]*$",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 
 
@@ -48,6 +55,7 @@ class ForgetRequest:
         stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
         named: the name or the identifier that is to be forgotten, whatever is said of it; "" if there is none.
         is_bare: it means what was told last.
+        is_addressed: memory is spoken to; else the sentence may be an order about files, tables or lists.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
     """
@@ -62,6 +70,7 @@ class ForgetRequest:
     stated: str = ""
     named: str = ""
     is_bare: bool = False
+    is_addressed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,7 @@ class _Tables:
     request_words: re.Pattern[str]
     named: re.Pattern[str]
     bare: re.Pattern[str]
+    addressed: re.Pattern[str]
 
 
 def find_forget_request(text: str) -> ForgetRequest | None:
@@ -83,7 +93,7 @@ def find_forget_request(text: str) -> ForgetRequest | None:
     sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
-        is_bare = len(sentences) == 1 and tables.bare.search(_plain(sentence)) is not None
+        is_bare = len(sentences) == 1 and tables.bare.search(_bared(sentence)) is not None
         named = "" if is_bare else _named(sentence, tables)
         if named or is_bare or _asks(sentence, tables):
             asked = _request(text, sentences, place, tables)
@@ -132,15 +142,18 @@ def _plain(sentence: str) -> str:
     return " ".join(sentence.translate(APOSTROPHES).split())
 
 
+def _bared(sentence: str) -> str:
+    """Return a sentence without thanks, marks and the like at its end."""
+    return _TAIL.sub("", _plain(sentence))
+
+
 def _named(sentence: str, tables: _Tables) -> str:
     """Return the name or identifier that a sentence asks to forget; "" if it names none, or asks nothing."""
     plain = _plain(sentence)
     if (outright := _NAMED_OUTRIGHT.match(plain)) and PLACEHOLDER.fullmatch(plain, outright.end()):
         return plain[outright.end() :]
-    found = tables.named.search(plain)
-    if found is None or tables.no_requests.search(plain) is not None:
-        return ""
-    return named_thing(next(filter(None, found.groups()))) or ""
+    found = tables.named.search(_bared(sentence))
+    return named_thing(next(filter(None, found.groups()))) or "" if found else ""
 
 
 def _asks(sentence: str, tables: _Tables) -> bool:
@@ -168,6 +181,7 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables
         is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
         stated=stated["clause"] if stated else "",
+        is_addressed=bool(_NAMED_OUTRIGHT.match(sentence) or tables.addressed.search(_plain(sentence))),
     )
 
 
@@ -196,6 +210,7 @@ def _load() -> _Tables:
         request_words=compiled("request_words"),
         named=compiled("named"),
         bare=compiled("bare"),
+        addressed=compiled("addressed"),
     )
 
 

@@ -7,6 +7,7 @@ A name is looked for word by word, and an identifier as a whole: `+43 660 123456
 import re
 import unicodedata
 from functools import cache
+from itertools import takewhile
 
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.tables import load_tables
@@ -17,7 +18,7 @@ MIN_NUMBER_DIGITS = 4  # of an identifier that is compared by its digits alone, 
 _TOKEN = re.compile(r"[^\s\"“”„«»‘()\[\]{}<>,;!?]+")
 _EDGE = ".:'’*_`-"
 _IDENTIFIER = re.compile(r"[^\W_]+(?:[@._/:+~-][^\W_]*)*[@\d._/:][\w@./:+~-]*|\+?\d[\d ()./-]*\d")
-_NUMBER = re.compile(r"\+?\d(?:[ ()./-]{0,2}\d)+")
+_NUMBER = re.compile(r"(?<![\w.-])\+?\d(?:[ ()/-]{0,2}\d)+(?![\w]|[-.]\w)")
 _NO_DIGIT = re.compile(r"\D")
 _QUOTED = re.compile(r'"([^"\n]{1,100})"|“([^”\n]{1,100})”|„([^“”\n]{1,100})[“”]|«\s*([^»\n]{1,100}?)\s*»')
 
@@ -36,8 +37,15 @@ def named_thing(words: str) -> str | None:
     if _IDENTIFIER.fullmatch(words):
         return words
     parts = words.split()
+    if not 0 < len(parts) <= MAX_NAME_WORDS:
+        return None
+    if _IDENTIFIER.fullmatch(parts[-1]) and _are_plain(parts[:-1]):
+        return parts[-1]  # `the number 48213`
+    if len(parts) > 2 and parts[0].casefold() in _tables()["owners"]:  # `my colleague Fergus`
+        names = list(takewhile(str.istitle, reversed(parts)))[::-1]
+        return " ".join(names) if 0 < len(names) < len(parts) - 1 else None
     own = [part for part in parts if part.casefold() not in _tables()["particles"]]
-    if not 0 < len(own) <= len(parts) <= MAX_NAME_WORDS or any(_is_no_name(part) for part in own):
+    if not own or any(_is_no_name(part) for part in own):
         return None
     return words if len(parts) == 1 or all(part[0].isupper() for part in own) else None
 
@@ -58,6 +66,11 @@ def names(thing: str, text: str) -> bool:
     )
 
 
+def names_part(thing: str, text: str) -> bool:
+    """Return whether a text holds a part of a name as a whole, such as the first name of somebody."""
+    return not {form for form in _forms(thing) if len(form) > 1}.isdisjoint(_forms(text))
+
+
 def _forms(text: str) -> list[str]:
     """Return the words of a text by which they are compared: without case, look, and the genitive."""
     plain = "".join(
@@ -67,6 +80,18 @@ def _forms(text: str) -> list[str]:
     return [token.removesuffix("'s").removesuffix("’s") for token in tokens if token]
 
 
+def _are_plain(words: list[str]) -> bool:
+    """Return whether words say what kind of thing an identifier is, and not when or where something is."""
+    return all(word.isalpha() and word.islower() and word not in _tables()["places"] for word in words)
+
+
+def content_of(topic: str) -> str:
+    """Return the words of a topic without articles, possessives and pronouns."""
+    tables = _tables()
+    left = tables["particles"] | tables["no_names"] | tables["owners"] | tables["places"]
+    return " ".join(word for word in topic.split() if word.casefold().strip(_EDGE) not in left)
+
+
 def _is_no_name(word: str) -> bool:
     return not word[0].isalpha() or word.casefold().strip(_EDGE) in _tables()["no_names"]
 
@@ -74,4 +99,4 @@ def _is_no_name(word: str) -> bool:
 @cache
 def _tables() -> dict[str, frozenset[str]]:
     data = load_tables("memex.subagent.statements", "forgetting.yaml")
-    return {name: frozenset(data[name].split()) for name in ("particles", "no_names")}
+    return {name: frozenset(data[name].split()) for name in ("particles", "no_names", "owners", "places")}

@@ -39,6 +39,12 @@ FORGOTTEN = [
         "oolong",
     ),
     ((OTHER, "My doctor is Dr. Weiss."), "Forget that.", ("Weiss",), "oolong"),
+    (
+        ("My ex Caleb drives a Subaru.", "Caleb's birthday is on 9 October.", OTHER),
+        "hey, forget everything you know about my ex Caleb. Thanks!",
+        ("Subaru", "9 October"),
+        "oolong",
+    ),
     ((OTHER, "My doctor is Dr. Weiss. She works in Graz."), "Vergiss es.", ("Weiss", "Graz"), "oolong"),
 ]
 
@@ -101,6 +107,42 @@ async def test_a_secret_in_a_request_takes_out_no_other_secret(service: Service,
     held = await whole(service, alice, "Which keys do I have?")
     assert "OpenAI" in held
     assert "Azure" in held
+
+
+ORDERS = [
+    ("The user table has a column nickname.", "Please remove the column nickname from the user table."),
+    ("The log file is audit.log.", "Wipe everything in audit.log older than 30 days."),
+    ("The staging database is Postgres.", "Wipe everything from the staging database, then reseed it."),
+    ("The wiki has a page about onboarding.", "Delete everything about onboarding from the wiki."),
+    ("Im Wiki gibt es eine Seite über Onboarding.", "Lösche alles über Onboarding aus dem Wiki."),
+    ("La table users a une colonne pseudo.", "Supprime la colonne pseudo de la table users."),
+    ("La tabla users tiene una columna apodo.", "Elimina la columna apodo de la tabla users."),
+]
+
+
+@pytest.mark.parametrize(("text", "order"), ORDERS)
+async def test_an_order_about_something_else_takes_nothing_out(
+    service: Service, alice: Caller, text: str, order: str
+) -> None:
+    """A table, a file or a page shall go, and not what memory says of it: at most the caller is asked."""
+    await remember(service, alice, text)
+    answer = await remember(service, alice, order)
+
+    assert not any(write["reason"].endswith("removed") for write in answer["writes"])
+    assert text in await whole(service, alice, text)
+
+
+async def test_who_shares_the_first_name_is_asked_about_too(service: Service, alice: Caller) -> None:
+    """What has the full name goes; a sentence with the first name may mean the same person."""
+    for text in ("My friend Dario Conti paints murals.", "Dario hates liquorice.", OTHER):
+        await remember(service, alice, text)
+    answer = await remember(service, alice, "Forget Dario Conti")
+    held = await whole(service, alice, "What does Dario do and hate?")
+
+    assert answer["status"] == "committed"
+    assert [candidate["text"] for candidate in answer["candidates"]] == ["Dario hates liquorice."]
+    assert "murals" not in held
+    assert "liquorice" in held
 
 
 async def test_what_nothing_names_is_not_forgotten(service: Service, alice: Caller) -> None:

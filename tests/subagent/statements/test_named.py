@@ -18,14 +18,29 @@ NAMED = [
     ("Forget +43 660 1234567", "+43 660 1234567"),
     ("Forget v1.2.3.", "v1.2.3"),
     ('Forget "the blue door".', "the blue door"),
+    ("forget everything you know about my ex Caleb 🙄", "Caleb"),
+    ("could you please forget everything about Priya Raman? thanks 🙏", "Priya Raman"),
+    ("Delete rob@example.org from your memory pls", "rob@example.org"),
+    ("forget version 1.26.4", "1.26.4"),
     ("Vergiss Mila.", "Mila"),
+    ("Kannst du bitte alles über Svenja Hartwig vergessen?", "Svenja Hartwig"),
+    ("vergiß version 4.2.11 bitte", "4.2.11"),
+    ("lösche uwe@example.org aus deinem gedächtnis", "uwe@example.org"),
+    ("Oublie le 662715, merci", "662715"),
+    ("Merci d'oublier Clémence Vidal", "Clémence Vidal"),
+    ("olvida a ramiro porfa", "ramiro"),
+    ("¿Puedes olvidar todo sobre Lucía Fuentes, por favor?", "Lucía Fuentes"),
     ("Bitte vergiss alles über Mila", "Mila"),
     ("Oublie Mila.", "Mila"),
     ("Oublie tout ce que tu sais sur Mila.", "Mila"),
     ("Olvida a Mila.", "Mila"),
     ("Olvida todo lo que sabes de Mila.", "Mila"),
 ]
-BARE = ["Forget it.", "forget that please", "Scratch that.", "Vergiss es.", "Oublie ça.", "Olvídalo."]
+BARE = [
+    *("Forget it.", "forget that please", "Scratch that.", "Vergiss es.", "Oublie ça.", "Olvídalo."),
+    *("hmm sorry, forget what I just said", "vergiss bitte was ich gerade gesagt hab"),
+    *("en fait oublie ce que je viens de dire", "olvidalo porfa", "olvida lo que te acabo de decir"),
+]
 NO_REQUESTS = [
     *(
         "Don't forget Mila.",
@@ -55,6 +70,8 @@ HELD = [
     ("+43 660 1234567", "Call +43 660 12345678.", False),
     ("v1.2.3", "We run v1.2.3.", True),
     ("v1.2.3", "We run v1.2.34.", False),
+    ("1.26.4", "The release is 1.26.4-rc1.", False),
+    ("5519", "The ref is 5519-A.", False),
 ]
 
 
