@@ -3,13 +3,15 @@
 import asyncio
 import hashlib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.kit.model_server import (
     ERROR_TEXT,
     Act,
@@ -34,8 +36,10 @@ from tests.kit.model_server import (
     serving,
 )
 from tests.kit.postgres_servers import Server
+from tests.kit.property_budget import costly
 
 from memex.call_context import CallContext
+from memex.errors import ValidationFailed
 from memex.service.conversations import putting
 from memex.service.conversations.putting import ConversationInput, SourceInput
 from memex.service.log.call_list import read_attempts
@@ -164,12 +168,18 @@ async def service_of(
         yield make
 
 
-async def someone(service: Service) -> Caller:
-    """Return a user whose memory holds the files of these tests."""
+@pytest.fixture
+async def failing(service_of: ServiceOf) -> Service:
+    """A service that asks its model for one answer, and always anew."""
+    return await service_of(model_mode="single")
+
+
+async def someone(service: Service, files: Mapping[str, str] = FILES) -> Caller:
+    """Return a user whose memory holds files, by default those of these tests."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
     user = CallContext(user_id=f"user-{uuid.uuid4().hex[:8]}")
     caller = await service.caller(Principal(tenant_id, "agent"), user, makes_user=True)
-    for path, content in FILES.items():
+    for path, content in files.items():
         await service.execute(caller, "memory_write", {"path": path, "content": content})
     return caller
 
@@ -596,6 +606,60 @@ async def test_whatever_a_model_picks_the_budget_holds(
     assert len(model_server.requests) == 1
     assert answer["degraded"] is None
     assert 0 < answer["budget"]["used"] <= budget
+
+
+TOLD = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "I like oolong tea.",
+                "Tea is at five.",
+                "We decided to paint the oars.",
+                "My sister keeps alpacas.",
+            ),
+            *(
+                "I live in Graz.",
+                "I live in Linz now.",
+                "Remember to call Bo on 3 May 2027.",
+                "# Tea\n\n- oolong",
+            ),
+        ]
+    )
+    | st.text(min_size=1, max_size=60),
+    max_size=5,
+)
+ASKED = st.sampled_from(
+    ["Which tea do I like?", "Where do I live?", "What do I have to do?", "zyzzyva"]
+) | st.text("abcdeé ?", min_size=1, max_size=30).filter(str.strip)
+FAILURES = st.sampled_from(
+    [fails(500), fails(401), garbage(), empty(), refuses(), choiceless(), says("Tea!")]
+)
+
+
+@settings(max_examples=6 * costly(), deadline=None, suppress_health_check=list(HealthCheck))
+@given(told=TOLD, asked=ASKED, budget=st.integers(200, 4_000), failure=FAILURES)
+async def test_whatever_memory_holds_a_model_that_fails_leaves_the_answer_of_the_rules(
+    failing: Service,
+    reader: Reader,
+    model_server: ModelServer,
+    told: list[str],
+    asked: str,
+    budget: int,
+    failure: Step,
+) -> None:
+    """The same bytes, but for who planned and that it is degraded; where no line was found, no model is asked."""
+    model_server.play(failure, endless=True)
+    caller = await someone(reader.builtin, {})
+    for text in told:
+        with suppress(ValidationFailed):  # of spaces alone
+            await reader.builtin.execute(caller, "memory_remember", {"text": text})
+    arguments = {"query": asked, "budget": budget}
+    ruled = await reader.builtin.execute(caller, "memory_context", arguments)
+    answer = await failing.execute(caller, "memory_context", arguments)
+
+    assert bare(answer) == bare(ruled)
+    assert answer["planner"] == "builtin"
+    assert answer["degraded"] in (None, DEGRADED)
 
 
 async def test_a_pick_is_worth_what_the_setting_says(ask: Ask) -> None:
