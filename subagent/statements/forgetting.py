@@ -55,7 +55,7 @@ class ForgetRequest:
         stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
         named: the name or the identifier that is to be forgotten, whatever is said of it; "" if there is none.
         is_bare: it means what was told last.
-        is_addressed: memory is spoken to; else the sentence may be an order about files, tables or lists.
+        is_addressed: it is one to memory, and no order about what stands in a file, a table or a list.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
     """
@@ -83,6 +83,7 @@ class _Tables:
     named: re.Pattern[str]
     bare: re.Pattern[str]
     addressed: re.Pattern[str]
+    elsewhere: re.Pattern[str]
 
 
 def find_forget_request(text: str) -> ForgetRequest | None:
@@ -156,6 +157,13 @@ def _named(sentence: str, tables: _Tables) -> str:
     return named_thing(next(filter(None, found.groups()))) or "" if found else ""
 
 
+def _is_addressed(sentence: str, tables: _Tables) -> bool:
+    """Tell whether a request is one to memory, and no order about what stands somewhere else."""
+    plain = _plain(sentence)
+    is_elsewhere = tables.elsewhere.search(plain) is not None and _NAMED_OUTRIGHT.match(plain) is None
+    return not is_elsewhere or tables.addressed.search(plain) is not None
+
+
 def _asks(sentence: str, tables: _Tables) -> bool:
     """Tell whether a sentence asks memory to forget something."""
     plain = _QUOTED.sub(" ", _plain(sentence))
@@ -181,7 +189,7 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables
         is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
         stated=stated["clause"] if stated else "",
-        is_addressed=bool(_NAMED_OUTRIGHT.match(sentence) or tables.addressed.search(_plain(sentence))),
+        is_addressed=_is_addressed(sentence, tables),
     )
 
 
@@ -211,6 +219,7 @@ def _load() -> _Tables:
         named=compiled("named"),
         bare=compiled("bare"),
         addressed=compiled("addressed"),
+        elsewhere=compiled("elsewhere"),
     )
 
 
