@@ -26,6 +26,7 @@ _FORGOTTEN = (
     "{count} {was} taken out of memory, as the request asks. "
     "Earlier versions in the history still hold what was said, and `revert` of this call brings it back."
 )
+_MORE = " If the `candidates` are meant too, call memory_remember with their handles in `outdated`."
 
 
 def describe(
@@ -68,10 +69,11 @@ def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: 
     count = len(removed) + len(told - {paraphrase_form(without_dates(text)) for text in removed})
     one = "would be" if is_dry_run else "was"
     if count:
-        return _FORGOTTEN.format(
+        forgotten = _FORGOTTEN.format(
             count="1 statement" if count == 1 else f"{count} statements",
             was=one if count == 1 or is_dry_run else "were",
         )
+        return f"{forgotten}{_MORE if plan.candidates else ''}"
     return (CANDIDATES if plan.candidates else _UNKNOWN).format(was=one)
 
 

@@ -141,6 +141,7 @@ async def test_who_shares_the_first_name_is_asked_about_too(service: Service, al
 
     assert answer["status"] == "committed"
     assert [candidate["text"] for candidate in answer["candidates"]] == ["Dario hates liquorice."]
+    assert answer["note"].endswith("call memory_remember with their handles in `outdated`.")
     assert "murals" not in held
     assert "liquorice" in held
 
