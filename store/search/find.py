@@ -47,7 +47,7 @@ MORE_SPANS = 3  # further spans of one file, besides its best
 OVERSAMPLING = (
     3  # chunks that are fetched for each wanted file; if they fall into too few files, a second fetch
 )
-CHUNK_CHARS = 100  # of the chunks of a first fetch that shall hold so many characters: most have more
+CHUNK_CHARS = 100  # that most chunks have at least: a first fetch gets enough chunks for what is read
 MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
 NO_SIZES: Mapping[str, int] = {}

@@ -51,7 +51,7 @@ WINDOW = 0.5  # of the share of a line's passage, or of its entry's window; more
 WHOLE_WINDOW_CHARS = 4_000  # of a context in which a window counts whole
 SHORT_ENTRY_CHARS = 300  # an entry that is no longer has a window: it says little without those around it
 NEARNESS = (
-    0.3  # of how near the entry of a line is by vector: of eight chats of BEAM, 0.2 and 0.4 bring the same
+    0.3  # of how near the entry of a line is by vector; 0.2 and 0.4 bring the same on five chats of BEAM
 )
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last

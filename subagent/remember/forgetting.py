@@ -127,8 +127,8 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
 async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
     """Return what takes out all that names what a request names, or the candidates about which the caller is asked.
 
-    He is asked about what only shares a word with the name; where the text says more, since it may be an order such
-    as `Forget Python. Use Rust.`; and about a secret, since the mark in its place is that of other secrets too.
+    The caller is asked about statements that only share a word with the name, about all statements where the text
+    says more, since it may be an order such as `Forget Python. Use Rust.`, and about secrets: marks look alike.
     """
     found = await _find_matches(request.named, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
     named = [match for match in found if names(request.named, match.stored.text)]

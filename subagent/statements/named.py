@@ -42,8 +42,8 @@ def named_thing(words: str) -> str | None:
     if _IDENTIFIER.fullmatch(parts[-1]) and _are_plain(parts[:-1]):
         return parts[-1]  # `the number 48213`
     if len(parts) > 2 and parts[0].casefold() in _tables()["owners"]:  # `my colleague Fergus`
-        names = list(takewhile(str.istitle, reversed(parts)))[::-1]
-        return " ".join(names) if 0 < len(names) < len(parts) - 1 else None
+        own = list(takewhile(lambda part: part[0].isupper(), reversed(parts)))[::-1]
+        return " ".join(own) if 0 < len(own) < len(parts) - 1 else None
     own = [part for part in parts if part.casefold() not in _tables()["particles"]]
     if not own or any(_is_no_name(part) for part in own):
         return None

@@ -109,7 +109,7 @@ def detect_project(
     variables = os.environ if environment is None else environment
     for source, given in (("option", option), ("environment", variables.get(VARIABLE))):
         if name := clean_name(given):
-            return _named_by_user(name, source, folder)  # type: ignore[arg-type]
+            return _named_by_user(name, source, folder)  # type: ignore[arg-type]  # a key of the loop above
     home = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing for a user without a home
     by_turn = changed_repository(folder, home, changed_paths)
     repository = by_turn or find_repository(folder)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.kit.model_server import (
     ERROR_TEXT,
@@ -637,6 +637,7 @@ FAILURES = st.sampled_from(
 
 
 @settings(max_examples=6 * costly(), deadline=None, suppress_health_check=list(HealthCheck))
+@example(told=["I like oolong tea."], asked="Which tea do I like?", budget=400, failure=fails(500))
 @given(told=TOLD, asked=ASKED, budget=st.integers(200, 4_000), failure=FAILURES)
 async def test_whatever_memory_holds_a_model_that_fails_leaves_the_answer_of_the_rules(
     failing: Service,
@@ -649,6 +650,7 @@ async def test_whatever_memory_holds_a_model_that_fails_leaves_the_answer_of_the
 ) -> None:
     """The same bytes, but for who planned and that it is degraded; where no line was found, no model is asked."""
     model_server.play(failure, endless=True)
+    before = len(model_server.requests)
     caller = await someone(reader.builtin, {})
     for text in told:
         with suppress(ValidationFailed):  # of spaces alone
@@ -659,7 +661,8 @@ async def test_whatever_memory_holds_a_model_that_fails_leaves_the_answer_of_the
 
     assert bare(answer) == bare(ruled)
     assert answer["planner"] == "builtin"
-    assert answer["degraded"] in (None, DEGRADED)
+    is_asked = len(model_server.requests) > before or told == ["I like oolong tea."]
+    assert answer["degraded"] == DEGRADED or not (is_asked or answer["degraded"])
 
 
 async def test_a_pick_is_worth_what_the_setting_says(ask: Ask) -> None:

@@ -204,7 +204,7 @@ def _session_messages(
             model = first(message, "model")
             role = "user" if kind == "user" else "assistant"
             is_human = kind == "user"
-            yield told(key, above, role, text, model=model, human_authored=is_human)  # type: ignore[arg-type]
+            yield told(key, above, role, text, model=model, human_authored=is_human)  # type: ignore[arg-type]  # a role as above
             previous = key
         for thought in objects(message.get("thoughts")):
             number += 1
