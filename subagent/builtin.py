@@ -131,7 +131,7 @@ class BuiltinPlanner:
         """
         unread = [reference for reference, _ in pool.survey.unread]
         if not request.refuses(pool.judgement):
-            lines = best_first([*pool.lines, *pool.included])
+            lines = best_first([*pool.lines, *pool.included]) if pool.included else pool.lines
             plan = self._select(lines, pool, request, unread=unread, best=pool.best)
         else:
             plan = self._select(pool.lines, pool, request, unread=unread, best=pool.best)

@@ -6,6 +6,7 @@ the lines of one passage below one header.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -23,7 +24,6 @@ from memex.subagent.context.selection import (
 )
 from memex.subagent.planner import Choice, ContextPlan, Omitted
 from memex.subagent.statements.places import is_statement_file, series_order
-from memex.subagent.statements.words import said_words
 
 _WORD = re.compile(r"\w")
 STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
@@ -55,23 +55,23 @@ def select_lines(
     selection = PassageSelection(cut=cut)
     for candidate in pinned:
         selection.offer(candidate, available // 2)
-    others = [line for line in lines if not selection.holds(line.reference)]
-    chosen = _ChosenLines({line.reference: line for line in others}, available - selection.used)
+    others = [line for line in lines if not selection.holds(line.candidate.reference)]
+    chosen = _ChosenLines({line.candidate.reference: line for line in others}, available - selection.used)
     whole = {choice.reference for file in selection.chosen.values() for choice in file}
     chosen.known += [one.text for one in pinned if one.reference in whole]
     once = _each_once(others)
     omitted = _held_by_memory(others, once)
     top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
-    for line in once:
+    for key, line in once.items():
         if line.score < STOP * top and not shows_all:
-            omitted.append(Omitted(line.reference, "relevance"))
-        elif not chosen.is_new(line):
-            omitted.append(Omitted(line.reference, "duplicate"))
+            omitted.append(Omitted(line.candidate.reference, "relevance"))
+        elif key in chosen.keys or not chosen.adds(line):
+            omitted.append(Omitted(line.candidate.reference, "duplicate"))
         elif chosen.take(line):
             chosen.join_neighbours(line)
         elif not chosen.take_part(line, cut):
             chosen.take_newer(line)
-            omitted.append(Omitted(line.reference, "budget"))
+            omitted.append(Omitted(line.candidate.reference, "budget"))
     omitted += [Omitted(reference, "relevance") for reference in unread]
     kept = [one for one in omitted if not chosen.holds(one.reference)]
     return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
@@ -79,16 +79,16 @@ def select_lines(
 
 def _words(line: ContextLine) -> str:
     """Return what a line says, without a list's mark and a statement's date."""
-    return said_words(line.candidate.text)[0]
+    return line.words.said[0]
 
 
 def _key(line: ContextLine) -> str:
     """Return a line's words, by which it is the same as another one."""
-    return said_words(line.candidate.text)[1]
+    return line.words.said[1]
 
 
-def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
-    """Return lines in their order, of equal lines the first; or a page's, where that contradicts another line.
+def _each_once(lines: Sequence[ContextLine]) -> dict[str, ContextLine]:
+    """Return lines in their order, by their words: of equal ones the first, or that of a page that contradicts another.
 
     A line of memory stands for an equal one that is none.
     """
@@ -103,14 +103,13 @@ def _each_once(lines: Sequence[ContextLine]) -> list[ContextLine]:
             best[key] = line._replace(score=known.score)
         elif _is_of_pair(line, contradicting) and not _is_of_pair(known, contradicting):
             best[key] = line
-    return list(best.values())
+    return best
 
 
-def _held_by_memory(lines: Sequence[ContextLine], once: Iterable[ContextLine]) -> list[Omitted]:
+def _held_by_memory(lines: Sequence[ContextLine], once: Mapping[str, ContextLine]) -> list[Omitted]:
     """Return the lines beside memory for which an equal line of memory stands."""
     beside = [line for line in lines if line.included is not None]
-    held = {_key(line) for line in once if line.included is None} if beside else set()
-    return [Omitted(line.reference, "duplicate") for line in beside if _key(line) in held]
+    return [Omitted(line.reference, "duplicate") for line in beside if once[_key(line)].included is None]
 
 
 def _is_of_pair(line: ContextLine, contradicting: Container[Reference]) -> bool:
@@ -135,22 +134,25 @@ class _ChosenLines:
     told: list[str] = field(default_factory=list)  # lines of entries
     known: list[str] = field(default_factory=list)  # all that stands in the context
     outdated: list[Choice] = field(default_factory=list)
-    beside: dict[Reference, list[ContextLine]] = field(init=False)
+    of_file: dict[str, list[ContextLine]] = field(init=False)
+    beside: dict[str, dict[Reference, list[ContextLine]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.beside = _neighbours(self.by_reference.values())
+        self.of_file = defaultdict(list)
+        for line in self.by_reference.values():
+            self.of_file[line.candidate.reference.path].append(line)
 
-    def is_new(self, line: ContextLine) -> bool:
-        """Return whether no chosen line says the same; statements of pages are parts of what entries say."""
-        if _key(line) in self.keys:
-            return False
-        said = _words(line)
+    def adds(self, line: ContextLine) -> bool:
+        """Return whether no chosen line holds what this one says; a page's statement is a part of what an entry says."""
         if line.included is not None:
+            said = _words(line)
             return not any(said in text for text in self.known)
         if line.is_of_page:
+            said = _words(line)
             return not any(said in words for words in self.told)
         if not is_entry_at(line.reference.path):
             return True
+        said = _words(line)
         for statement in self.stated:
             said = said.replace(statement, " ")
         return _WORD.search(said) is not None
@@ -161,11 +163,16 @@ class _ChosenLines:
 
     def take(self, line: ContextLine) -> bool:
         """Choose a line, after the newer ones that contradict it, if all of them fit."""
+        if line.unit is None or not line.unit.newer:
+            # Most lines are left out because they do not fit; headers come on top.
+            fits = len(line.candidate.text) + len("\n") <= self.room
+            return line.candidate.reference in self.taken or (fits and self._take_all([line]))
         return self._take_all([*self._newer(line), line])
 
     def take_newer(self, line: ContextLine) -> None:
         """Choose the newer lines that contradict one that does not fit beside them, in its place."""
-        self._take_all(self._newer(line))
+        if line.unit is not None and line.unit.newer:
+            self._take_all(self._newer(line))
 
     def _take_all(self, wanted: Sequence[ContextLine]) -> bool:
         new = [line for line in wanted if line.reference not in self.taken]
@@ -192,10 +199,19 @@ class _ChosenLines:
         """
         waiting = [line]
         while waiting:
-            for one in self.beside.get(waiting.pop().reference, ()):
+            for one in self._beside(waiting.pop()):
                 is_short = len(one.candidate.text) <= NEIGHBOUR_CHARS
-                if is_short and one.reference not in self.taken and self.is_new(one) and self.take(one):
+                is_new = is_short and one.reference not in self.taken and _key(one) not in self.keys
+                if is_new and self.adds(one) and self.take(one):
                     waiting.append(one)
+
+    def _beside(self, line: ContextLine) -> Sequence[ContextLine]:
+        """Return the lines right before and after a line."""
+        reference = line.candidate.reference
+        of_file = self.beside.get(reference.path)
+        if of_file is None:
+            of_file = self.beside[reference.path] = _neighbours(self.of_file[reference.path])
+        return of_file.get(reference, ())
 
     def take_part(self, line: ContextLine, cut: Cut) -> bool:
         """Choose what fits of a line that is too long, if nothing was chosen yet."""
@@ -278,12 +294,12 @@ class _ChosenLines:
 
 
 def _neighbours(lines: Iterable[ContextLine]) -> dict[Reference, list[ContextLine]]:
-    """Return the lines right before and after each line that is no statement, under the same titles."""
+    """Return the lines of a file right before and after each that is no statement, under the same titles."""
     found: dict[Reference, list[ContextLine]] = {}
-    for one, other in pairwise(sorted(lines, key=lambda line: line.reference)):
-        (path, version, (_, end)), (its_path, its_version, (start, _)) = one.reference, other.reference
+    for one, other in pairwise(sorted(lines, key=lambda line: line.candidate.reference)):
+        (_, version, (_, end)), (_, its_version, (start, _)) = one.reference, other.reference
         if (
-            (path, version, one.candidate.heading) == (its_path, its_version, other.candidate.heading)
+            (version, one.candidate.heading) == (its_version, other.candidate.heading)
             and start - end <= MAX_GAP_CHARS
             and one.unit is None
             and other.unit is None

@@ -22,7 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
@@ -44,7 +44,7 @@ from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Why
 from memex.subagent.statements.places import is_statement_file
-from memex.subagent.statements.words import CountedWords, count_words
+from memex.subagent.statements.words import CountedWords, LineWords
 from memex.subagent.text_cache import TextCache
 
 WINDOW = 0.5  # of the share of a line's passage, or of its entry's window; more in large contexts
@@ -57,7 +57,7 @@ LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
 POOL_LINES = 400  # the best, among which a context chooses
-MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept
+MAX_KEPT_CHARS = 1_000_000  # of passages whose lines are kept, of each kind, with their words
 
 _WORD = re.compile(r"\w")
 _NOTHING: Mapping[str, int] = {}
@@ -75,6 +75,7 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
         similarity: its MaxSim, from -1 to 1; None where it was not compared.
         why: why it may answer: a `Why`, or the reason that a model gave for its pick.
         included: where it stands, if it is no line of memory.
+        read: the words of its text, if they are kept.
     """
 
     candidate: CandidatePassage
@@ -84,6 +85,12 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
     similarity: float | None = None
     why: str = "neighbour"
     included: IncludedPlace | None = None
+    read: LineWords | None = None
+
+    @property
+    def words(self) -> LineWords:
+        """The words of its text."""
+        return self.read or LineWords(self.candidate.text)
 
     @property
     def reference(self) -> Reference:
@@ -158,7 +165,7 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
     gone = [(start - first, end - first) for start, end in gone]
     is_entry = is_entry_at(path)
     cut = _CUT[is_statement_file(path), first == 0 and not is_entry]
-    for line, said, bullet, titles in cut(text):
+    for line, said, bullet, titles, words in cut(text):
         if bullet is not None:
             heading = (bullet.title,) if bullet.title else above[-1:]
         else:
@@ -170,7 +177,7 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
             unit = None
             if bullet is not None:
                 unit = StatementUnit(candidate, bullet.day, due=bullet.due, still_true=bullet.still_true)
-            yield ContextLine(candidate, unit)
+            yield ContextLine(candidate, unit, read=None if gone else words)
 
 
 def left_of(text: str, line: Span, gone: Iterable[Span]) -> Iterator[Span]:
@@ -199,18 +206,23 @@ def _piece(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 class _CutLine(NamedTuple):
-    """A line of the text of a passage: its span, its text, the bullet that it is, and the titles above it there."""
+    """A line of a passage: its span there, its text, the bullet that it is, the titles above it, and its words."""
 
     span: Span
     text: str
     bullet: DatedBullet | None
     titles: tuple[str, ...]
+    words: LineWords
 
 
 def _cut(text: str, *, is_page: bool, is_front: bool) -> tuple[_CutLine, ...]:
     """Return the lines of the text of a passage, of a page of statements or not, and from its beginning or not."""
-    spans = _spans(text, is_page, is_front)
-    return tuple([_CutLine(span, text[slice(*span)], bullet, titles) for span, bullet, titles in spans])
+    return tuple(
+        [
+            _CutLine(span, said := text[slice(*span)], bullet, titles, LineWords(said))
+            for span, bullet, titles in _spans(text, is_page, is_front)
+        ]
+    )
 
 
 _CUT = {
@@ -279,9 +291,13 @@ def score_lines(
     most = max(query.most, 1)
     scored: list[tuple[float, int, str, Span, int, int]] = []  # sorts as `best_first`
     for place, (line, frequencies, length) in enumerate(zip(lines, held, lengths, strict=True)):
-        (path, _, span), _, value, *_ = line.candidate
-        own = value if line.is_whole_passage else score(by_line, frequencies, length)
-        window = of_entries.get(path, own if line.is_of_page else value)
+        candidate = line.candidate
+        (path, _, span), value = candidate.reference, candidate.value
+        if line.included is not None and line.is_whole_passage:
+            own = value
+        else:
+            own = score(by_line, frequencies, length) if frequencies else 0
+        window = of_entries.get(path, own if line.unit is not None and line.is_of_page else value)
         scored.append((-(own + weight * window) / most, -value, path, span, place, own))
     return [
         ContextLine(
@@ -292,6 +308,7 @@ def score_lines(
             line.similarity,
             _why(line, "words" if own > 0 else "neighbour"),
             line.included,
+            line.read,
         )
         for score_below_zero, _, _, _, place, own in sorted(scored)[:POOL_LINES]
     ]
@@ -309,14 +326,14 @@ def _words_of_query(
     held: list[Mapping[str, int]] = []
     lengths: list[int] = []
     for line in lines:
-        frequencies, length = count_words(line.candidate.text, analyzer)
+        frequencies, length = line.words.count(analyzer)
         own = _NOTHING if frequencies.keys().isdisjoint(wanted) else _held(query, frequencies)
         titles = line.candidate.heading
         if titles and (line.unit is None or not line.is_of_page):
             above = of_titles.get(titles)
             if above is None:
-                found = Counter(analyzer.lexemes("\n".join(titles)))
-                above = of_titles[titles] = CountedWords(_held(query, found), found.total())
+                found = _count_titles(titles, analyzer)
+                above = of_titles[titles] = CountedWords(_held(query, found.frequencies), found.length)
             if above.frequencies:
                 own = dict(own)
                 _add(own, above.frequencies)
@@ -324,6 +341,12 @@ def _words_of_query(
         held.append(own)
         lengths.append(length)
     return held, lengths
+
+
+@lru_cache(maxsize=4_096)
+def _count_titles(titles: tuple[str, ...], analyzer: Analyzer) -> CountedWords:
+    found = Counter(analyzer.lexemes("\n".join(titles)))
+    return CountedWords(found, found.total())
 
 
 def _held(query: Query, frequencies: Mapping[str, int]) -> dict[str, int]:
@@ -345,8 +368,11 @@ def _window_scores(
     own: dict[str, dict[str, int]] = {}
     lexemes: dict[str, int] = {}
     chars: dict[str, int] = {}  # up to the last line: of a long entry, a part may have been read
+    is_told = {path: is_entry_at(path) for path in {line.candidate.reference.path for line in lines}}
+    if not any(is_told.values()):
+        return {}
     for line, frequencies, length in zip(lines, held, lengths, strict=True):
-        if is_entry_at(path := line.reference.path):
+        if is_told[path := line.candidate.reference.path]:
             _add(own.setdefault(path, {}), frequencies)
             lexemes[path] = lexemes.get(path, 0) + length
             chars[path] = max(chars.get(path, 0), line.reference.span[1])
@@ -363,7 +389,7 @@ def _window_scores(
             window_lengths[path] += lexemes.get(other, size_chars * by_char)
     longer = sum(window_lengths.values()) / max(1, sum([lexemes[path] for path in windows]))
     by_window = replace(query, c3=query.c3 / max(1.0, longer))
-    values = {line.reference.path: line.candidate.value for line in lines}
+    values = {line.candidate.reference.path: line.candidate.value for line in lines}
     return {
         path: score(by_window, window, round(window_lengths[path]))
         + max(0, values[path] - score(query, own[path], lexemes[path]))
@@ -489,7 +515,8 @@ def part_of(line: ContextLine, span: Span) -> ContextLine:
     path, version, (first, _) = line.reference
     reference = Reference(path, version, (first + span[0], first + span[1]))
     return line._replace(
-        candidate=line.candidate._replace(reference=reference, text=line.candidate.text[slice(*span)])
+        candidate=line.candidate._replace(reference=reference, text=line.candidate.text[slice(*span)]),
+        read=None,
     )
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from memex.store.search.analyzer import Analyzer
 from memex.store.statement_lines import line_words
 from memex.subagent.statements.bullets import parse_bullet
-from memex.subagent.text_cache import cached_for_short_texts
 
 
 class CountedWords(NamedTuple):
@@ -22,15 +21,32 @@ class CountedWords(NamedTuple):
     length: int
 
 
-@cached_for_short_texts(entries=16_384)
-def count_words(line: str, analyzer: Analyzer) -> CountedWords:
-    """Return the words of what a line says, without a list's mark and a statement's date."""
-    frequencies = Counter(analyzer.lexemes(parse_bullet(line)))
-    return CountedWords(frequencies, frequencies.total())
+class LineWords:
+    """The words of what a line says, without a list's mark and a statement's date: read when they are asked for.
 
+    Threads may share one: what two of them read is the same.
+    """
 
-@cached_for_short_texts(entries=16_384)
-def said_words(line: str) -> tuple[str, str]:
-    """Return what a line says, without a list's mark and a statement's date, and its words; see `line_words`."""
-    said = parse_bullet(line).strip()
-    return said, line_words(said)
+    __slots__ = ("_counted", "_said", "text")
+
+    def __init__(self, text: str) -> None:
+        """Make those of a line."""
+        self.text = text
+        self._counted: tuple[Analyzer, CountedWords] | None = None
+        self._said: tuple[str, str] | None = None
+
+    def count(self, analyzer: Analyzer) -> CountedWords:
+        """Return its lexemes; those of the latest analyzer are kept."""
+        known = self._counted
+        if known is None or known[0] is not analyzer:
+            frequencies = Counter(analyzer.lexemes(parse_bullet(self.text)))
+            known = self._counted = analyzer, CountedWords(frequencies, frequencies.total())
+        return known[1]
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """What the line says, and its words, by which it is the same as another one; see `line_words`."""
+        if self._said is None:
+            said = parse_bullet(self.text).strip()
+            self._said = said, line_words(said)
+        return self._said

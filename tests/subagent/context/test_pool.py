@@ -31,7 +31,7 @@ from memex.subagent.context.statements import StatementUnit
 from memex.subagent.context.survey import Candidates
 from memex.subagent.included import FoundPassage, FoundSection
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.statements.words import count_words
+from memex.subagent.statements.words import LineWords
 
 ANALYZER = Analyzer()
 CONTEXT_PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "context.md"
@@ -264,7 +264,7 @@ def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> N
     query = replace(query, most=most_score(query, lexemes, n=n, df=df))
     rows = re.findall(r"\| `([^`|]+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
     entry = "\n".join(line for line, *_ in rows if not line.startswith("- "))
-    frequencies, length = count_words(entry, ANALYZER)
+    frequencies, length = LineWords(entry).count(ANALYZER)
     told = passage(entry, value=score(query, frequencies, length))
     page = [passage(line, "user/preferences.md") for line, *_ in rows if line.startswith("- ")]
 
