@@ -88,7 +88,7 @@ def _key(line: ContextLine) -> str:
 
 
 def _each_once(lines: Sequence[ContextLine]) -> dict[str, ContextLine]:
-    """Return lines in their order, by their words: of equal ones the first, or that of a page that contradicts another.
+    """Return lines in their order, by their words: of equal ones the first, or a page's that contradicts another.
 
     A line of memory stands for an equal one that is none.
     """
@@ -143,7 +143,7 @@ class _ChosenLines:
             self.of_file[line.candidate.reference.path].append(line)
 
     def adds(self, line: ContextLine) -> bool:
-        """Return whether no chosen line holds what this one says; a page's statement is a part of what an entry says."""
+        """Return whether no chosen line holds what this one says: an entry may say more than a page's statement."""
         if line.included is not None:
             said = _words(line)
             return not any(said in text for text in self.known)
