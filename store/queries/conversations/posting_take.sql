@@ -19,6 +19,7 @@ emptied as (
   delete from posting
    using found
    where posting.ctid = found.place
+     and posting.scope_id is not distinct from %(scope_id)s
      and found.entries is null
 )
 update posting
@@ -26,4 +27,5 @@ update posting
        n = cardinality(found.entries)
   from found
  where posting.ctid = found.place
+   and posting.scope_id is not distinct from %(scope_id)s
    and cardinality(found.entries) < found.n;

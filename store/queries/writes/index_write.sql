@@ -2,6 +2,7 @@
 -- their scopes, whose lock is held. No rows.
 --
 -- Rows that go are found by their keys and taken at their places (ctid), by a plan of any age; the lock keeps them there.
+-- Places are those of one table: where a table has partitions, the scope says in which, by what no index answers.
 with counted as (
   update scope_stat
      set n = counted.n,
@@ -27,6 +28,7 @@ unlinked as (
             and link.source_file_id = known.file_id
          offset 0) as located
    where link.ctid = located.place
+     and link.scope_id is not distinct from known.scope_id
   returning link.source_file_id
 ),
 linked as (
@@ -48,6 +50,7 @@ removed as (
             and chunk.chunk_id = gone.chunk_id
          offset 0) as located
    where chunk.ctid = located.place
+     and chunk.scope_id is not distinct from gone.scope_id
   returning chunk.scope_id, chunk.tenant_id, chunk.chunk_id, chunk.length, gone.is_merged,
             coalesce(string_to_array(gone.lexemes, ' '), chunk.lexemes) as lexemes,
             coalesce(string_to_array(gone.tfs, ' ')::smallint[], chunk.tfs) as tfs
@@ -64,7 +67,7 @@ shifted as (
   update chunk
      set start_char = located.start_char,
          end_char = located.end_char
-    from (select moved.start_char, moved.end_char, place.place
+    from (select moved.scope_id, moved.start_char, moved.end_char, place.place
             from jsonb_to_recordset(%(shifted)s::jsonb)
                  as moved (scope_id bigint, chunk_id integer, start_char integer, end_char integer)
            cross join lateral (
@@ -74,6 +77,7 @@ shifted as (
                     and chunk.chunk_id = moved.chunk_id
                  offset 0) as place) as located
    where chunk.ctid = located.place
+     and chunk.scope_id is not distinct from located.scope_id
 )
 insert into chunk
   (scope_id, tenant_id, chunk_id, file_id, start_char, end_char, heading_path, sha256, lexemes, tfs, length)

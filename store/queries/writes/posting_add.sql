@@ -42,6 +42,7 @@ filled as (
          n = posting.n + placed.fits
     from placed
    where posting.ctid = placed.place
+     and posting.scope_id is not distinct from %(scope_id)s
      and placed.fits > 0
 )
 insert into posting (scope_id, tenant_id, lexeme, segment, n, entries)

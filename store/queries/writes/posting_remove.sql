@@ -29,6 +29,7 @@ emptied as (
   delete from posting
    using located
    where posting.ctid = located.place
+     and posting.scope_id is not distinct from %(scope_id)s
      and posting.n = located.n
 )
 update posting
@@ -36,4 +37,5 @@ update posting
        n = posting.n - located.n
   from located
  where posting.ctid = located.place
+   and posting.scope_id is not distinct from %(scope_id)s
    and posting.n > located.n;

@@ -29,7 +29,7 @@ closed as (
   -- another, and the unique indexes refuse a second head.
   update revision
      set rev_end = located.rev
-    from (select head.place, advanced.rev
+    from (select head.place, written.scope_id, advanced.rev
             from written
             join advanced using (scope_id)
            cross join lateral (
@@ -41,6 +41,7 @@ closed as (
                     and revision.rev_end is null
                  offset 0) as head) as located
    where revision.ctid = located.place
+     and revision.scope_id is not distinct from located.scope_id
   returning revision.file_id
 )
 insert into revision

@@ -30,7 +30,7 @@ ended as (
      set rev_end = coalesce((select advanced.rev from advanced where advanced.scope_id = old.scope_id), scope.rev)
     from scope
    where scope.scope_id = old.scope_id
-     and old.ctid in (select place from found)
+     and (old.scope_id, old.ctid) in (select scope_id, place from found)
   returning old.*
 )
 insert into rival

@@ -30,7 +30,8 @@ ended as (
   update statement as old
      set rev_end = advanced.rev
     from advanced
-   where old.ctid in (select place from gone)
+   where old.scope_id = %(scope_id)s
+     and old.ctid in (select place from gone)
   returning old.*, advanced.rev as now
 )
 insert into statement

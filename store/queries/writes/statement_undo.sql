@@ -36,6 +36,7 @@ undone as (
      set rev_end = coalesce((select rev from advanced), scope.rev)
     from scope
    where scope.scope_id = %(scope_id)s
+     and old.scope_id = %(scope_id)s
      and old.ctid in (select place from found)
   returning old.*
 )

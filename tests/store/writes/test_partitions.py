@@ -1,0 +1,127 @@
+"""Tables with partitions: rows of two scopes may stand at one place (ctid), and a write touches its own alone."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+from tests.kit.memory import write
+from tests.kit.postgres_servers import LentDatabase
+
+from memex.call_context import CallContext
+from memex.service.service import Caller, Service
+from memex.store.database import Database
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Principal
+from memex.store.writes import pending
+
+TABLES = ("revision", "chunk", "link", "posting")
+PARTITIONS = 64
+USERS = [f"user-{number}" for number in range(6)]
+
+
+def part(conninfo: str, table: str) -> None:
+    """Put a partitioned table with the same columns, keys, rights and policies in the place of an empty one."""
+    whole = f"{table}_whole"
+    with psycopg.connect(conninfo) as connection:
+        execute = connection.execute
+        execute(SQL("alter table {} rename to {}").format(Identifier(table), Identifier(whole)))
+        execute(
+            SQL("create table {} (like {} including all) partition by hash (scope_id)").format(
+                Identifier(table), Identifier(whole)
+            )
+        )
+        for number in range(PARTITIONS):
+            execute(
+                SQL("create table {} partition of {} for values with (modulus {}, remainder {})").format(
+                    Identifier(f"{table}_{number}"), Identifier(table), PARTITIONS, number
+                )
+            )
+        execute(SQL("alter table {} enable row level security").format(Identifier(table)))
+        execute(SQL("alter table {} force row level security").format(Identifier(table)))
+        for name, roles, command, using, check in execute(
+            "select policyname, roles::text[], cmd, qual, with_check from pg_policies where tablename = %s",
+            (whole,),
+        ).fetchall():
+            execute(
+                SQL("create policy {} on {} for {} to {} {} {}").format(
+                    Identifier(name),
+                    Identifier(table),
+                    SQL(command),
+                    SQL(", ").join(SQL("public") if role == "public" else Identifier(role) for role in roles),
+                    SQL(f"using ({using})" if using else ""),
+                    SQL(f"with check ({check})" if check else ""),
+                )
+            )
+        for role, right in execute(
+            "select grantee::regrole::text, privilege_type from pg_class, aclexplode(relacl) where relname = %s",
+            (whole,),
+        ).fetchall():
+            execute(SQL("grant {} on {} to {}").format(SQL(right), Identifier(table), SQL(role)))
+        for role, right, column in execute(
+            "select grantee::regrole::text, privilege_type, attname from pg_attribute, aclexplode(attacl)"
+            " where attrelid = %s::regclass",
+            (whole,),
+        ).fetchall():
+            granted = SQL("grant {} ({}) on {} to {}")
+            execute(granted.format(SQL(right), Identifier(column), Identifier(table), SQL(role)))
+
+
+@pytest.fixture
+async def parted(lent: LentDatabase) -> AsyncIterator[Service]:
+    """A service over a database whose largest tables have 64 partitions."""
+    for table in TABLES:
+        part(lent.conninfo, table)
+    database = await Database.open(lent.conninfo, max_connections=4)
+    yield Service(database, max_files=1_000)
+    await database.close()
+
+
+async def as_user(service: Service, user_id: str) -> Caller:
+    """Return an agent of a user."""
+    tenant_id = await tenants.ensure_tenant(service.database, "default")
+    context = CallContext(user_id=user_id, actor="tests")
+    return await service.caller(Principal(tenant_id, "agent"), context, makes_user=True)
+
+
+async def merge_all(service: Service) -> None:
+    """Put all that is pending into the index."""
+    async with service.database.maintenance() as connection:
+        found = await (await connection.execute("select scope_id from scope_stat")).fetchall()
+        await pending.merge_scopes(connection, [row["scope_id"] for row in found])
+
+
+async def seen(service: Service, caller: Caller) -> list[Any]:
+    """Return the files, versions, links and hits of a user."""
+    listed = (await service.execute(caller, "memory_list", {}))["files"]
+    found: list[Any] = [(file["path"], file["version"]) for file in listed]
+    for path, _ in list(found):
+        read = await service.execute(caller, "memory_read", {"path": path})
+        history = await service.execute(caller, "memory_history", {"path": path})
+        found += [read["content"], read["links"], [one["version"] for one in history["revisions"]]]
+    hits = await service.execute(caller, "memory_find", {"query": "oolong shed"})
+    return [*found, [(hit["path"], hit["span"], hit["score"]) for hit in hits["hits"]]]
+
+
+@pytest.mark.both_servers
+async def test_a_write_touches_no_rows_of_others(parted: Service) -> None:
+    """Rows of all users stand at the same places of their partitions; only one of them writes."""
+    callers = {user: await as_user(parted, user) for user in USERS}
+    for caller in callers.values():
+        for number in range(4):
+            text = f"# Note {number}\n\nOolong in the shed, see [[note-{number + 1}]].\n\n## More\n\nBoats."
+            await write(parted, caller, f"user/note-{number}.md", text)
+    await merge_all(parted)
+    before = {user: await seen(parted, caller) for user, caller in callers.items()}
+    assert [len(found[-1]) for found in before.values()] == [4] * len(USERS)
+    writer = callers[USERS[0]]
+    for number in range(4):
+        await write(parted, writer, f"user/note-{number}.md", f"# New\n\nOars {number}.\n\n## More\n\nBoats.")
+    await parted.execute(writer, "memory_move", {"path": "user/note-1.md", "to": "user/moved.md"})
+    await parted.execute(writer, "memory_delete", {"path": "user/note-2.md"})
+    await merge_all(parted)
+    for user in USERS[1:]:
+        assert await seen(parted, callers[user]) == before[user]
+    files = (await parted.execute(writer, "memory_list", {}))["files"]
+    assert [file["path"] for file in files] == ["user/moved.md", "user/note-0.md", "user/note-3.md"]
