@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from memex.http.protocol import HttpLimits
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 PUT = b"PUT /v1/file?path=user/a.md HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
 SHORT = HttpLimits(connections=3, head_s=0.2, body_s=0.2, body_bytes_per_s=100_000, idle_s=0.2)
+PATIENT = HttpLimits(connections=4, spared_s=0.05)  # and otherwise as `memex serve` has them
 
 Connect = Callable[[], socket.socket]
 
@@ -187,7 +189,8 @@ def test_a_connection_too_many_is_told_so(connect: Connect) -> None:
 def test_a_head_of_many_or_long_headers_is_refused(connect: Connect) -> None:
     """As soon as it is too much; what stays below is answered."""
     allowed = b"".join(b"X-%d: y\r\n" % number for number in range(SHORT.headers - 1))
-    for headers in (allowed + b"X: y\r\nX: y\r\n", b"X: " + b"y" * SHORT.head_bytes):
+    too_long = b"X: " + b"y" * SHORT.head_bytes
+    for headers in (allowed + b"X: y\r\nX: y\r\n", too_long, too_long + b"\r\n\r\n"):
         connection = connect()
         connection.sendall(LIVE + headers)
         assert _problem(_rest(connection)) == (431, "HEAD_TOO_LARGE")
@@ -203,3 +206,34 @@ def test_a_slow_second_request_does_not_cut_the_first_off(connect: Connect) -> N
     connection.sendall(LIVE + b"\r\n" + LIVE)
 
     assert _rest(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_a_field_behind_the_body_is_no_header(connect: Connect, key_of: Callable[..., str]) -> None:
+    """A proxy may not have looked at it, so it gives nobody rights; what comes behind it is read."""
+    call = json.dumps({"context": {"userId": "alice"}, "arguments": {}}).encode()
+    head = b"POST /v1/tools/memory_list/execute HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+    head += b"Content-Type: application/json\r\n"
+    body = b"%x\r\n%b\r\n0\r\n" % (len(call), call)
+    key = b"Authorization: Bearer " + key_of("agent").encode() + b"\r\n"
+    connection = connect()
+    connection.sendall(head + b"\r\n" + body + key + b"\r\n")
+    assert connection.recv(65_536).startswith(b"HTTP/1.1 401")
+
+    connection = connect()
+    connection.sendall(head + key + b"\r\n" + body + b"Memex-User: bob\r\nHost: other\r\n\r\n")
+    assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("begun", [b"GET", LIVE, PUT + b"mx_nobody\r\nContent-Length: 9\r\n\r\nshort"])
+def test_half_requests_keep_nobody_out(http_conninfo: str, serving: Callable[..., Any], begun: bytes) -> None:
+    """Where they hold all connections, those that took longest end with 503, and others are answered."""
+    with serving(http_conninfo, limits=PATIENT) as served, ExitStack() as stack:
+        half = [stack.enter_context(_connection(served)) for _ in range(PATIENT.connections)]
+        for connection in half:
+            connection.sendall(begun)
+        time.sleep(2 * PATIENT.spared_s)
+        for _ in range(2 * PATIENT.connections):
+            with _connection(served) as other:
+                other.sendall(LIVE + b"Connection: close\r\n\r\n")
+                assert _rest(other).startswith(b"HTTP/1.1 200")
+        assert _problem(_rest(half[0])) == (503, "OVERLOADED")

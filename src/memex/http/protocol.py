@@ -3,10 +3,16 @@
 A connection ends if its client takes too long: to send the head of a request, to send the body, or to begin the
 next request. Time in which the service itself reads nothing does not count. A timer runs only while a part of a
 request is missing, so a request that comes in one piece costs none.
+
+Where there are too many connections, those that wait for a next request end first, and then those whose requests
+have been on their way for some time, so that thousands of half requests keep nobody else out.
 """
 
 import asyncio
+import heapq
 import json
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +30,7 @@ from memex.http.problems import MEDIA_TYPE, RETRY_AFTER_S, problem_body
 CLIENT_GONE = (
     "memex.client_gone"  # in the scope of a request that is cancelled because nobody reads its answer
 )
+ENDED_AT_ONCE = 20  # of the connections of a process, one in so many ends at once to make room
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,8 @@ class HttpLimits:
             close it.
         head_bytes: of the request line and the headers.
         headers: their number.
+        spared_s: so long a request may be on its way before its connection may go to make room for another, unless
+            its address has more than half of all connections.
     """
 
     connections: int = 1_000
@@ -48,6 +57,7 @@ class HttpLimits:
     idle_s: float = 65.0
     head_bytes: int = 64 << 10
     headers: int = 100
+    spared_s: float = 1.0
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -73,8 +83,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._limits = limits
         self.timeout_keep_alive = limits.idle_s  # type: ignore[assignment]  # seconds, as `call_later` takes them
         self._is_in_head = self._is_in_body = False
-        self._head_bytes = self._body_bytes = 0
-        self._began_s = 0.0  # of the head or the body, by the clock of the loop
+        self._head_bytes = self._named_bytes = self._body_bytes = 0
+        self.began_s = 0.0  # of the head or the body, by the clock of the loop
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._answered_scope: Any = {}
@@ -84,7 +94,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > 2 * self._limits.connections:  # half of them wait for their 503
             self.transport.abort()
-        elif len(self.connections) > self._limits.connections and not self._end_idle_one():
+        elif len(self.connections) > self._limits.connections and not self._make_room():
             self.app = _refuse_overload
         self._begin_timing(self._limits.head_s)
 
@@ -109,7 +119,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._is_in_head:
             self._head_bytes += len(data)
             if self._head_bytes > self._limits.head_bytes:
-                self._refuse(
+                self.refuse(
                     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The head of the request is too large."
                 )
             elif self._timer is None:
@@ -126,14 +136,29 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start a request."""
         super().on_message_begin()
-        self._is_in_head, self._head_bytes = True, 0
+        self._is_in_head, self._head_bytes, self._named_bytes = True, 0, 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the request line."""
+        super().on_url(url)
+        self._count_named(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Take a header. A field behind the body is none (RFC 9110, section 6.5), and is left out."""
+        if not self._is_in_head:
+            return
         super().on_header(name, value)
+        self._count_named(len(name) + len(value) + len(": \r\n"))
         if len(self.headers) > self._limits.headers:
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The request has too many headers.")
+            self.refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The request has too many headers.")
             raise HttpParserError("The request has too many headers.")
+
+    def _count_named(self, count: int) -> None:
+        """Count bytes of a head that was parsed, which may have come whole."""
+        self._named_bytes += count
+        if self._named_bytes > self._limits.head_bytes:
+            self.refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The head of the request is too large.")
+            raise HttpParserError("The head of the request is too large.")
 
     def on_headers_complete(self) -> None:
         """Run a request whose headers are read.
@@ -171,17 +196,54 @@ class HttpProtocol(HttpToolsProtocol):
         is_answered = cycle is not None and cycle.response_complete
         return is_answered and not (self._is_in_head or self._is_in_body or self.pipeline)
 
-    def _end_idle_one(self) -> bool:
-        """End a connection that waits for its next request, and return whether there was one."""
-        for other in self.connections:
-            if isinstance(other, HttpProtocol) and other.is_idle and not other.transport.is_closing():
+    @property
+    def is_sending(self) -> bool:
+        """Return whether a request, which nothing was answered to yet, is on its way or has not begun."""
+        if self._is_in_body:
+            return not (self.cycle.response_started or self._awaits_body_later or self.flow.read_paused)
+        return not (self._is_answering or self.is_idle)
+
+    def _make_room(self) -> bool:
+        """End a connection that waits for its next request, or some whose requests came in part; return whether."""
+        for other in self._others():
+            if other.is_idle:
                 other.transport.close()
                 return True
-        return False
+        late = heapq.nsmallest(
+            1 + self._limits.connections // ENDED_AT_ONCE, self._late_ones(), key=HttpProtocol._pace
+        )
+        for other in late:
+            other.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "The service has too many connections.")
+        return bool(late)
+
+    def _others(self) -> "Iterator[HttpProtocol]":
+        for other in self.connections:
+            if isinstance(other, HttpProtocol) and other is not self and not other.transport.is_closing():
+                yield other
+
+    def _late_ones(self) -> "Iterator[HttpProtocol]":
+        """Yield those that may end: their requests take long, or come from an address with many others."""
+        spared = self.loop.time() - self._limits.spared_s
+        counts = Counter(other.address for other in self._others())
+        for other in self._others():
+            is_of_many = (
+                counts[other.address] > self._limits.connections // 2 and other.address != self.address
+            )
+            if other.is_sending and (is_of_many or other.began_s < spared):
+                yield other
+
+    @property
+    def address(self) -> str:
+        """The address of the client, or of the proxy before it; "" of a Unix socket."""
+        return self.client[0] if self.client else ""
+
+    def _pace(self) -> tuple[float, float]:
+        """Return how fast a request comes, in bytes a second of its body, and when it began."""
+        return self._body_bytes / max(self.loop.time() - self.began_s, 0.001), self.began_s
 
     def _begin_timing(self, allowed_s: float) -> None:
         self._end_timing()
-        self._began_s = self.loop.time()
+        self.began_s = self.loop.time()
         self._timer = self.loop.call_later(allowed_s, self._end_if_late)
 
     def _end_timing(self) -> None:
@@ -200,7 +262,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._begin_timing(self._limits.body_s)
         else:
             allowed_s = self._limits.body_s + self._body_bytes / self._limits.body_bytes_per_s
-            left_s = self._began_s + allowed_s - self.loop.time()
+            left_s = self.began_s + allowed_s - self.loop.time()
             if left_s <= 0:
                 self._end_late()
             else:
@@ -216,7 +278,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._is_answering:
             self.cycle.keep_alive = False
         elif self._is_in_head or (self._is_in_body and not self.cycle.response_started):
-            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")
+            self.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")
         else:
             self.transport.close()
 
@@ -226,7 +288,7 @@ class HttpProtocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not (cycle.response_complete or self._is_in_body)
 
-    def _refuse(self, status: HTTPStatus, detail: str) -> None:
+    def refuse(self, status: HTTPStatus, detail: str) -> None:
         """Answer with a problem body, unless an earlier answer is under way, and close."""
         if self.transport.is_closing():
             return
