@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import psycopg
+import structlog
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, kwargs_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from memex.errors import MemexError, StoreUnavailable
-from memex.store import agents_login, migrate, pooler
+from memex.store import agents_login, migrate, pgvector, pooler
 from memex.store.access import Access
 from memex.store.agents_login import Sealer
 from memex.store.embedded.space import Space, disk_low
+from memex.store.pgvector import VectorsLost
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 from memex.store.waiting import pools, time_limits
@@ -58,6 +60,7 @@ BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
 
 OWN: Flow = ("memex", "")  # the flow of Memex' own work: readiness, metrics, jobs, what operators ask for
 
+_log = structlog.get_logger()
 _failures = itertools.count()  # of transactions, as `_roll_back` counts them
 
 
@@ -86,11 +89,12 @@ DEFAULT_WAITING = Waiting()
 class Database:
     """A pool of connections to one Postgres, whose schema has been checked.
 
-    Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
-    the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `is_pooled` says whether the
-    connections lead through a pooler, `has_vectors` whether the database can hold embeddings, `has_jobs` whether it
-    has a queue. `space` says how much space the database has left. Where there is a login for agents, their
-    transactions run on a pool of its connections (`store.agents_login`).
+    Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays the
+    tables' owner, whom forced row-level security binds: `acts_by_role` says which. `is_pooled` says whether the
+    connections lead through a pooler, `has_vectors` whether the database can hold embeddings, `lost_vectors`
+    whether it should and they cannot be used, `has_jobs` whether it has a queue. `space` says how much space
+    the database has left. Where there is a login for agents, their transactions run on a pool of its
+    connections (`store.agents_login`).
     """
 
     def __init__(
@@ -101,6 +105,8 @@ class Database:
         is_pooled: bool,
         tracks: frozenset[str],
         client_check: str,
+        vectors_schema: str | None = None,
+        vectors_error: str | None = None,
         waiting: Waiting,
         space: Space | None = None,
         agents: AsyncConnectionPool[Connection] | None = None,
@@ -119,7 +125,11 @@ class Database:
         self._is_down = False
         self.acts_by_role = acts_by_role
         self.is_pooled = is_pooled
-        self.has_vectors = migrate.VECTORS.name in tracks
+        self.has_vectors = migrate.VECTORS.name in tracks and vectors_error is None
+        self.lost_vectors = vectors_error is not None
+        self._vectors_schema = vectors_schema
+        if vectors_error is not None:
+            _log.error("vectors_unusable", error=vectors_error, hint="Run `memex doctor`.")
         self.has_jobs = migrate.JOBS.name in tracks
 
     @classmethod
@@ -160,8 +170,12 @@ class Database:
             async with pool.connection() as connection:
                 is_pooled = await pooler.check(connection, pooler_setting)
                 tracks = await migrate.check(connection)
-                acts_by_role = await _can_act_by_role(connection)
+                acts_by_role = await can_act_by_role(connection)
                 client_check = await time_limits.client_check(connection)
+                schema = await pgvector.find_schema(connection)
+                unusable = None
+                if migrate.VECTORS.name in tracks:
+                    unusable = await pgvector.why_unusable(connection, schema, acts_by_role=acts_by_role)
                 if agents is not None:
                     await agents.open(wait=True, timeout=30)
                     async with agents.connection() as other:
@@ -178,6 +192,8 @@ class Database:
             is_pooled=is_pooled,
             tracks=tracks,
             client_check=client_check,
+            vectors_schema=schema,
+            vectors_error=unusable,
             waiting=waiting,
             space=space,
             agents=agents,
@@ -249,7 +265,7 @@ class Database:
         async def begin(held: AsyncExitStack, connection: Connection) -> AsyncCursor[DictRow]:
             await held.enter_async_context(connection.pipeline())
             await connection.execute(BEGIN_SNAPSHOT)
-            return await connection.execute(settle, settings)
+            return await self._settle(connection, settle, settings)
 
         async with self._held(begin, flow_of(access), access=access) as (connection, settled, _):
             yield connection
@@ -264,7 +280,7 @@ class Database:
         ) -> tuple[AsyncCursor[DictRow], list[AsyncCursor[DictRow]]]:
             async with connection.pipeline():
                 await connection.execute(BEGIN_SNAPSHOT)
-                settled = await connection.execute(sql("identity/access_set"), self._settings(access))
+                settled = await self._settle(connection, sql("identity/access_set"), self._settings(access))
                 cursors = await _send(connection, statements)
                 await connection.execute(b"commit")
             return settled, cursors
@@ -296,7 +312,7 @@ class Database:
         async def begin(held: AsyncExitStack, connection: Connection) -> list[AsyncCursor[DictRow]]:
             pipeline = await held.enter_async_context(connection.pipeline())
             await connection.execute(BEGIN)
-            settled = await connection.execute(sql("identity/access_set"), self._settings(access))
+            settled = await self._settle(connection, sql("identity/access_set"), self._settings(access))
             cursors = await _send(connection, statements)
             # Postgres counts `lock_timeout` anew for each lock, and who waits for a row takes two.
             async with asyncio.timeout(self._waiting.limits.lock_s + LOCK_SLACK_S):
@@ -324,6 +340,11 @@ class Database:
         async with self._begin(settle, settings, OWN) as (connection, _):
             yield connection
 
+    def note_lost_vectors(self, error: psycopg.Error) -> None:
+        """Answer by words from now on, since a statement about vectors failed; the next start looks again."""
+        self.has_vectors, self.lost_vectors = False, True
+        _log.error("vectors_lost", error=first_line(error), hint="Run `memex doctor`.")
+
     async def size_bytes(self) -> int:
         """Return the size of the database on its disk."""
         async with self.connection() as connection:
@@ -342,11 +363,19 @@ class Database:
         async def begin(_: AsyncExitStack, connection: Connection) -> AsyncCursor[DictRow]:
             async with connection.pipeline():  # one round trip for both
                 await connection.execute(BEGIN)
-                return await connection.execute(settle, settings)
+                return await self._settle(connection, settle, settings)
 
         async with self._held(begin, flow, access=access) as (connection, settled, _):
             yield connection, settled
             await connection.execute(b"commit")
+
+    async def _settle(
+        self, connection: Connection, settle: bytes, settings: Mapping[str, Any]
+    ) -> AsyncCursor[DictRow]:
+        """Say for whom a transaction acts, which is its first statement, and how it finds pgvector."""
+        settled = await connection.execute(settle, settings)
+        await pgvector.add_to_path(connection, self._vectors_schema)
+        return settled
 
     @asynccontextmanager
     async def _held(
@@ -364,6 +393,9 @@ class Database:
             self.space.note_full()
             raise disk_low() from error
         except psycopg.DatabaseError as error:
+            if self.has_vectors and pgvector.is_loss(error):
+                self.note_lost_vectors(error)
+                raise VectorsLost("The vectors of the database cannot be used any more.") from error
             if (refused := error_of_postgres(error)) is None:
                 raise
             self._is_down = error.sqlstate is None and isinstance(refused, StoreUnavailable)
@@ -557,7 +589,8 @@ async def _roll_back(connection: Connection) -> None:
     await connection.execute(statement)
 
 
-async def _can_act_by_role(connection: Connection) -> bool:
+async def can_act_by_role(connection: AsyncConnection[DictRow]) -> bool:
+    """Return whether a login may become Memex' roles; raises StoreUnavailable for a superuser without them."""
     try:
         async with connection.transaction():
             for role in migrate.ROLES:

@@ -235,11 +235,21 @@ async def _apply(
         ).format(table)
     )
     for migration in missing:
+        if track is VECTORS:
+            await _find_pgvector(connection)
         await connection.execute(migration.sql.encode())
         await connection.execute(
             SQL("insert into {} (version, name, sha256) values (%s, %s, %s)").format(table),
             [migration.version, migration.name, migration.sha256],
         )
+
+
+async def _find_pgvector(connection: psycopg.AsyncConnection[object]) -> None:
+    """Add the schema of pgvector to the search path of the transaction, if it was installed out of the way."""
+    cursor = connection.cursor(row_factory=tuple_row)
+    await cursor.execute(sql("upkeep/vectors_schema"))
+    if found := await cursor.fetchone():
+        await connection.execute(sql("upkeep/path_extend"), {"schema": found[0]})
 
 
 async def _amend(connection: psycopg.AsyncConnection[object], migration: Migration) -> None:

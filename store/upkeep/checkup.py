@@ -6,7 +6,8 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from memex.errors import StoreUnavailable
-from memex.store import pooler
+from memex.store import pgvector, pooler
+from memex.store.database import can_act_by_role
 from memex.store.migrate import migrations
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
@@ -18,8 +19,8 @@ class DatabaseReport:
     """`upkeep/schema_version` is 0 before the first migration, `newest_version` what this Memex needs.
 
     `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes` counts
-    those that another version indexed; None in another schema than this Memex's. `is_pooled` says whether the
-    connection leads through a pooler.
+    those that another version indexed; None in another schema than this Memex's. `vectors_error` says why vectors
+    cannot be used that are there. `is_pooled` says whether the connection leads through a pooler.
     """
 
     server_version: str
@@ -30,6 +31,7 @@ class DatabaseReport:
     pgvector_is_installed: bool
     has_jobs: bool
     has_vectors: bool
+    vectors_error: str | None
     schema_version: int
     newest_version: int
     stale_scopes: int | None
@@ -58,7 +60,7 @@ async def describe(connection: psycopg.AsyncConnection[DictRow], *, is_pooled: b
     """Return what the server of a connection says of itself."""
     found = await (await connection.execute(sql("upkeep/server_describe"))).fetchone()
     assert found is not None  # noqa: S101  # a select without a table
-    version, stale_scopes = 0, None
+    version, stale_scopes, vectors_error = 0, None, None
     known = migrations()[-1].version
     if found.pop("has_schema"):
         async with connection.transaction():
@@ -67,9 +69,14 @@ async def describe(connection: psycopg.AsyncConnection[DictRow], *, is_pooled: b
             version = newest["version"] if newest else 0
             if version == known:
                 stale_scopes = await reindex.count_stale(connection)
+        if found["has_vectors"]:
+            schema = await pgvector.find_schema(connection)
+            by_role = await can_act_by_role(connection)
+            vectors_error = await pgvector.why_unusable(connection, schema, acts_by_role=by_role)
     return DatabaseReport(
         **found,
         is_pooled=is_pooled,
+        vectors_error=vectors_error,
         schema_version=version,
         newest_version=known,
         stale_scopes=stale_scopes,

@@ -23,6 +23,7 @@ from memex.subagent.judgement import ENGLISH, is_latin
 
 QUERY_TIMEOUT_S = 10.0  # somebody waits; a provider's own limit is shorter
 STARTING_POLL_S = 0.05
+VECTORS_LOST = "vectors"  # `degraded` of an answer whose search should use vectors, and cannot
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,26 @@ class QueryEmbedder:
         embedder: None if there is no embedder, or the database has no vectors.
         mode: the search mode of calls that name none. `auto` uses words, and vectors if there is an embedder that
             knows the language.
-        has_vectors: whether the database holds vectors; without them, texts are compared by token states alone.
+        database: which holds the vectors, or not: then texts are compared by token states alone. Without one,
+            vectors are made.
+        is_set: whether the service has an embedder, which a database without vectors may not let it use.
     """
 
     embedder: Embedder | None = None
     mode: SearchMode = "auto"
-    has_vectors: bool = True
+    database: Database | None = None
+    is_set: bool = True
+
+    @property
+    def has_vectors(self) -> bool:
+        """Return whether the database holds vectors."""
+        return self.database is None or self.database.has_vectors
+
+    @property
+    def degraded(self) -> str | None:
+        """Return the code of answers by words that should be by vectors too, which cannot be used."""
+        is_lost = self.is_set and self.database is not None and self.database.lost_vectors
+        return VECTORS_LOST if is_lost else None
 
     @classmethod
     def over(
@@ -54,7 +69,7 @@ class QueryEmbedder:
     ) -> "QueryEmbedder":
         """Return the embedder of queries for a database: one without vectors is searched by token states alone."""
         is_usable = database.has_vectors or (database.has_jobs and isinstance(embedder, TokenEmbedder))
-        return cls(embedder if is_usable else None, mode, has_vectors=database.has_vectors)
+        return cls(embedder if is_usable else None, mode, database, is_set=embedder is not None)
 
     async def of(
         self, query: str, mode: FindMode | None, call: Call, *, language: str = ENGLISH
@@ -81,7 +96,7 @@ class QueryEmbedder:
                     "This service has no vectors to search by.",
                     hint=f"{remedy}; `memex doctor` says what hybrid search needs.",
                 )
-            return QueryEmbeddings()
+            return QueryEmbeddings(degraded=self.degraded)
         if (
             wanted == "auto"
             and self.embedder.name in ENGLISH_ONLY
@@ -98,7 +113,7 @@ class QueryEmbedder:
             return QueryEmbeddings(degraded=None if _is_starting(error) else error.code)
         values = embedded.vector.tolist() if self.has_vectors else ()
         states = None if embedded.states is None else late_interaction.round_states(embedded.states)
-        return QueryEmbeddings({query: QueryVector(self.embedder.name, values, states)})
+        return QueryEmbeddings({query: QueryVector(self.embedder.name, values, states)}, self.degraded)
 
     async def match_words(self, query: str, passage: str) -> list[WordMatch] | None:
         """Return which words of a passage answer which words of a query; None if the embedder does not say."""

@@ -43,6 +43,7 @@ from memex.store.log.call import Call
 from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
 from memex.store.paths import check_tool_call_id
+from memex.store.pgvector import VectorsLost
 from memex.store.writes.draft import Draft
 from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.embedders.interface import Embedder
@@ -314,7 +315,11 @@ class Service:
             asked = call.with_arguments(accepted.canonical())
             if asked.request.accepted_id is not None and checked.used is not checked.given:
                 await queue.redact(self.database, current.access, asked)
-            result = checked.reported(await tool.run(self._tool_context(current, asked, writes), accepted))
+            try:
+                answer = await tool.run(self._tool_context(current, asked, writes), accepted)
+            except VectorsLost:  # nothing was written; it is known now, and the call is answered by words
+                answer = await tool.run(self._tool_context(current, asked, writes), accepted)
+            result = checked.reported(answer)
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}

@@ -69,6 +69,14 @@ select format('grant usage on schema public to %I', rolname) as statement
   from role
  where not has_schema_privilege(rolname, 'public', 'usage')
 union all
+select format('grant usage on schema %I to %I', nspname, rolname)
+  from role
+ cross join pg_extension as installed
+  join pg_namespace as namespace on namespace.oid = installed.extnamespace
+ where installed.extname = 'vector'
+   and not has_schema_privilege(rolname, namespace.oid, 'usage')
+   and has_schema_privilege(namespace.oid, 'usage with grant option')
+union all
 select format('grant %s on %s to %I', privilege, relation, rolname)
   from relation_grant
   join role on rolname = any (grantees)

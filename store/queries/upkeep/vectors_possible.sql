@@ -9,7 +9,7 @@ select to_regclass('jobs_migration') is not null
                                                                         from pg_available_extensions
                                                                        where name = offered.name))
                 and string_to_array(substring(offered.version from '^[0-9]+(?:\.[0-9]+)*'), '.')::integer[] >= '{0,8}'
-                and (installed.extname is not null
+                and (has_schema_privilege(installed.extnamespace, 'usage')
                      or current_setting('is_superuser') = 'on'
                      or offered.trusted and has_database_privilege(current_database(), 'create'))
            ) as possible;

@@ -102,6 +102,14 @@ def examine_index(stale_scopes: int) -> Finding:
 
 def examine_pgvector(report: "DatabaseReport") -> Finding:
     """Return whether the database can hold vectors."""
+    if report.vectors_error is not None:
+        return Finding(
+            "pgvector",
+            f"{report.pgvector}; vectors cannot be compared, so search is by words alone: {report.vectors_error}",
+            "problem",
+            "Grant usage on the schema of the extension to the login and to memex_agent and memex_admin, and start "
+            "Memex again.",
+        )
     if report.has_vectors:
         return Finding("pgvector", f"{report.pgvector}; this database holds vectors")
     if report.pgvector is None:
