@@ -16,14 +16,13 @@ from psycopg.rows import DictRow, kwargs_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from memex.errors import MemexError, StoreUnavailable
-from memex.store import agents_login, migrate, pgvector, pooler
+from memex.store import agents_login, migrate, pooler
 from memex.store.access import Access
 from memex.store.agents_login import Sealer
 from memex.store.embedded.space import Space, disk_low
-from memex.store.pgvector import VectorsLost
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
-from memex.store.waiting import pools, time_limits
+from memex.store.waiting import pgvector, pools, time_limits
 from memex.store.waiting.failures import (
     OTHER_REASON,
     READ_ONLY,
@@ -34,6 +33,7 @@ from memex.store.waiting.failures import (
     first_line,
 )
 from memex.store.waiting.fair_queue import FairQueue, Flow, Lane, NoTurn, Slot, write_lanes
+from memex.store.waiting.pgvector import VectorsLost
 from memex.store.waiting.primary import (
     Primary,
     is_wrong_server,
@@ -175,7 +175,9 @@ class Database:
                 schema = await pgvector.find_schema(connection)
                 unusable = None
                 if migrate.VECTORS.name in tracks:
-                    unusable = await pgvector.why_unusable(connection, schema, acts_by_role=acts_by_role)
+                    unusable = await pgvector.why_unusable(
+                        connection, schema, migrate.ROLES if acts_by_role else ()
+                    )
                 if agents is not None:
                     await agents.open(wait=True, timeout=30)
                     async with agents.connection() as other:

@@ -23,6 +23,7 @@ from memex.store import pooler
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 from memex.store.waiting.blockers import Blocker, telling_blockers
+from memex.store.waiting.pgvector import add_to_path, find_schema
 from memex.store.waiting.pools import connect
 
 LOCK_KEY = 0x4D454D4558  # "MEMEX": held by whoever migrates; the others wait and find nothing to do
@@ -236,20 +237,12 @@ async def _apply(
     )
     for migration in missing:
         if track is VECTORS:
-            await _find_pgvector(connection)
+            await add_to_path(connection, await find_schema(connection))
         await connection.execute(migration.sql.encode())
         await connection.execute(
             SQL("insert into {} (version, name, sha256) values (%s, %s, %s)").format(table),
             [migration.version, migration.name, migration.sha256],
         )
-
-
-async def _find_pgvector(connection: psycopg.AsyncConnection[object]) -> None:
-    """Add the schema of pgvector to the search path of the transaction, if it was installed out of the way."""
-    cursor = connection.cursor(row_factory=tuple_row)
-    await cursor.execute(sql("upkeep/vectors_schema"))
-    if found := await cursor.fetchone():
-        await connection.execute(sql("upkeep/path_extend"), {"schema": found[0]})
 
 
 async def _amend(connection: psycopg.AsyncConnection[object], migration: Migration) -> None:

@@ -6,12 +6,13 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from memex.errors import StoreUnavailable
-from memex.store import pgvector, pooler
+from memex.store import pooler
 from memex.store.database import can_act_by_role
-from memex.store.migrate import migrations
+from memex.store.migrate import ROLES, migrations
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 from memex.store.upkeep import reindex
+from memex.store.waiting import pgvector
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ async def describe(connection: psycopg.AsyncConnection[DictRow], *, is_pooled: b
                 stale_scopes = await reindex.count_stale(connection)
         if found["has_vectors"]:
             schema = await pgvector.find_schema(connection)
-            by_role = await can_act_by_role(connection)
-            vectors_error = await pgvector.why_unusable(connection, schema, acts_by_role=by_role)
+            roles = ROLES if await can_act_by_role(connection) else ()
+            vectors_error = await pgvector.why_unusable(connection, schema, roles)
     return DatabaseReport(
         **found,
         is_pooled=is_pooled,

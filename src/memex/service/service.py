@@ -43,7 +43,7 @@ from memex.store.log.call import Call
 from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
 from memex.store.paths import check_tool_call_id
-from memex.store.pgvector import VectorsLost
+from memex.store.waiting.pgvector import VectorsLost
 from memex.store.writes.draft import Draft
 from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.embedders.interface import Embedder

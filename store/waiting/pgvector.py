@@ -4,11 +4,12 @@ A type, an operator and an operator class are found by the search path alone. Wh
 lead to pgvector, each transaction adds its schema to the path.
 """
 
+from collections.abc import Sequence
+
 import psycopg
 from psycopg.rows import tuple_row
 
 from memex.errors import StoreUnavailable
-from memex.store.migrate import ROLES
 from memex.store.sql import sql
 from memex.store.waiting.failures import first_line
 
@@ -41,19 +42,19 @@ async def add_to_path(connection: psycopg.AsyncConnection[object], schema: str |
 
 
 async def why_unusable(
-    connection: psycopg.AsyncConnection[object], schema: str | None, *, acts_by_role: bool
+    connection: psycopg.AsyncConnection[object], schema: str | None, roles: Sequence[str]
 ) -> str | None:
     """Return why those who answer calls cannot compare vectors, by one statement as each of them; None if they can.
 
     Args:
         connection: of the login, outside a transaction.
         schema: of `find_schema`.
-        acts_by_role: whether calls run as the two roles, and else as the login.
+        roles: as which calls run; none of the login itself.
     """
     try:
         async with connection.transaction():
             await add_to_path(connection, schema)
-            for role in ROLES if acts_by_role else ("none",):
+            for role in roles or ("none",):
                 await connection.execute("select set_config('role', %s, true)", [role])
                 await connection.execute(sql("vectors/embedding_probe"))
                 await connection.execute("select set_config('role', 'none', true)")
