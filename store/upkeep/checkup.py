@@ -19,9 +19,12 @@ from memex.store.waiting import pgvector
 class DatabaseReport:
     """`upkeep/schema_version` is 0 before the first migration, `newest_version` what this Memex needs.
 
-    `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes` counts
-    those that another version indexed; None in another schema than this Memex's. `vectors_error` says why vectors
-    cannot be used that are there. `is_pooled` says whether the connection leads through a pooler.
+    `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes`
+    counts those that another version indexed; None in another schema than this Memex's. `vectors_error` says
+    why vectors cannot be used that are there. `powers` are those of the login that row-level security does not
+    bind: `superuser`, `bypassrls`. `stale_collation` is the version of the collation that the database was made
+    with, if the server has another, and `collated_indexes` are the indexes that are sorted by it. `is_pooled`
+    says whether the connection leads through a pooler.
     """
 
     server_version: str
@@ -30,6 +33,10 @@ class DatabaseReport:
     max_connections: int
     pgvector: str | None
     pgvector_is_installed: bool
+    powers: list[str]
+    stale_collation: str | None
+    collation_version: str | None
+    collated_indexes: list[str]
     has_jobs: bool
     has_vectors: bool
     vectors_error: str | None

@@ -6,6 +6,25 @@ select current_setting('server_version') as server_version,
           from pg_available_extensions
          where name = 'vector') as pgvector,
        exists (select from pg_extension where extname = 'vector') as pgvector_is_installed,
+       array(select attribute
+               from pg_roles
+              cross join lateral (values ('superuser', rolsuper), ('bypassrls', rolbypassrls)) as had (attribute, is_had)
+              where rolname = session_user
+                and is_had) as powers,
+       (select datcollversion
+          from pg_database
+         where datname = current_database()
+           and datcollversion <> pg_database_collation_actual_version(oid)) as stale_collation,
+       (select pg_database_collation_actual_version(oid)
+          from pg_database
+         where datname = current_database()) as collation_version,
+       array(select format('%I.%I', nspname, index.relname)
+               from pg_index
+               join pg_class as index on index.oid = indexrelid
+               join pg_namespace as namespace on namespace.oid = index.relnamespace
+              where nspname not in ('pg_catalog', 'pg_toast', 'information_schema')
+                and (select oid from pg_collation where collname = 'default') = any (indcollation)
+              order by 1) as collated_indexes,
        to_regclass('schema_migration') is not null as has_schema,
        to_regclass('jobs_migration') is not null as has_jobs,
        to_regclass('vectors_migration') is not null as has_vectors;

@@ -14,9 +14,11 @@ from memex.cli.session.commands import plain_command
 from memex.errors import MemexError
 from memex.service.health.findings import (
     Finding,
+    examine_collation,
     examine_degraded,
     examine_index,
     examine_jobs,
+    examine_login,
     examine_pgvector,
     examine_schema,
     examine_size,
@@ -178,6 +180,7 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield examine_schema(report.schema_version, report.newest_version)
     if report.stale_scopes is not None:
         yield examine_index(report.stale_scopes)
+    yield examine_collation(report)
     yield examine_pgvector(report)
     yield _embedder(report, settings)
     yield await _models(settings)
@@ -195,12 +198,7 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
         async with database.maintenance() as connection:
             yield examine_degraded(await count_degraded(connection))
     await database.close()
-    acts = "requests act by the roles memex_agent and memex_admin"
-    if not database.acts_by_role:
-        acts = (
-            "requests act as the login itself, which may not create roles; forced row-level security binds it"
-        )
-    yield Finding("roles", acts)
+    yield examine_login(report, acts_by_role=database.acts_by_role)
     if settings.database_url is not None:
         yield Finding(
             "logins",

@@ -100,6 +100,38 @@ def examine_index(stale_scopes: int) -> Finding:
     )
 
 
+def examine_login(report: "DatabaseReport", *, acts_by_role: bool) -> Finding:
+    """Return for whom requests act, and whether row-level security binds the login itself."""
+    acts = "requests act by the roles memex_agent and memex_admin"
+    if not acts_by_role:
+        acts = (
+            "requests act as the login itself, which may not create roles; forced row-level security binds it"
+        )
+    if not report.powers:
+        return Finding("roles", acts)
+    powers = {"superuser": "is a superuser", "bypassrls": "bypasses row-level security"}
+    return Finding(
+        "roles",
+        f"{acts}; the login {' and '.join(powers[one] for one in report.powers)}, so nothing binds what acts as it",
+        "note",
+        "Use a login with `nosuperuser nobypassrls createrole` that owns the database (docs/operations.md).",
+    )
+
+
+def examine_collation(report: "DatabaseReport") -> Finding:
+    """Return whether the indexes are sorted as the server sorts now; the system's library may have changed it."""
+    if report.stale_collation is None:
+        return Finding("collation", "as the database was made with")
+    indexes = ", ".join(report.collated_indexes) or "none"
+    return Finding(
+        "collation",
+        f"the database was made with version {report.stale_collation}, and the server sorts by "
+        f"{report.collation_version}: indexes that are sorted by it may miss rows: {indexes}",
+        "problem",
+        "While nothing writes, run `reindex database NAME`, then `alter database NAME refresh collation version`.",
+    )
+
+
 def examine_pgvector(report: "DatabaseReport") -> Finding:
     """Return whether the database can hold vectors."""
     if report.vectors_error is not None:

@@ -1,0 +1,63 @@
+"""Facts about a server that `memex doctor` reports: the powers of the login, and a collation that changed."""
+
+import uuid
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from tests.kit.postgres_servers import Server
+
+from memex.service.health.findings import examine_collation, examine_login
+from memex.store.migrate import migrate
+from memex.store.upkeep.checkup import examine
+
+
+async def test_a_login_with_powers_is_noted(server: Server, conninfo: str) -> None:
+    """The login that a service should have has none; a superuser, and one that bypasses policies, are named."""
+    plain = await examine(conninfo)
+    assert plain.powers == []
+    assert examine_login(plain, acts_by_role=True).state == "ok"
+
+    name = psycopg.conninfo.conninfo_to_dict(conninfo)["dbname"]
+    strong = await examine(make_conninfo(server.admin, dbname=name))
+    assert "superuser" in strong.powers
+    found = examine_login(strong, acts_by_role=True)
+    assert found.state == "note"
+    assert "is a superuser" in found.detail
+
+    login, password = f"memex_test_{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
+    with psycopg.connect(server.admin, autocommit=True) as admin:
+        admin.execute(f"create role {login} login bypassrls password '{password}'")
+        try:
+            beyond = await examine(
+                make_conninfo(server.admin, dbname="postgres", user=login, password=password)
+            )
+        finally:
+            admin.execute(f"drop role {login}")
+    assert beyond.powers == ["bypassrls"]
+    assert "bypasses row-level security" in examine_login(beyond, acts_by_role=False).detail
+
+
+async def test_a_collation_that_changed_is_a_problem(stock_server: Server) -> None:
+    """The versions, the indexes that are sorted by it, and the order of repair are named."""
+    name = f"memex_test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(stock_server.admin, autocommit=True) as admin:
+        try:
+            admin.execute(
+                f'create database "{name}" owner "{stock_server.owner}" template template0 '
+                "locale_provider icu icu_locale 'en' locale 'C.UTF-8' encoding 'UTF8'"
+            )
+        except psycopg.errors.FeatureNotSupported:
+            pytest.skip("this server has no ICU")
+        try:
+            conninfo = make_conninfo(stock_server.login, dbname=name)
+            await migrate(conninfo)
+            assert examine_collation(await examine(conninfo)).state == "ok"
+            admin.execute("update pg_database set datcollversion = '1.2.3' where datname = %s", [name])
+            found = examine_collation(await examine(conninfo))
+        finally:
+            admin.execute(f'drop database "{name}" with (force)')
+    assert found.state == "problem"
+    assert "1.2.3" in found.detail
+    assert "public." in found.detail
+    assert found.hint.index("reindex database") < found.hint.index("refresh collation version")
