@@ -139,6 +139,26 @@ def test_writes_count_members_and_files(limited: Callable[..., Any]) -> None:
         assert carol.post("/v1/files:batch", json={"edits": large}).is_success  # a full bucket lets it in
 
 
+def test_what_a_coding_agent_sends_counts(limited: Callable[..., Any]) -> None:
+    """Hooks and events are writes too, and their texts are bytes; a hook that stores nothing is none."""
+    client = limited(writes="user:1/day", bytes="user:1k/day")
+    said = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "s1",
+        "cwd": "/src/shop",
+        "prompt": "Which oars?",
+    }
+    with client("alice") as alice, client("bob") as bob:
+        for _ in range(2):
+            assert alice.post(
+                "/v1/hooks/claude-code", json=said | {"hook_event_name": "PreToolUse"}
+            ).is_success
+        assert alice.post("/v1/hooks/claude-code", json=said).is_success
+        assert _refused(alice.post("/v1/hooks/claude-code", json=said | {"session_id": "s2"}), "writes-user")
+        assert bob.post("/v1/hooks/claude-code", json=said | {"prompt": "x" * 1_001}).is_success
+        assert bob.post("/v1/hooks/claude-code", json=said).status_code == 429
+
+
 def test_the_bytes_of_a_tenant_are_limited(limited: Callable[..., Any]) -> None:
     """Over all of its users; what they read is not counted."""
     client = limited(bytes="tenant:1k/day")

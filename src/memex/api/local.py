@@ -17,7 +17,7 @@ from memex.service.identity.keys import render_key
 from memex.service.identity.me import read_me
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
-from memex.service.operations import ON_LINES, OPERATIONS
+from memex.service.operations import run_operation
 from memex.service.service import Caller, Service
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
@@ -82,11 +82,7 @@ class LocalMemex:
         if name in self._own_operations:
             return await self._own_operations[name](**given)
         service, caller = await self.caller(context, name)
-        own_id = context.tool_call_id
-        if lines is None:
-            done = await OPERATIONS[name](service, caller, given, tool_call_id=own_id)
-        else:
-            done = await ON_LINES[name](service, caller, given, lines, tool_call_id=own_id)
+        done = await run_operation(service, caller, name, given, lines, tool_call_id=context.tool_call_id)
         return done if isinstance(done, dict) else done.model_dump(mode="json")
 
     async def me(self, context: CallContext) -> Document:

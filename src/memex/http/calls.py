@@ -13,7 +13,7 @@ from memex.http.callers import HeaderCaller, HeaderContext, ServiceDependency, T
 from memex.routes import ROUTES
 from memex.service.call import Caller
 from memex.service.operation import RunsOperation
-from memex.service.operations import ON_LINES, OPERATIONS
+from memex.service.operations import ON_LINES, run_operation
 from memex.service.service import Service
 
 T = TypeVar("T")
@@ -84,10 +84,9 @@ def handler_of(
                 arguments |= value.model_dump(exclude_unset=True)
             elif value is not None:
                 arguments[named.get(argument, argument)] = value
-        if lines is not None:
-            run = ON_LINES[name]
-            return await run(call.service, call.caller, arguments, lines, tool_call_id=call.tool_call_id)
-        done: Any = await call.run(OPERATIONS[name], **arguments)
+        done: Any = await run_operation(
+            call.service, call.caller, name, arguments, lines, tool_call_id=call.tool_call_id
+        )
         if is_hashed:
             return hashed_answer(done, done.hash, if_none_match)
         return json_answer(done) if isinstance(done, dict) else done

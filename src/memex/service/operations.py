@@ -15,6 +15,7 @@ from memex.service.evals.call_cases import CaseChoice
 from memex.service.health.health import read_health
 from memex.service.identity import erasures, keys, quotas, users
 from memex.service.identity.quotas import QuotaLimits
+from memex.service.identity.rate_limits import text_bytes
 from memex.service.journal.reading import READ_JOURNAL
 from memex.service.log import exposure, queue
 from memex.service.log.blame import BLAME
@@ -140,3 +141,44 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {
 }
 # Those that take JSON lines besides.
 ON_LINES: dict[str, RunsOnLines[Answer]] = documents.ON_LINES | conversations.ON_LINES
+# Those that store what they are given: each counts as one write with its bytes. Tools, imports of notes, events
+# and distilling count by themselves, as they do not all come through here.
+WRITING = frozenset(
+    (
+        *("conversation_delete", "conversation_put"),
+        *("document_manifest", "document_put", "document_remove", "document_watch"),
+        *("eval_case_keep", "memory_revert", "memory_tidy", "project_init", "review_decide"),
+        *("work_link", "work_mark", "work_read_from", "work_rebuild", "work_stop_reading"),
+    )
+)
+
+
+async def run_operation(
+    service: Service,
+    caller: Caller,
+    name: str,
+    given: dict[str, Any],
+    lines: bytes | None = None,
+    *,
+    tool_call_id: str | None,
+) -> Answer:
+    """Return the result of an operation by its name.
+
+    Args:
+        service: the service.
+        caller: who asks.
+        name: of the operation.
+        given: the arguments; an absent one means its default.
+        lines: the JSON lines of one that takes them.
+        tool_call_id: the id that the caller gave.
+
+    Raises:
+        RateLimited: the caller wrote too much lately.
+        MemexError: what the operation raises.
+    """
+    if name in WRITING:
+        size_bytes = text_bytes(given) if lines is None else len(lines)
+        service.rate_limits.count_write(caller, 1, size_bytes)
+    if lines is not None:
+        return await ON_LINES[name](service, caller, given, lines, tool_call_id=tool_call_id)
+    return await OPERATIONS[name](service, caller, given, tool_call_id=tool_call_id)

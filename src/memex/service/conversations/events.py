@@ -13,6 +13,7 @@ from memex.service.call import Caller
 from memex.service.conversations import putting
 from memex.service.conversations.lines import MAX_TITLE_CHARS
 from memex.service.conversations.putting import ConversationInput, MessageInput, SourceInput, Time
+from memex.service.identity.rate_limits import text_bytes
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
@@ -191,7 +192,10 @@ async def put(
         ValidationFailed: the call names no user, or has too many messages.
         SecretRefused: a message with an id holds a secret, and the policy of the tenant refuses it.
         LimitExceeded: the user would have too many messages.
+        RateLimited: the user wrote too much lately.
     """
+    texts = [said.text for event in arguments.events for said in event.messages]
+    service.rate_limits.count_write(caller, 1, text_bytes(texts))
     asked = {"events": len(arguments.events)}
     async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
         putting.check_user(caller)

@@ -173,7 +173,7 @@ class RateLimits:
         if self._rates and tool is not None and not tool.is_read_only:
             edits = arguments.get("edits")
             writes = len(edits) if isinstance(edits, list) else 1
-            self.count_write(caller, writes, _text_bytes(arguments))
+            self.count_write(caller, writes, text_bytes(arguments))
         try:
             yield writes
         except RateLimited as refused:
@@ -288,10 +288,10 @@ def _left(rate: Rate, full_in_s: float) -> int:
     return max(0, int(rate.quantity * (1 - (full_in_s - ROUNDING_S) / rate.period_s)))
 
 
-def _text_bytes(value: Any) -> int:
+def text_bytes(value: Any) -> int:
     """Return how many bytes the texts of some arguments have."""
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, dict):
-        return sum(map(_text_bytes, value.values()))
-    return sum(map(_text_bytes, value)) if isinstance(value, list) else 0
+        return sum(map(text_bytes, value.values()))
+    return sum(map(text_bytes, value)) if isinstance(value, list) else 0
