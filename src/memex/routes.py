@@ -116,7 +116,7 @@ _WORK = {
     "work_provenance": Route("GET", "/work/items/{item_id}", names=_ITEM),
     "work_read_from": Route("PUT", "/projects/{slug}/reads/{other}", names={"slug": "project"}),
     "work_readings": Route("GET", "/projects/{slug}/reads", names={"slug": "project"}),
-    "work_rebuild": Route("POST", "/work/rebuild", query=("ask",)),
+    "work_rebuild": Route("POST", "/work/rebuild"),
     "work_resolve": Route("POST", "/work/resolve"),
     "work_sessions": Route("GET", "/work/sessions"),
     "work_show": Route("GET", "/work"),

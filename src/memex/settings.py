@@ -1,5 +1,6 @@
 """Every setting of Memex, in one frozen class. Settings are environment variables, read once at start."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -13,6 +14,7 @@ SearchMode = Literal["bm25", "hybrid", "auto"]
 FindMode = Literal["bm25", "hybrid", "auto", "vectors"]  # of one search
 ModelMode = Literal["auto", "tools", "single"]
 IncludedName = Literal["conversations", "documents"]  # what a context can hold beside memory
+REMOVED = ("MEMEX_WORK_MODEL",)  # settings of earlier versions
 Band = Literal["none", "weak", "fair", "strong"]  # how sure it is that memory answers
 MAX_MODEL_SECONDS = 3_600
 INCLUDED_NAMES: tuple[IncludedName, ...] = get_args(IncludedName)
@@ -329,11 +331,6 @@ class Settings(BaseSettings):
         validation_alias="MEMEX_REMEMBER_MODEL",
         description="The planner for memory_remember, if it differs from MEMEX_MODEL.",
     )
-    work_model: str | None = Field(
-        None,
-        validation_alias="MEMEX_WORK_MODEL",
-        description="The chat model that reads sessions in the background, such as openai:MODEL. By default none.",
-    )
     model_api: Literal["chat", "responses"] = Field(
         "chat",
         validation_alias="MEMEX_MODEL_API",
@@ -551,3 +548,8 @@ def read_settings() -> Settings:
         raise ValidationFailed(
             f"{problem['loc'][0]}: {problem['msg']}.", hint="Correct the variable or unset it."
         ) from None
+
+
+def removed_settings() -> list[str]:
+    """Return the names of settings of earlier versions that the environment sets, and that do nothing any more."""
+    return [name for name in REMOVED if os.environ.get(name)]

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
@@ -20,7 +19,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
-from memex.settings import SearchMode, Settings, parse_included, parse_model_seconds
+from memex.settings import SearchMode, Settings, parse_included, parse_model_seconds, removed_settings
 from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
 from memex.store.documents.records import DocumentLimits
@@ -39,9 +38,6 @@ from memex.subagent.embedders.shared_model import SharedModel, open_model
 from memex.subagent.limits import Limits
 from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model, list_price
 from memex.subagent.planner import BUILTIN, Planner
-
-if TYPE_CHECKING:
-    from memex.subagent.model.observing.reader import WorkReader
 
 JOURNAL_KEPT = "memory_remember now keeps each told text, word for word, in the user's journal"
 JOURNAL_PAGE = "docs/security.md#the-words-are-kept"
@@ -90,7 +86,6 @@ async def running_service(
     with_model = with_worker or counts is not None  # a process that serves
     embedder_of(settings)  # what is wrong with it is said before anything is opened
     chats = chat_models(settings)
-    work_chat = work_model(settings)
     with (
         open_model(
             shared_model_name(settings) if with_worker and shared_model is None else None
@@ -104,14 +99,14 @@ async def running_service(
             _log.warning(
                 "journal_begins", kept=JOURNAL_KEPT, switch_off="MEMEX_JOURNAL=off", see=JOURNAL_PAGE
             )
+        for setting in removed_settings():
+            _log.warning("setting_removed", setting=setting)
         breaker = embedder_breaker(settings, metrics.set_breaker)
         embedder = embedder_of(settings, shared_model=shared_model or own_model, breaker=breaker)
         if embedder is not None:
             embedder = metrics.counting(wrap_embedder(embedder) if wrap_embedder else embedder)
-        capabilities = tracing.capabilities() if any((*chats, work_chat)) else ()
+        capabilities = tracing.capabilities() if any(chats) else ()
         planning = planners_of(settings, chats, capabilities=capabilities, on_breaker=metrics.set_breaker)
-        if work_chat is not None:
-            planning = replace(planning, work=work_reader_of(settings, work_chat, capabilities))
         async with AsyncExitStack() as held:
             space = Space(ready.lease.data_dir if ready.lease else None, settings.max_database_bytes)
             database = await Database.open(
@@ -132,7 +127,7 @@ async def running_service(
             if space.is_measured:
                 measuring = asyncio.create_task(space.keep_measured(database.size_bytes))
                 held.callback(measuring.cancel)
-            for chat in (*chats, work_chat):
+            for chat in chats:
                 if chat is not None:
                     held.push_async_callback(chat.close)
             if embedder is not None:
@@ -179,9 +174,6 @@ def load_modules(settings: Settings) -> None:
     import_module("memex.jobs.worker")
     if {settings.model, settings.context_model, settings.remember_model} - {BUILTIN, None}:
         import_module("memex.subagent.model.planner")
-    if settings.work_model not in (None, BUILTIN):
-        import_module("memex.jobs.work_queue")
-        import_module("memex.subagent.model.observing.reader")
 
 
 def _running_workers(
@@ -190,7 +182,7 @@ def _running_workers(
     """Run the workers for queued calls and for sums of the log.
 
     With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS and MEMEX_JOURNAL_DAYS, those
-    that delete; with MEMEX_WORK_MODEL, the one that has a model read sessions.
+    that delete.
     """
     from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
@@ -208,10 +200,6 @@ def _running_workers(
         from memex.jobs.journal_days import journal_queue  # noqa: PLC0415  # needed only with a worker
 
         queues.append(journal_queue(service, days=settings.journal_days))
-    if service.planners.work is not None:
-        from memex.jobs.work_queue import work_queue  # noqa: PLC0415  # needed only with a worker
-
-        queues.append(work_queue(service))
     if service.embedder is not None:
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 
@@ -293,25 +281,6 @@ def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]
     wanted = settings.context_model or settings.model, settings.remember_model or settings.model
     made = {name: _chat_model(name, settings) for name in dict.fromkeys(wanted) if name != BUILTIN}
     return made.get(wanted[0]), made.get(wanted[1])
-
-
-def work_model(settings: Settings) -> ChatModel | None:
-    """Return the chat model that reads sessions for work; None without one. Raises as `chat_models`."""
-    if settings.work_model in (None, BUILTIN):
-        return None
-    return _chat_model(settings.work_model, settings, "MEMEX_WORK_MODEL")
-
-
-def work_reader_of(settings: Settings, chat: ChatModel, capabilities: Sequence[Any] = ()) -> "WorkReader":
-    """Return what has a chat model read sessions, given capabilities of its agents.
-
-    Raises:
-        ValidationFailed: the prompt `work` in MEMEX_PROMPTS_DIR is malformed.
-    """
-    from memex.subagent.model.observing.reader import WorkReader  # noqa: PLC0415  # a second of loading
-
-    load = partial(prompts.load, directory=settings.prompts_dir)
-    return WorkReader(chat, limits=model_limits(settings), load=load, capabilities=capabilities)
 
 
 @asynccontextmanager

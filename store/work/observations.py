@@ -3,16 +3,13 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from memex.store.access import Access
-from memex.store.database import Connection, Database, Shape, row, rows, rows_as
+from memex.store.database import Connection, Database, Shape, row, rows_as
 from memex.store.sql import sql
 from memex.store.work.records import (
-    AnsweredSpan,
     DerivedSession,
     NewObservation,
-    RereadMessage,
     SessionRow,
     UnderivedMessage,
 )
@@ -24,10 +21,9 @@ async def find_sessions(
     *,
     project: str | None = None,
     session: str | None = None,
-    reader: str = "",
     limit: int = 1_000,
 ) -> list[SessionRow]:
-    """Return the conversations of a project, or the one of an id, the newest first; `reader` as in `SessionRow`."""
+    """Return the conversations of a project, or the one of an id, the newest first."""
     return await rows_as(
         SessionRow,
         connection,
@@ -35,7 +31,6 @@ async def find_sessions(
         scope_id=scope_id,
         project=project,
         session=session,
-        reader=reader,
         limit=limit,
     )
 
@@ -46,23 +41,20 @@ async def underived_messages(
     read_to: Sequence[tuple[int, int]],
     *,
     max_chars: int,
-    reader: str = "",
 ) -> list[UnderivedMessage]:
     """Return the messages of conversations that were not read yet, with those that begin and end them.
 
-    `read_to` says for each conversation up to which number it was read; of a text, the first `max_chars` come. With
-    the answers of the model `reader`, also messages about which it has answered since.
+    `read_to` says for each conversation up to which number it was read; of a text, the first `max_chars` come.
     """
-    found = await rows(
+    return await rows_as(
+        UnderivedMessage,
         connection,
         "work/message_underived",
         scope_id=scope_id,
         conversation_nos=[number for number, _ in read_to],
         from_numbers=[number for _, number in read_to],
         max_chars=max_chars,
-        reader=reader,
     )
-    return [UnderivedMessage(**record | {"answer": _spans(record["answer"])}) for record in found]
 
 
 async def add_observations(
@@ -72,7 +64,6 @@ async def add_observations(
     found: Sequence[NewObservation],
     *,
     deriver_version: int,
-    reread: Sequence[RereadMessage] = (),
 ) -> None:
     """Store what was read of conversations; what another call has read meanwhile is left as it is."""
     if access.conversations is None:
@@ -85,7 +76,6 @@ async def add_observations(
                 "tenant_id": access.tenant_id,
                 "deriver_version": deriver_version,
                 "read": json.dumps([asdict(session) for session in sessions]),
-                "reread": json.dumps([asdict(message) for message in reread]),
                 "observations": json.dumps([asdict(observation) for observation in found]),
             },
         )
@@ -141,8 +131,3 @@ async def clear_derived(connection: Connection, scope_id: int) -> int:
     """Forget what was read, and return of how many conversations."""
     found = await row(connection, "work/derived_clear", scope_id=scope_id)
     return 0 if found is None else int(found["conversations"])
-
-
-def _spans(stored: Sequence[Sequence[Any]] | None) -> tuple[AnsweredSpan, ...] | None:
-    """Return the spans of an answer as it is stored; None where there is none."""
-    return None if stored is None else tuple((str(kind), int(start), int(end)) for kind, start, end in stored)

@@ -1,10 +1,7 @@
 """Sessions, messages and observations of work as the store takes and returns them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-AnsweredSpan = tuple[str, int, int]  # what a model says a span of a message is: kind, start and end
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +16,6 @@ class SessionRow:
         source: the kind of its source, such as `claude_code`.
         derived_to: the number of the last message that was read for work; None if none was.
         deriver_version, derived_sha256: of the rules then, and of the conversation then.
-        derived_reader: the model whose answers the observations hold; "" without one.
-        has_answers: the model has answered about messages since.
     """
 
     conversation_no: int
@@ -37,18 +32,11 @@ class SessionRow:
     derived_to: int | None
     deriver_version: int | None
     derived_sha256: bytes | None
-    derived_reader: str = ""
-    has_answers: bool = False
 
-    def is_derived_by(self, version: int, reader: str) -> bool:
-        """Return whether what is derived can be read on: by these rules, and no other model than `reader`."""
-        return self.deriver_version == version and self.derived_reader in ("", reader)
-
-    def is_derived(self, version: int, reader: str) -> bool:
-        """Return whether all was read by these rules, with all answers of the model `reader`; "" for none."""
+    def is_derived(self, version: int) -> bool:
+        """Return whether all was read by this version of the rules."""
         return (
-            self.is_derived_by(version, reader)
-            and not self.has_answers
+            self.deriver_version == version
             and self.derived_to == self.next_number - 1
             and self.derived_sha256 is not None
             and bytes(self.derived_sha256) == bytes(self.sha256)
@@ -87,10 +75,7 @@ class PlacedSession:
 
 @dataclass(frozen=True, slots=True)
 class UnderivedMessage:
-    """A message to read for work; one that is not new is read once more for what ends or begins its session.
-
-    `answer` are the spans that a model has named in it, each as kind, start and end; None if it was not asked.
-    """
+    """A message to read for work; one that is not new is read once more for what ends or begins its session."""
 
     conversation_no: int
     number: int
@@ -102,7 +87,6 @@ class UnderivedMessage:
     human_authored: bool
     on_path: bool
     is_new: bool
-    answer: Sequence[AnsweredSpan] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,28 +102,14 @@ class NewObservation:
     by_human: bool
     is_firm: bool
     confidence: float
-    by_model: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RereadMessage:
-    """A message whose observations are replaced; `is_answered` if they hold what a model has answered about it."""
-
-    conversation_no: int
-    number: int
-    is_answered: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedSession:
-    """The progress in a conversation; `before` is the earlier one, and `is_anew` replaces what was derived.
-
-    `reader` is the model whose answers what is derived now holds; "" for none.
-    """
+    """The progress in a conversation; `before` is the earlier one, and `is_anew` replaces what was derived."""
 
     conversation_no: int
     derived_to: int
     sha256: str
     before: int | None
     is_anew: bool
-    reader: str = ""

@@ -43,7 +43,6 @@ class WorkMention:
     is_closed: bool = False
     place: str = ""
     is_plan: bool = False
-    model: str = ""
 
     @classmethod
     def of(cls, one: Observation | MemoryItem) -> "WorkMention":
@@ -73,13 +72,12 @@ class WorkMention:
             session=one.conversation_id,
             place=one.reference,
             is_plan=one.is_plan,
-            model=one.model,
         )
 
     @property
     def method(self) -> ReadingMethod:
         """The way in which the text was found."""
-        return reading_method(self.origin, self.model, is_firm=self.is_firm)
+        return reading_method(self.origin, is_firm=self.is_firm)
 
     def item(self, status: ItemStatus = "open") -> WorkItem:
         """Return the item that begins with this mention."""
@@ -97,7 +95,6 @@ class WorkMention:
             self.is_firm,
             self.confidence,
             sessions=(self.session,) if self.session else (),
-            model=self.model,
         )
 
 
@@ -246,7 +243,6 @@ def _named_again(item: WorkItem, mention: WorkMention) -> WorkItem:
             origin="memory",
             who="human",
             sessions=sessions,
-            model="",
         )
     who: WorkAuthor = "human" if "human" in {item.who, mention.who} else "agent"
     return replace(

@@ -30,8 +30,8 @@ ItemOrigin = Literal["memory", "conversation"]
 MarkAction = Literal[
     "done", "drop", "keep", "pin", "unpin", "archive", "restore", "leave_out", "bring_in", "end"
 ]
-# How a text about work was found: in a file of memory, by a label, by the rules, or by a chat model.
-ReadingMethod = Literal["memory", "label", "rules", "model"]
+# How a text about work was found: in a file of memory, by a label, or by the rules.
+ReadingMethod = Literal["memory", "label", "rules"]
 ToolEventKind = Literal["command", "edit", "commit"]
 
 ID_CHARS = 10
@@ -52,7 +52,6 @@ class Observation:
         position: of the message in its conversation.
         label: identifies the place of the turn.
         is_plan: a step of a plan that the agent made for itself.
-        model: the chat model that named the words; "" if the rules found them.
     """
 
     kind: WorkKind
@@ -68,7 +67,6 @@ class Observation:
     position: int = 0
     label: str = ""
     is_plan: bool = False
-    model: str = ""
 
     @property
     def reference(self) -> str:
@@ -145,7 +143,6 @@ class WorkItem:
         is_pinned: packs name it first.
         is_left_out: packs do not name it.
         ends_on: the last day on which it holds.
-        model: the chat model that named the text; "" if none did.
     """
 
     item_id: str
@@ -164,12 +161,11 @@ class WorkItem:
     is_pinned: bool = False
     is_left_out: bool = False
     ends_on: date | None = None
-    model: str = ""
 
     @property
     def method(self) -> ReadingMethod:
         """The way in which the text was found."""
-        return reading_method(self.origin, self.model, is_firm=self.is_firm)
+        return reading_method(self.origin, is_firm=self.is_firm)
 
     def closed(self, status: ItemStatus, mark: WorkMark) -> "WorkItem":
         """Return the item as a decision by hand ends it."""
@@ -180,12 +176,10 @@ class WorkItem:
         return replace(self, status="open", resolved_by=None, resolved_at=None)
 
 
-def reading_method(origin: ItemOrigin, model: str, *, is_firm: bool) -> ReadingMethod:
-    """Return how a text was found, by where it stands and what named it."""
+def reading_method(origin: ItemOrigin, *, is_firm: bool) -> ReadingMethod:
+    """Return how a text was found, by where it stands and what says its kind."""
     if origin == "memory":
         return "memory"
-    if model:
-        return "model"
     return "label" if is_firm else "rules"
 
 

@@ -22,7 +22,7 @@ from memex.subagent.work.masking import mask
 from memex.subagent.work.records import HUMAN_KINDS, WORK_KINDS, WorkAuthor, WorkKind
 from memex.subagent.work.rules import WorkRules, load_labels, load_rules
 
-DERIVER_VERSION = 4  # another one makes all observations anew
+DERIVER_VERSION = 5  # another one makes all observations anew
 # A clause that names its object by a pronoun alone: nobody who reads it elsewhere knows what is meant.
 _ONLY_PRONOUN = re.compile(
     r"(?:i'll|i will|can you|could you|please|let me)? ?(?:please )?"

@@ -1,8 +1,7 @@
-"""The planners of the two tools that ask one, and the model that reads sessions."""
+"""The planners of the two tools that ask one."""
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
@@ -10,37 +9,22 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.planner import Planner
 
-if TYPE_CHECKING:
-    from memex.subagent.model.observing.reader import WorkReader
-
 
 @dataclass(frozen=True, slots=True)
 class Planners:
-    """The planners of the two tools, and the model that reads sessions for work.
+    """The planners of the two tools.
 
     Attributes:
         context: the planner of memory_context.
         remember: the planner of memory_remember.
         daily_usd: US dollars that each tenant may spend in a day; None for no limit.
         chats: the models that the planners ask.
-        work: has a model read sessions; None if rules alone read them.
     """
 
     context: Planner
     remember: Planner
     daily_usd: Decimal | None = None
     chats: tuple[ChatModel, ...] = ()
-    work: "WorkReader | None" = None
-
-    @property
-    def work_reader_name(self) -> str:
-        """The name of the model that reads sessions, as its answers are kept by; "" if there is none."""
-        return "" if self.work is None else self.work.name
-
-    @property
-    def all_chats(self) -> tuple[ChatModel, ...]:
-        """The models that may be asked by anybody."""
-        return self.chats if self.work is None else (*self.chats, self.work.chat)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -81,9 +65,6 @@ class Planners:
 
 
 def builtin_planners(daily_usd: Decimal | None = None) -> Planners:
-    """Return the built-in planner for both tools; it sends nothing to other services.
-
-    `daily_usd` limits what other models may cost: that which reads sessions.
-    """
+    """Return the built-in planner for both tools; it sends nothing to other services."""
     planner = BuiltinPlanner(Analyzer())
     return Planners(planner, planner, daily_usd)

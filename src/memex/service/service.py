@@ -103,7 +103,7 @@ class Service:
 
     def cancel_models(self) -> None:
         """Stop waiting for models because the process ends; a call from the queue goes back there."""
-        for chat in self.planners.all_chats:
+        for chat in self.planners.chats:
             chat.cancel()
 
     async def authenticate(self, secret: str) -> Principal:

@@ -28,16 +28,7 @@ select conversation.conversation_no, conversation.conversation_id, conversation.
        coalesce(link.slug, substring(named.label from '^name:(.+)$')) as slug,
        conversation.started_at, conversation.last_at, conversation.next_number, conversation.sha256,
        conversation.imported_at, source.kind as source,
-       derived.derived_to, derived.deriver_version, derived.sha256 as derived_sha256,
-       coalesce(derived.reader, '') as derived_reader,
-       exists (
-         select
-           from work_answer answer
-          where answer.scope_id = conversation.scope_id
-            and answer.conversation_no = conversation.conversation_no
-            and answer.reader = %(reader)s
-            and answer.spans is not null
-            and not answer.is_derived) as has_answers
+       derived.derived_to, derived.deriver_version, derived.sha256 as derived_sha256
   from conversation
   join source
     on source.scope_id = conversation.scope_id

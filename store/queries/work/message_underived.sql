@@ -1,23 +1,15 @@
 -- The messages of some conversations that were not read for work yet, and the last one of the assistant of each, in their
--- order. `from_numbers` says for each conversation behind which number reading goes on; a message about which a model has
--- answered since is read again. No row if all was read.
+-- order. `from_numbers` says for each conversation behind which number reading goes on. No row if all was read.
 select message.conversation_no, message.number, message.position, message.role, message.part, message.author,
        left(message.text, %(max_chars)s::integer) as text,
        message.human_authored, message.on_path,
-       message.number > wanted.from_number or answer.is_derived is false as is_new, answer.spans as answer
+       message.number > wanted.from_number as is_new
   from unnest(%(conversation_nos)s::bigint[], %(from_numbers)s::integer[]) as wanted (conversation_no, from_number)
   join message using (conversation_no)
-  left join work_answer answer
-    on answer.scope_id = message.scope_id
-   and answer.conversation_no = message.conversation_no
-   and answer.number = message.number
-   and answer.reader = %(reader)s
-   and answer.spans is not null
  where message.scope_id = %(scope_id)s
    and message.part = 'message'
    and message.role in ('user', 'assistant')
    and (message.number > wanted.from_number
-        or answer.is_derived is false
         or message.message_id in (select ends.message_id
                                     from message ends
                                    where ends.scope_id = %(scope_id)s

@@ -57,8 +57,7 @@ select observation.kind,
             else '' end as before,
        coalesce(spans.label,
                 case when conversation.folder <> '' then 'cwd:' || conversation.folder
-                     else 'import:' || conversation.project end) as label,
-       case when observation.by_model then derived.reader else '' end as model
+                     else 'import:' || conversation.project end) as label
   from observation
   join conversation
     on conversation.scope_id = observation.scope_id
@@ -67,9 +66,6 @@ select observation.kind,
     on message.scope_id = observation.scope_id
    and message.conversation_no = observation.conversation_no
    and message.number = observation.number
-  join work_derived derived
-    on derived.scope_id = observation.scope_id
-   and derived.conversation_no = observation.conversation_no
  cross join lateral (
          select coalesce(message.said_at, conversation.last_at, conversation.imported_at) as at) said
   left join spans

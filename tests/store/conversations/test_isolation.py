@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from memex.store.work.answers import MessageAnswer, put_answers
 from tests.conftest import CallerOf
 from tests.kit.memory import open_project
 
@@ -22,7 +23,6 @@ from memex.store.access import Access
 from memex.store.conversations.imports import begin_import
 from memex.store.conversations.records import make_conversation_id
 from memex.store.database import Connection
-from memex.store.work.answers import MessageAnswer, put_answers
 from memex.store.work.sessions import put_link
 from memex.store.writes import pending
 

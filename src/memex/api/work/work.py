@@ -120,13 +120,6 @@ class Work(WorkPlaces):
             WorkProvenanceResult, "work_provenance", tool_call_id, id=item, project=project, session=session
         )
 
-    async def rebuild(self, *, ask: bool = False, tool_call_id: str | None = None) -> WorkRebuildResult:
-        """Make all that is derived of the user's sessions anew. The same messages give the same.
-
-        With `ask`, the model that reads sessions is first asked about messages that it has not read, for as long as
-        one call of a model may take: `asked` and `left` of the answer count them.
-
-        Raises:
-            ValidationFailed: the model shall be asked, and none reads sessions.
-        """
-        return await self._run(WorkRebuildResult, "work_rebuild", tool_call_id, ask=ask)
+    async def rebuild(self, *, tool_call_id: str | None = None) -> WorkRebuildResult:
+        """Make all that is derived of the user's sessions anew. The same messages give the same."""
+        return await self._run(WorkRebuildResult, "work_rebuild", tool_call_id)

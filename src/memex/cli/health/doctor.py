@@ -58,7 +58,7 @@ async def _examine() -> AsyncIterator[Finding]:
     from memex import logging
     from memex.distribution import version
     from memex.postgres import conninfo_of
-    from memex.settings import read_settings
+    from memex.settings import read_settings, removed_settings
 
     yield Finding("memex", version())
     yield Finding("python", f"{platform.python_version()} ({sys.executable})")
@@ -66,6 +66,10 @@ async def _examine() -> AsyncIterator[Finding]:
     with ExitStack() as held:
         try:
             settings = read_settings()
+            for name in removed_settings():
+                yield Finding(
+                    name, "a setting of an earlier version, which does nothing", "note", "Unset it."
+                )
             if settings.url is not None:
                 async for finding in _examine_service(settings.url):
                     yield finding
@@ -184,8 +188,6 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield examine_pgvector(report)
     yield _embedder(report, settings)
     yield await _models(settings)
-    if settings.work_model is not None:
-        yield await _work_model(settings)
     yield examine_jobs(report)
     if settings.max_database_bytes is not None:
         yield examine_size(report.database_bytes, settings.max_database_bytes)
@@ -220,31 +222,12 @@ async def _models(settings: "Settings") -> Finding:
     except MemexError as error:
         return problem("planner", error)
     if chats == (None, None):
-        sent = "" if settings.work_model else ", and no text is sent to any model"
-        return Finding("planner", f"builtin: by rules{sent}")
+        return Finding("planner", "builtin: by rules, and no text is sent to any model")
     names = ["builtin" if chat is None else chat.name for chat in chats]
     if (failed := await _set_up("planner", *filter(None, chats))) is not None:
         return failed
     where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
     return Finding("planner", f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}")
-
-
-async def _work_model(settings: "Settings") -> Finding:
-    """Check the model that reads sessions: set it up, but do not send a request to it."""
-    from memex.wiring import work_model, work_reader_of
-
-    try:
-        chat = work_model(settings)
-        if chat is None:
-            return Finding("work model", "builtin: rules alone read sessions")
-        reader = work_reader_of(settings, chat)
-    except MemexError as error:
-        return problem("work model", error)
-    if (failed := await _set_up("work model", chat)) is not None:
-        return failed
-    return Finding(
-        "work model", f"{chat.name} reads sessions, by version {reader.prompt.version} of its prompt"
-    )
 
 
 async def _set_up(name: str, *chats: "ChatModel") -> Finding | None:

@@ -136,7 +136,7 @@ def _show_provenance(screen: Screen, found: dict[str, Any]) -> None:
     for mention in found["mentions"]:
         span = f" [{mention['start']}:{mention['end']}]" if mention["start"] is not None else ""
         place = f"  {mention['reference']}{span}"
-        read = f", read by {mention['model']}" if mention["model"] else f", by {METHODS[mention['method']]}"
+        read = f", by {METHODS[mention['method']]}"
         screen.line(
             (place, "cyan"),
             (f"  {format_time(mention['at'])[:16]}  {mention['who']} {mention['kind']}{read}", "dim"),

@@ -1,6 +1,5 @@
 """`memex work`: where work stands, whether it is done, what changed, and what a person decides about it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,30 +81,10 @@ async def changes(
 
 
 @user_command
-async def rebuild(
-    session: CommandSession,
-    ask: Annotated[
-        bool,
-        typer.Option(
-            "--ask", help="First have the model of MEMEX_WORK_MODEL read all messages that it has not read."
-        ),
-    ] = False,
-) -> CommandOutput:
-    """Make all that is derived of your sessions anew. The same messages give the same.
-
-    With --ask, the exit code is 1 if the model has not read all messages.
-    """
-    found = await session.call("work_rebuild", {"ask": ask})
-    while ask and found["asked"] and found["left"] and not found["failure"]:
-        more = await replace(session, tool_call_id=None).call("work_rebuild", {"ask": True})
-        found = more | {"asked": found["asked"] + more["asked"], "failure": more["failure"]}
-        if not more["asked"]:
-            break
-    return CommandOutput(
-        found,
-        lambda screen: screens.show_rebuilt(screen, found),
-        exit_code=1 if found["left"] or found["failure"] else 0,
-    )
+async def rebuild(session: CommandSession) -> CommandOutput:
+    """Make all that is derived of your sessions anew. The same messages give the same."""
+    found = await session.call("work_rebuild", {})
+    return CommandOutput(found, lambda screen: screens.show_rebuilt(screen, found))
 
 
 async def _asked(session: CommandSession, of_session: str | None) -> dict[str, Any]:

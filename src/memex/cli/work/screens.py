@@ -107,11 +107,7 @@ def show_changes(screen: Screen, found: dict[str, Any]) -> None:
 
 
 def show_rebuilt(screen: Screen, found: dict[str, Any]) -> None:
-    """Print how much was read anew, and by a model."""
-    if found["asked"] is not None:
-        left = f"; {found['left']:,} left" if found["left"] else ""
-        failure = f": {found['failure']}" if found["failure"] else ""
-        screen.line(f"{format_count(found['asked'], 'message')} read by the model{left}{failure}.")
+    """Print how much was read anew."""
     read = f"{format_count(found['sessions'], 'session')} read anew"
     screen.line(f"{read}: {format_count(found['observations'], 'observation')}.")
 
@@ -130,7 +126,6 @@ def _section(screen: Screen, title: str, items: list[Item], left: Collection[str
     for item in items:
         screen.paragraph((f"  {item['id']}  ", "cyan"), shorten(item["text"], MAX_TEXT))
         who = " · an agent says so" if item["who"] == "agent" else ""
-        who += f" · read by {item['model']}" if item["model"] else ""
         kept = " · left at the end of a session" if item["id"] in left else ""
         kept += " · kept" if item["is_kept"] else ""
         kept += " · pinned" if item["is_pinned"] else ""

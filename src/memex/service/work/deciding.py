@@ -11,7 +11,6 @@ from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, StorableText
 from memex.service.work.loading import LoadedWork, load_work
-from memex.service.work.model_reading import read_waiting
 from memex.service.work.provenance import find_item
 from memex.service.work.results import WorkMarkResult, WorkRebuildResult
 from memex.store.citations.records import Citation, write_statement
@@ -53,9 +52,7 @@ class WorkMarkArguments(Arguments):
 
 
 class RebuildArguments(Arguments):
-    """With `ask`, the model first reads messages that it has not read, for as long as one call of it may take."""
-
-    ask: bool = False
+    """No arguments."""
 
 
 async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnswer[WorkMarkResult]:
@@ -94,25 +91,14 @@ async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnsw
     return LoggedAnswer(result, None)
 
 
-async def _rebuild(call: OperationCall, arguments: RebuildArguments) -> LoggedAnswer[WorkRebuildResult]:
-    """Make all observations of the user anew from the messages. The same messages give the same.
-
-    Raises:
-        ValidationFailed: the model shall be asked, and none reads sessions.
-    """
-    asked = await read_waiting(call.service, call.caller) if arguments.ask else None
+async def _rebuild(call: OperationCall, _: RebuildArguments) -> LoggedAnswer[WorkRebuildResult]:
+    """Make all observations of the user anew from the messages. The same messages give the same."""
     scope = call.access.conversations
     if scope is not None:
         async with call.database.transaction(call.access.for_conversations()) as connection:
             await clear_derived(connection, scope.scope_id)
     work = await load_work(call.service, call.caller)
-    result = WorkRebuildResult(
-        sessions=len(work.sessions),
-        observations=len(work.said),
-        asked=asked.messages if asked else None,
-        left=asked.left if asked else None,
-        failure=asked.failure if asked else None,
-    )
+    result = WorkRebuildResult(sessions=len(work.sessions), observations=len(work.said))
     return LoggedAnswer(result, result.body())
 
 

@@ -30,11 +30,9 @@ from memex.store.work.readings import list_readings
 from memex.store.work.records import (
     DerivedSession,
     NewObservation,
-    RereadMessage,
     SessionRow,
     UnderivedMessage,
 )
-from memex.subagent.work.answers import model_of
 from memex.subagent.work.deriving import derive
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
 from memex.subagent.work.memory_items import memory_items, work_paths
@@ -170,23 +168,16 @@ async def _read_from(
 
 async def derive_missing(service: Service, caller: Caller, sessions: Sequence[SessionRow]) -> None:
     """Read what was said in sessions since they were read last."""
-    reader = service.planners.work_reader_name
-    stale = [session for session in sessions if not session.is_derived(DERIVER_VERSION, reader)]
+    stale = [session for session in sessions if not session.is_derived(DERIVER_VERSION)]
     scope = caller.access.conversations
     if scope is None:
         return
-    for batch in _batches(stale, reader):
-        read_to = [(session.conversation_no, _read_to(session, reader)) for session in batch]
+    for batch in _batches(stale):
+        read_to = [(session.conversation_no, _read_to(session)) for session in batch]
         async with service.database.transaction(caller.access.for_conversations()) as connection:
-            messages = await underived_messages(
-                connection, scope.scope_id, read_to, max_chars=MAX_TURN_CHARS, reader=reader
-            )
+            messages = await underived_messages(connection, scope.scope_id, read_to, max_chars=MAX_TURN_CHARS)
         found = await _derive(messages)
-        answered = {message.conversation_no for message in messages if message.answer is not None}
-        derived = [
-            _derived(session, reader if session.conversation_no in answered else "", reader)
-            for session in batch
-        ]
+        derived = [_derived(session) for session in batch]
         # What came in since the sessions were listed is read by the next call.
         kept = {session.conversation_no: session.derived_to for session in derived}
         await add_observations(
@@ -195,24 +186,17 @@ async def derive_missing(service: Service, caller: Caller, sessions: Sequence[Se
             derived,
             [observation for observation in found if observation.number <= kept[observation.conversation_no]],
             deriver_version=DERIVER_VERSION,
-            reread=[
-                RereadMessage(message.conversation_no, message.number, message.answer is not None)
-                for message in messages
-                if message.is_new and message.number <= kept[message.conversation_no]
-            ],
         )
 
 
-def _derived(session: SessionRow, answered_by: str, reader: str) -> DerivedSession:
-    """Return how far a session is read now; `answered_by` is the reader if it has answered about new messages."""
-    is_anew = not session.is_derived_by(DERIVER_VERSION, reader)
+def _derived(session: SessionRow) -> DerivedSession:
+    """Return how far a session is read now."""
     return DerivedSession(
         session.conversation_no,
         session.next_number - 1,
         bytes(session.sha256).hex(),
         session.derived_to,
-        is_anew,
-        answered_by or ("" if is_anew else session.derived_reader),
+        session.deriver_version != DERIVER_VERSION,
     )
 
 
@@ -238,12 +222,12 @@ async def _is_readable(message: UnderivedMessage) -> bool:
     return True
 
 
-def _batches(sessions: Sequence[SessionRow], reader: str) -> Iterator[list[SessionRow]]:
+def _batches(sessions: Sequence[SessionRow]) -> Iterator[list[SessionRow]]:
     batch: list[SessionRow] = []
     messages = 0
     for session in sessions:
         batch.append(session)
-        messages += session.next_number - _read_to(session, reader)
+        messages += session.next_number - _read_to(session)
         if messages >= BATCH_MESSAGES:
             yield batch
             batch, messages = [], 0
@@ -251,8 +235,8 @@ def _batches(sessions: Sequence[SessionRow], reader: str) -> Iterator[list[Sessi
         yield batch
 
 
-def _read_to(session: SessionRow, reader: str) -> int:
-    return session.derived_to or 0 if session.is_derived_by(DERIVER_VERSION, reader) else 0
+def _read_to(session: SessionRow) -> int:
+    return session.derived_to or 0 if session.deriver_version == DERIVER_VERSION else 0
 
 
 async def _refuse_unknown(service: Service, caller: Caller, name: str) -> None:
@@ -285,7 +269,6 @@ async def _sessions(
             scope.scope_id,
             project=project,
             session=named[0] if named else None,
-            reader=service.planners.work_reader_name,
             limit=MAX_SESSIONS,
         )
 
@@ -346,15 +329,12 @@ def _event(
     )
 
 
-def _observation(
-    *, text: str, by_human: bool, confidence: float, before: str, model: str, **others: Any
-) -> Observation:
+def _observation(*, text: str, by_human: bool, confidence: float, before: str, **others: Any) -> Observation:
     """Return what a message says about work."""
     return Observation(
         text=" ".join(text.split()),
         who="human" if by_human else "agent",
         confidence=round(confidence, 2),
         is_plan=is_step_of_plan(before) if before else False,
-        model=model_of(model),
         **others,
     )

@@ -28,7 +28,7 @@ class WorkProvenanceArguments(Arguments):
 class WorkMentionResult(ResultPart):
     """A text that says an item: `reference` names its message or file, `start` and `end` the message's span.
 
-    `method` says how it was found: in a file of memory, by a label, by the rules, or by the chat model `model`.
+    `method` says how it was found: in a file of memory, by a label, or by the rules.
     """
 
     kind: str
@@ -39,7 +39,6 @@ class WorkMentionResult(ResultPart):
     is_firm: bool
     confidence: float
     method: ReadingMethod
-    model: str | None
     start: int | None
     end: int | None
 
@@ -121,9 +120,7 @@ def _item_ids(one: Observation | MemoryItem) -> Iterator[str]:
 def _mention(one: Observation | MemoryItem) -> WorkMentionResult:
     mention = WorkMention.of(one)
     span = (one.start, one.end) if isinstance(one, Observation) else (None, None)
-    return WorkMentionResult.taken_from(
-        mention, kind=one.kind, model=mention.model or None, start=span[0], end=span[1]
-    )
+    return WorkMentionResult.taken_from(mention, kind=one.kind, start=span[0], end=span[1])
 
 
 PROVENANCE = LoggedOperation(

@@ -19,7 +19,7 @@ class WorkItemResult(ResultPart):
 
     `who` is `agent` for what an agent said, which may be the text of a page that it has read. Packs name a pinned
     item first, and one that is left out not at all; `ends_on` is the last day on which it holds.
-    `method` says how the text was found: in memory, by a label, by the rules, or by the chat model `model`.
+    `method` says how the text was found: in memory, by a label, or by the rules.
     """
 
     id: str
@@ -33,7 +33,6 @@ class WorkItemResult(ResultPart):
     is_firm: bool
     confidence: float
     method: ReadingMethod
-    model: str | None
     resolved_by: str | None
     resolved_at: str | None
     is_kept: bool
@@ -164,16 +163,10 @@ class WorkMarkResult(ToolResult):
 
 
 class WorkRebuildResult(ToolResult):
-    """The number of sessions that were read anew, and of the observations that they gave.
-
-    Where a model was asked: about how many messages it has answered, how many are left, and why it gave no answer.
-    """
+    """The number of sessions that were read anew, and of the observations that they gave."""
 
     sessions: int
     observations: int
-    asked: int | None = None
-    left: int | None = None
-    failure: str | None = None
 
 
 def work_result(work: LoadedWork) -> WorkResult:
@@ -252,9 +245,7 @@ def item_results(items: Iterable[WorkItem], state: WorkState) -> list[WorkItemRe
 
 def item_result(item: WorkItem, state: WorkState) -> WorkItemResult:
     """Return an item as an answer has it."""
-    return WorkItemResult.taken_from(
-        item, id=item.item_id, model=item.model or None, is_kept=item.item_id in state.kept
-    )
+    return WorkItemResult.taken_from(item, id=item.item_id, is_kept=item.item_id in state.kept)
 
 
 def _point(point: DodPoint) -> DodPointResult:

@@ -27,12 +27,6 @@ Session = Annotated[str | None, Query(description="The id of one session, which 
 AsOf = Annotated[AwareDatetime | None, Query(description="Where the work stood at this moment.")]
 Since = Annotated[AwareDatetime | None, Query(description="A moment; or name a `state`.")]
 State = Annotated[str | None, Query(description="The `state` of an earlier answer.")]
-Ask = Annotated[
-    bool,
-    Query(
-        description="First ask the model that reads sessions about messages that it has not read: some of them."
-    ),
-]
 ItemId = Annotated[str, Path(description="The id of an item of work.")]
 
 
@@ -84,11 +78,8 @@ def show_work_provenance(
 
 
 @PAIR.operation("work_rebuild", summary="Read all sessions anew")
-def rebuild_work(ask: Ask = False) -> WorkRebuildResult:
-    """Make all that is derived of the user's sessions anew. The same messages give the same.
-
-    `asked` and `left` count messages about which a model has answered in this call, and those that are left.
-    """
+def rebuild_work() -> WorkRebuildResult:
+    """Make all that is derived of the user's sessions anew. The same messages give the same."""
 
 
 @PAIR.operation(
