@@ -228,7 +228,6 @@ class BuiltinPlanner:
             candidates=forgetting.candidates,
             forgotten=forgetting.words,
             overtaken=tuple(changes.overtaken),
-            own_names=await find_own_names(tools) if kept else frozenset(),
         )
 
     async def place(

@@ -26,7 +26,7 @@ Why = Literal["words", "meaning", "link", "backlink", "neighbour", "pinned", "li
 OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
-PLANNER_VERSION = 17  # a part of the engine that every call logs; see `memex.subagent.engine`
+PLANNER_VERSION = 18  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,7 @@ class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
     `candidates` are stored statements which a request to forget may mean, and `forgotten` the sentences of the
-    journal that it takes out. `overtaken` are the sentences of the journal that new statements replace. `own_names`
-    are keys of the user's own name, which is no topic; see `memex.subagent.statements.topics`.
+    journal that it takes out. `overtaken` are the sentences of the journal that new statements replace.
     """
 
     adds: tuple[Addition, ...] = ()
@@ -254,7 +253,6 @@ class RememberPlan:
     candidates: tuple[FiledStatement, ...] = ()
     forgotten: tuple[FiledStatement, ...] = ()
     overtaken: tuple[Overtaking, ...] = ()
-    own_names: frozenset[str] = frozenset()
     planner: str = BUILTIN
     failure: str | None = None
 

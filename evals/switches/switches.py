@@ -32,10 +32,6 @@ async def _unchanged(adds: Sequence[Any], *_: object) -> list[Any]:
     return list(adds)
 
 
-async def _no_names(*_: object) -> frozenset[str]:
-    return frozenset()
-
-
 @dataclass(frozen=True, slots=True)
 class Switch:
     """A mechanism: what it does, and what takes the place of its functions: module, name and value."""
@@ -114,7 +110,6 @@ SWITCHES: Mapping[str, Switch] = {
         "without_others_words",
         _second,
     ),
-    "own names": _one("a user's name is no topic", "builtin", "find_own_names", _no_names),
 }
 
 

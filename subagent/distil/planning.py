@@ -18,7 +18,6 @@ from memex.subagent.planner import (
 )
 from memex.subagent.remember.changes import Changes, find_contradiction, newer_contradiction
 from memex.subagent.remember.filing.entries import SAME_TASK
-from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.related import RelatedFiles, find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import UNDATED
@@ -134,7 +133,6 @@ class _Taking:
             tuple(self.known.values()),
             removals=tuple(self.changes.removals),
             rivals=tuple(self.changes.rivals),
-            own_names=await find_own_names(self.tools) if kept else frozenset(),
         )
         known = tuple(replace(add, path=held.reference.path) for add, held in self.known.items())
         return DistilPlan(plan, known, tuple(self.outdated))

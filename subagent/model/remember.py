@@ -49,7 +49,6 @@ from memex.subagent.prompts import Prompt
 from memex.subagent.remember.file_series import FileSeries
 from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.forgetting import MAX_CANDIDATES, MAX_REMOVED
-from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
@@ -207,7 +206,6 @@ class _Reader:
             removals=(*removals, *changes.removals),
             rivals=tuple(changes.rivals.values()),
             candidates=tuple(_filed(edit.target) for edit in withheld if edit.target)[:MAX_CANDIDATES],
-            own_names=await find_own_names(self.session.tools) if adds else frozenset(),
             planner=self.session.chat.name,
         )
 

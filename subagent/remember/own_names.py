@@ -1,4 +1,4 @@
-"""The user's own name, which is no topic in his own memory."""
+"""The user's own name, by which his letters and likings are told from those of others."""
 
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.own_names import names_in
@@ -7,7 +7,7 @@ PROFILE = "user/profile.md"
 
 
 async def find_own_names(tools: MemoryTools) -> frozenset[str]:
-    """Return the keys of the words of the user's name, as his profile tells it; none if it does not."""
+    """Return the words of the user's name in lower case, as his profile tells it; none if it does not."""
     listed = await tools.list_files(PROFILE, limit=1)
     if not any(file.path == PROFILE for file in listed):
         return frozenset()

@@ -7,7 +7,7 @@ from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberRequest
 from memex.subagent.remember.file_series import MAX_LISTED, series_name
-from memex.subagent.remember.own_names import PROFILE, find_own_names
+from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.statements.extraction import Extraction, Statement
 from memex.subagent.statements.others_words import without_others_words
 from memex.subagent.statements.pasted import find_pasted
@@ -44,7 +44,7 @@ def is_sure(statement: Statement, project: str | None) -> bool:
 async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, Reads]:
     """Return a request whose text was read, and what is read of memory to file its statements.
 
-    That is the series of the files that the statements go to, and the user's name.
+    That is the series of the files that the statements go to.
     """
     reading = await read_text(request)
     request = replace(request, reading=reading)
@@ -54,4 +54,4 @@ async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, R
         destination(statement.kind, request.project, statement.text).path for statement in reading.statements
     )
     series = [((series_name(path),), MAX_LISTED) for path in dict.fromkeys(paths)]
-    return request, Reads(series=series, lists=[(PROFILE, 1)], files=[PROFILE])
+    return request, Reads(series=series)

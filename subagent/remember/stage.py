@@ -73,7 +73,6 @@ class _FileParts:
     """The parts of a plan that concern one file."""
 
     path: str
-    own_names: frozenset[str] = frozenset()
     adds: list[Addition] = field(default_factory=list)
     removals: list[Removal] = field(default_factory=list)
     confirmed: list[str] = field(default_factory=list)
@@ -85,7 +84,6 @@ def group_by_file(
     *,
     removals: Sequence[Removal] = (),
     confirmed: Sequence[tuple[str, str]] = (),
-    own_names: frozenset[str] = frozenset(),
     matches_paraphrases: bool = False,
 ) -> list[StagedFile]:
     """Return the statements to add and to remove, grouped by file.
@@ -95,16 +93,15 @@ def group_by_file(
         day: the date of new statements.
         removals: the statements to remove.
         confirmed: the paths and texts of statements that hold still.
-        own_names: keys of the user's own name.
         matches_paraphrases: do not add a statement that the file holds in nearly the same words.
     """
     groups: dict[str, _FileParts] = {}
     for add in adds:
-        groups.setdefault(add.path, _FileParts(add.path, own_names)).adds.append(add)
+        groups.setdefault(add.path, _FileParts(add.path)).adds.append(add)
     for removal in removals:
-        groups.setdefault(removal.path, _FileParts(removal.path, own_names)).removals.append(removal)
+        groups.setdefault(removal.path, _FileParts(removal.path)).removals.append(removal)
     for path, text in confirmed:
-        groups.setdefault(path, _FileParts(path, own_names)).confirmed.append(text)
+        groups.setdefault(path, _FileParts(path)).confirmed.append(text)
     return [
         StagedFile(
             path,
@@ -155,7 +152,6 @@ def stage(
         day,
         removals=plan.removals,
         confirmed=confirmed,
-        own_names=plan.own_names,
         matches_paraphrases=matches_paraphrases,
     )
     for file in staged:
@@ -320,7 +316,6 @@ def _filing(group: _FileParts, day: date, matches_paraphrases: bool) -> Filing:
         tuple((removal.removes, removal.keeps) for removal in group.removals),
         tuple(group.confirmed),
         day,
-        group.own_names,
         matches_paraphrases,
     )
 

@@ -21,9 +21,9 @@ from memex.subagent.statements.extraction import (
     order_about_text,
     rule_verdict,
 )
+from memex.subagent.statements.own_names import words_of
 from memex.subagent.statements.pasted import find_pasted
 from memex.subagent.statements.subjects import is_personal
-from memex.subagent.statements.topics import heading_keys
 
 _QUOTED_LINE = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*>.*", re.MULTILINE)
 _QUOTATION = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
@@ -57,7 +57,7 @@ def without_others_words(text: str, reading: Extraction, own_names: Collection[s
     Args:
         text: the whole text.
         reading: what it holds.
-        own_names: keys of the teller's name, as `names_in` gives them: a letter that he signed is his own.
+        own_names: words of the teller's name, as `names_in` gives them: a letter that he signed is his own.
     """
     kinds = [
         list(find(text)) for find in (_quoted_lines, partial(_pasted, own_names=own_names), _behind_colons)
@@ -95,7 +95,7 @@ def _quoted_lines(text: str) -> Iterator[_Foreign]:
 
 def _pasted(text: str, own_names: Collection[str]) -> Iterator[_Foreign]:
     for start, end in find_pasted(text):
-        signed = heading_keys(text[start:end].strip().rpartition("\n")[2])
+        signed = words_of(text[start:end].strip().rpartition("\n")[2])
         if not (signed and signed <= set(own_names)):
             yield _Foreign(start, end, "pasted")
 

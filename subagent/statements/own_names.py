@@ -2,9 +2,8 @@
 
 import re
 
-from memex.subagent.statements.topics import heading_keys
-
 MAX_CHARS = 20_000
+_WORD = re.compile(r"[^\W\d_][\w'’-]+")
 
 _NAMED = re.compile(
     r"\b(?i:(?:the )?user(?:'s name)? is|(?:i am|i'm|my name is|call me)|(?:name|nom|nombre):"
@@ -14,5 +13,10 @@ _NAMED = re.compile(
 
 
 def names_in(profile: str) -> frozenset[str]:
-    """Return the keys of the words of the names that a profile gives its user."""
-    return frozenset(key for match in _NAMED.finditer(profile[:MAX_CHARS]) for key in heading_keys(match[1]))
+    """Return the words, in lower case, of the names that a profile gives its user."""
+    return frozenset(word for match in _NAMED.finditer(profile[:MAX_CHARS]) for word in words_of(match[1]))
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a name in lower case."""
+    return frozenset(word.casefold() for word in _WORD.findall(name))

@@ -1,4 +1,4 @@
-"""Tidying: older memories get the headings that new statements get."""
+"""Tidying: older statements go under the headings that they name."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,6 +16,10 @@ pytestmark = pytest.mark.embedded_only
 NOTES = "user/notes.md"
 OLD = """# Notes
 
+## Mara
+
+Our neighbour.
+
 ## Notes
 
 - We met Mara in Linz. (2026-01-02)
@@ -26,6 +30,8 @@ OLD = """# Notes
 GROUPED = """# Notes
 
 ## Mara
+
+Our neighbour.
 
 - We met Mara in Linz. (2026-01-02)
 - On Sunday Mara plays chess. (2026-01-04)
@@ -89,24 +95,18 @@ async def test_a_project_is_tidied_by_its_members(
         await tidy_files(service, alice, project="hermes")
 
 
-async def test_the_owner_of_a_memory_is_no_heading_in_it(service: Service, alice: Caller) -> None:
-    """The profile tells the name."""
-    profile = "# Profile\n\n## About me\n\n- My name is Mara Moss. (2026-01-02)\n"
-    await write_each(service, alice, {NOTES: OLD, "user/profile.md": profile})
-
-    assert (await tidy_files(service, alice)).status == "nothing"
-
-
 @pytest.mark.usefixtures("without_journal")
 async def test_a_statement_that_moved_can_still_be_undone(service: Service, alice: Caller) -> None:
     """The call that told it is named by its id, wherever the statement stands."""
     for number, said in enumerate(("The bins are full.", "We met Mara in Linz.", "The tea is in the tin.")):
         await remember(service, alice, said, call=f"told-{number}")
-    for said in ("On Sunday Mara plays chess.", "Our neighbour Mara has a boat."):
-        await remember(service, alice, said)
+    told = await text(service, alice, NOTES)
+    version = told.replace("## Notes", "## Mara\n\nOur neighbour.\n\n## Notes")
+    await service.execute(alice, "memory_write", {"path": NOTES, "content": version, "overwrite": True})
+    await tidy_files(service, alice)
     grouped = await text(service, alice, NOTES)
 
     await service.revert(alice, "told-1")
 
-    assert "## Mara\n\n- We met Mara in Linz. (" in grouped
+    assert "## Mara\n\nOur neighbour.\n\n- We met Mara in Linz. (" in grouped
     assert "Linz" not in await text(service, alice, NOTES)

@@ -1,9 +1,8 @@
-"""memory_tidy: the statements that stand under old headings get the headings that new ones would get."""
+"""memory_tidy: statements under the general heading of a file go under the headings that they name."""
 
 from functools import partial
 from typing import Any
 
-from memex.errors import FileNotFound
 from memex.service.log import references
 from memex.service.service import Caller, Service
 from memex.service.tools.tool import ResultPart, ToolResult
@@ -12,8 +11,6 @@ from memex.store.memory import Memory
 from memex.store.records import FileChange, FileSummary
 from memex.store.writes.draft import MAX_EDITS, Draft
 from memex.subagent.remember.filing.tasks import Tidying
-from memex.subagent.remember.own_names import PROFILE
-from memex.subagent.statements.own_names import names_in
 from memex.subagent.statements.places import is_statement_file
 
 ACTION = "memory_tidy"
@@ -42,7 +39,7 @@ async def tidy_files(
     dry_run: bool = False,
     tool_call_id: str | None = None,
 ) -> TidyResult:
-    """Group the statements of files by their topics, as new ones are grouped, in one commit.
+    """Put the statements of files under the headings that they name, as new ones are, in one commit.
 
     Args:
         service: to write through.
@@ -83,22 +80,13 @@ async def _stage(service: Service, caller: Caller, project: str | None, draft: D
     async with service.database.transaction(access, snapshot=True) as connection:
         memory = Memory(connection, access)
         files = await _statement_files(folder, memory)
-        is_for_nobody = project is not None and "user" not in access.by_mount
-        own_names = frozenset[str]() if is_for_nobody else await _own_names(memory)
     for file in files:
-        draft.revise(file.path, Tidying(file.path, own_names), chars=file.size_chars, reason=ACTION)
+        draft.revise(file.path, Tidying(file.path), chars=file.size_chars, reason=ACTION)
 
 
 async def _statement_files(folder: str, memory: Memory) -> list[FileSummary]:
     listed = await memory.list_files(folder, limit=MAX_EDITS)
     return [file for file in listed if is_statement_file(file.path)]
-
-
-async def _own_names(memory: Memory) -> frozenset[str]:
-    try:
-        return names_in((await memory.read(PROFILE)).content)
-    except FileNotFound:
-        return frozenset()
 
 
 def _answer(given: dict[str, Any], tool_call_id: str, changes: tuple[FileChange, ...]) -> CallAnswer:

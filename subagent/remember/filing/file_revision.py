@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memex.store import markdown
@@ -19,7 +19,7 @@ from memex.subagent.remember.filing.entries import (
     opposite_claim,
 )
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
-from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
+from memex.subagent.remember.filing.sections import heading_for, index_headings, leaves_heading
 from memex.subagent.statements import paraphrase
 from memex.subagent.statements.bullets import cite, escape_line, render_bullet
 from memex.subagent.statements.comparison.values import may_take_place
@@ -237,7 +237,7 @@ class FileRevision:
             return EntryOutcome("overtaken", older.text if planned.entry.cited else None)
         replaced = older.text
         is_filed = general_heading(self.path) is not None and not self._nests(older)
-        if is_filed and leaves_topic(older.heading, older.text, planned.entry.statement.text):
+        if is_filed and leaves_heading(older.heading, older.text, planned.entry.statement.text):
             self._unindex_item(older)
             older.is_gone = True
             self._add(planned)
@@ -359,32 +359,22 @@ class FileRevision:
         form = paraphrase.paraphrase_form(self.text[change[0] : change[1]])
         self.prose_by_rotation.get(paraphrase.rotation_key(form), set()).discard(form)
 
-    def group(self, own_names: Collection[str] = (), *, all_of_them: bool = False) -> None:
-        """Give the new statements of the general heading, or all of them, the headings of their topics.
+    def group(self, *, all_of_them: bool = False) -> None:
+        """Put the new statements of the general heading, or all of them, under the headings that they name.
 
-        An older statement that gets one moves as it is, if it stands there with a date and nothing below it.
+        An older statement moves as it is, if it stands there with a date and nothing below it.
         """
         general = general_heading(self.path)
         if general is None:
             return
-        added = [item for item in self.added if not item.is_gone and layout.is_same(item.heading, general)]
-        if not (added or all_of_them):
-            return
-        standing = list(self._movable_items(general))
-        items = [*standing, *added]
-        titles = [heading.title for heading in self.document.headings if heading.level == 2]
-        title = next((heading.title for heading in self.document.headings if heading.level == 1), self.title)
-        fresh = range(0 if all_of_them else len(standing), len(items))
-        texts = [item.text for item in items]
-        assigned = assign_headings(texts, fresh, titles, title=title, own_names=own_names)
+        index = index_headings(heading.title for heading in self.document.headings if heading.level == 2)
+        for item in self.added:
+            if not item.is_gone and layout.is_same(item.heading, general):
+                item.heading = heading_for(item.text, index) or item.heading
+        standing = list(self._movable_items(general)) if all_of_them else []
         moved = [
-            self._moved(items[number], assigned[number])
-            for number in sorted(assigned)
-            if number < len(standing)
+            self._moved(item, heading) for item in standing if (heading := heading_for(item.text, index))
         ]
-        for number, heading in assigned.items():
-            if number >= len(standing):
-                items[number].heading = heading
         self.added = [*moved, *self.added]
 
     def _movable_items(self, general: str) -> Iterator[ListItem]:
@@ -498,13 +488,13 @@ class FileRevision:
         return point, point, gap + "".join(part + self.line_ending for part in parts)
 
     def _emptied(self) -> Iterator[_Change]:
-        """Yield away the headings, of topics and of kinds, from under which the last statement went."""
+        """Yield away the headings, of one word or of a kind, from under which the last statement went."""
         if general_heading(self.path) is None:
             return
         filled = {" ".join(item.heading.split()).casefold() for item in self.added if not item.is_gone}
         gone = [item.start for item in self.items if item.is_gone]
         for heading, (start, end) in layout.sections(self.document, len(self.text)):
-            may_go = is_topic(heading.title) or stands_for_kind(heading.title)
+            may_go = len(heading.title.split()) == 1 or stands_for_kind(heading.title)
             is_touched = bisect_left(gone, start) < bisect_left(gone, end)
             is_free = heading.level == 2 and heading.title.casefold() not in filled
             if may_go and is_touched and is_free and not self._rendered(start, end).strip():

@@ -1,6 +1,6 @@
 """A Markdown file under revision: statements are put in, a dated bullet each, and texts taken out. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memex.store import markdown
@@ -32,7 +32,6 @@ def revise(
     *,
     title: str,
     path: str = "",
-    own_names: Collection[str] = (),
     removals: Sequence[str] = (),
     kept: Mapping[str, str] | None = None,
     matches_paraphrases: bool = False,
@@ -54,10 +53,8 @@ def revise(
       bullet was said on the same day and does not give way, the entry is added before it.
     - Of several entries that would replace each other the last one is filed, the others are overtaken.
     - Anything else is added behind the last line under its heading, before the next heading of any level.
-    - A statement for the general heading of its file goes under the heading of its topic, if there is one. The
-      third statement about a topic makes a heading for it, and the others move there as they are.
-    - A heading that is missing is added at the end of the file, but topics stand before what is general, and
-      that before what is done.
+    - A statement for the general heading of its file goes under a heading that it names, if there is one.
+    - A heading that is missing is added at the end of the file, but before what is done.
 
     Entries act one after the other. To play them again, on whatever day, changes nothing.
     Every other character of the file is kept.
@@ -67,7 +64,6 @@ def revise(
         entries: what to file.
         title: the heading of level 1 of a new file.
         path: of the file, which tells the kinds of its statements.
-        own_names: keys of the user's own name, which is no topic.
         removals: texts of statements to take out.
         kept: what else each of them says, which stays.
         matches_paraphrases: a statement in nearly the same words is a duplicate too.
@@ -79,25 +75,24 @@ def revise(
         item.is_later = line_key(item.text) in later
     removed = tuple(page.remove(text, (kept or {}).get(text, "")) for text in removals)
     outcomes = tuple(map(page.place, plan_entries(entries, path)))
-    page.group(own_names)
+    page.group()
     changed = page.content()
     return RevisedFile((content or "") if changed is None else changed, outcomes, removed)
 
 
-def tidy(content: str, path: str, own_names: Collection[str] = ()) -> str:
+def tidy(content: str, path: str) -> str:
     """Return a file that `memory_remember` writes with its statements grouped as new ones would be.
 
-    Dated bullets under the general heading go under headings of their topics, and dated tasks get a box. Every
+    Dated bullets under the general heading go under headings that they name, and dated tasks get a box. Every
     word, date and link stays, and so do all other headings. A file that is tidy comes back as it is.
 
     Args:
         content: the file as it is.
         path: of the file, which tells the kinds of its statements.
-        own_names: keys of the user's own name, which is no topic.
     """
     boxed = _with_boxes(content, path)
     page = FileRevision.of(boxed, "", path, matches_paraphrases=False)
-    page.group(own_names, all_of_them=True)
+    page.group(all_of_them=True)
     grouped = page.content()
     return boxed if grouped is None else grouped
 

@@ -24,7 +24,6 @@ class Filing:
     removals: tuple[tuple[str, str], ...]
     confirmed: tuple[str, ...]
     day: date
-    own_names: frozenset[str]
     matches_paraphrases: bool
 
     def revise(self, content: str | None, later: frozenset[bytes] = frozenset()) -> RevisedFile:
@@ -34,7 +33,6 @@ class Filing:
             self.entries,
             title=self.title,
             path=self.path,
-            own_names=self.own_names,
             removals=[text for text, _ in self.removals],
             kept=dict(self.removals),
             matches_paraphrases=self.matches_paraphrases,
@@ -52,8 +50,7 @@ class Tidying:
     """Groups the statements of a file; see `page.tidy`."""
 
     path: str
-    own_names: frozenset[str]
 
     def __call__(self, content: str | None) -> str | None:
         """Return the tidied file."""
-        return None if content is None else tidy(content, self.path, self.own_names)
+        return None if content is None else tidy(content, self.path)

@@ -7,6 +7,10 @@ pytestmark = pytest.mark.usefixtures("server_up")
 
 OLD = """# Notes
 
+## Mara
+
+Our neighbour.
+
 ## Notes
 
 - We met Mara in Linz. (2026-01-02)
@@ -27,7 +31,7 @@ def test_tidy_shows_what_it_groups_and_how_to_undo_that(memex: Memex) -> None:
 
     assert shown.startswith("1 file would be regrouped\n\nuser/notes.md  version 2\n")
     assert done.startswith("1 file regrouped\n\nuser/notes.md  version 2\n")
-    assert "\n+## Mara\n" in done
+    assert "\n+## Notes\n+\n+- The bins go out on Friday. (2026-01-03)\n" in done
     assert done.endswith("\nTo undo: memex revert tidy-1 --user una\n")
     assert again == "Everything is tidy.\n"
     assert memex.json("revert", "tidy-1", *una)["writes"][0]["version"] == 3

@@ -1,4 +1,4 @@
-"""`memex files tidy`: group the statements of memory by what they are about."""
+"""`memex files tidy`: put the statements of memory under the headings that they name."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ async def tidy(
     session: CommandSession,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
 ) -> CommandOutput:
-    """Group the statements of older files by topic, as `memex remember` groups new ones. No word is changed.
+    """Put the statements of older files under the headings that they name, as new ones are. No word is changed.
 
     With --project, the files of the project are regrouped, and otherwise those of the user. All are written in one
     call, and `memex revert` undoes it.

@@ -1,4 +1,4 @@
-"""Tidying: the statements of files are grouped by their topics."""
+"""Tidying: the statements of files go under the headings that they name."""
 
 from typing import Annotated
 
