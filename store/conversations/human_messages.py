@@ -113,21 +113,6 @@ async def read_human_messages(
     return [HumanMessageRow(**record | {"sha256": bytes(record["sha256"])}) for record in found]
 
 
-async def read_said_before(
-    connection: Connection, scope: Scope, places: Sequence[CitedPlace], *, max_chars: int
-) -> dict[CitedPlace, str]:
-    """Return the end of what an assistant said right before messages; those that answer nothing are left out."""
-    found = await rows(
-        connection,
-        "conversations/distil_context",
-        scope_id=scope.scope_id,
-        conversation_ids=[conversation_id for conversation_id, _ in places],
-        numbers=[number for _, number in places],
-        max_chars=max_chars,
-    )
-    return {(row["conversation_id"], row["number"]): row["text"] for row in found}
-
-
 async def read_cited(
     connection: Connection, scope: Scope, wanted: Sequence[tuple[CitedPlace, bytes | None]]
 ) -> list[CitedMessage]:

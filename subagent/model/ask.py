@@ -32,7 +32,7 @@ from pydantic_ai.usage import UsageLimits
 
 from memex.errors import ModelUnavailable, Refused
 from memex.store.log.call import InnerOperation
-from memex.store.log.operations import MODEL_REQUEST, OMITTED
+from memex.store.log.operations import MODEL_REQUEST
 from memex.store.log.spend import ModelUsage
 from memex.subagent.breaker import Breaker
 from memex.subagent.limits import Limits, Meter, ModelFailure, model_unavailable
@@ -73,7 +73,6 @@ class ModelQuestion(Generic[Output]):
         check: returns the problems of an answer in sentences for the model, which may correct them once.
         tools: the tools that the model may call, without side effects; empty if the model shall answer at once.
         shown: the spans that the model has been shown so far; the tools add to them.
-        keeps_answers: the log has the whole answers; else, of each, its digest and its length alone.
     """
 
     name: str
@@ -83,7 +82,6 @@ class ModelQuestion(Generic[Output]):
     check: Callable[[Output], Sequence[str]]
     tools: Sequence[ModelTool] = ()
     shown: list[str] = field(default_factory=list)
-    keeps_answers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +229,7 @@ class _LoggedModel(WrapperModel):
                 InnerOperation(
                     kind=MODEL_REQUEST,
                     request=logged,
-                    response={"failure": str(reason)} if response is None else self._logged_answer(response),
+                    response={"failure": str(reason)} if response is None else _dump_response(response),
                     state=None,
                     error_code=ModelUnavailable.code if reason else None,
                     started_at=started_at,
@@ -250,15 +248,6 @@ class _LoggedModel(WrapperModel):
                 call.tool_name = UNKNOWN_TOOL
                 session.meter.take_tool_call()
         return response
-
-    def _logged_answer(self, response: ModelResponse) -> dict[str, Any]:
-        """Return an answer as the log keeps it."""
-        dumped = _dump_response(response)
-        if self._question.keeps_answers:
-            return dumped
-        text = json.dumps(dumped, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
-        sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return {"sha256": sha256, "chars": len(text)}
 
     def _request(
         self,
@@ -285,7 +274,7 @@ class _LoggedModel(WrapperModel):
             "mode": "tools" if self._question.tools else "single",
             "form": parameters.output_mode,
             "shown": new,
-        } | ({} if self._question.keeps_answers else {OMITTED: True})
+        }
 
 
 def _output_mode(question: ModelQuestion[Output], model: Model) -> ToolOutput[Output] | NativeOutput[Output]:

@@ -15,13 +15,10 @@ from memex.settings import ModelMode
 from memex.subagent import prompts
 from memex.subagent.breaker import Breaker, is_not_asked
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.distil.choices import StatementChoices, count_fitting
-from memex.subagent.distil.reading import MessageReading
 from memex.subagent.limits import Limits, Meter
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.ask import ModelSession
 from memex.subagent.model.chat import ChatModel
-from memex.subagent.model.choosing import ShownMessage, choose_statements
 from memex.subagent.model.context import is_sure, plan_context
 from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
@@ -191,23 +188,6 @@ class ModelPlanner:
             tools.reset_operations()
             chosen = await self._builtin.plan_remember(request, tools)
             return replace(chosen, failure=self.failed(error))
-
-    def count_readable(self, messages: Sequence[MessageReading]) -> int:
-        """Return how many messages, from the first one on, `choose_statements` can show within its limits."""
-        return count_fitting(
-            messages, max(1, self._limits.requests - 1)
-        )  # one may be needed to mend an answer
-
-    async def choose_statements(
-        self, messages: Sequence[ShownMessage], project: str | None, tools: MemoryTools
-    ) -> StatementChoices:
-        """Return which statements of messages are kept, and of what kind; the log keeps no answer of the model.
-
-        Raises:
-            ModelUnavailable: the model gave no answer, or named no statement that there is.
-        """
-        session = await self._session(REMEMBER, tools)
-        return await choose_statements(messages, project, self._load("distil"), session)
 
     async def _session(self, use: str, tools: MemoryTools) -> ModelSession:
         """Return the session of one call, which may take as long as its use allows, without loading the client."""

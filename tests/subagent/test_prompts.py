@@ -16,7 +16,7 @@ from memex.subagent import prompts
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("context", "remember")
-NAMES = (*TOOLS, "distil")
+NAMES = TOOLS
 MAX_TOOLS_CHARS = 1_200
 
 GOOD = """\

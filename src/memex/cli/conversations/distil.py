@@ -1,7 +1,7 @@
 """`memex conversations distil` and `evidence`: from conversations to memory, and back."""
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -49,10 +49,6 @@ async def distil(
     again: Annotated[
         bool, typer.Option("--again", help="Also read messages that were distilled before.")
     ] = False,
-    planner: Annotated[
-        Literal["builtin"] | None,
-        typer.Option(help="The built-in rules choose, also where the service has a model."),
-    ] = None,
     write: Annotated[
         str | None,
         typer.Option(
@@ -66,7 +62,7 @@ async def distil(
     Without --apply, nothing is written. Only messages that are new since the last time are read.
     """
     if write is not None:
-        if conversation or since or apply or again or planner:
+        if conversation or since or apply or again:
             raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
         done = await session.call(NAME, await session.shown_by(write, NAME, without=SHOWN_ALONE))
         return CommandOutput(done, lambda screen: _show(screen, session, done))
@@ -76,8 +72,6 @@ async def distil(
             hint="`memex conversations timeline` lists the conversations.",
         )
     asked: dict[str, Any] = {"since": parse_moment(since, "--since"), "again": again, "apply": apply}
-    if planner is not None:
-        asked["planner"] = planner
     if conversation is not None:
         named = last_list.resolve(session, conversation)
         asked["conversation"] = named.removeprefix("conversations/").partition("#")[0]

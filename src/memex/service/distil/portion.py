@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
@@ -73,7 +73,6 @@ async def choose_portion(
     since: datetime | None,
     *,
     is_again: bool,
-    count_readable: Callable[[Sequence[MessageReading]], int] = len,
 ) -> Portion:
     """Return the next messages that have not been distilled.
 
@@ -82,7 +81,6 @@ async def choose_portion(
         conversation_id: the conversation; None for those that went on since a time.
         since: this time.
         is_again: also messages that have been distilled.
-        count_readable: gives how many messages, from the first one on, can be read at once.
 
     Raises:
         ConversationNotFound: the user has no such conversation.
@@ -112,7 +110,6 @@ async def choose_portion(
             [(extent.conversation_id, extent.after, extent.last) for extent in extents[:MAX_CONVERSATIONS]],
         )
     messages = await _read(work, found)
-    messages = messages[: count_readable(messages)]
     return _portion(extents, found[: len(messages)], messages)
 
 

@@ -1,7 +1,6 @@
 """conversation_distil: what a person stated in conversations becomes statements of memory, with citations."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal, Self
@@ -11,8 +10,8 @@ from pydantic import AwareDatetime, ConfigDict, Field, model_validator
 from memex.errors import MessagesErased, PlanChanged, ValidationFailed
 from memex.service.distil import answer
 from memex.service.distil.answer import DistilResult
-from memex.service.distil.planner_reading import PortionReading, load_reading, read_portion
-from memex.service.distil.portion import Portion
+from memex.service.distil.planner_reading import PortionReading, load_reading
+from memex.service.distil.portion import Portion, choose_portion
 from memex.service.snapshots import MemoryView
 from memex.service.tools.tool import Arguments, CallTool, StorableText
 from memex.service.tools.tool_context import ToolContext
@@ -31,7 +30,7 @@ from memex.subagent.distil.planning import DistilPlan, plan_distil
 from memex.subagent.distil.reading import MAX_STATEMENTS, without_lines
 from memex.subagent.engine import ENGINE
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import Addition, RememberPlan
+from memex.subagent.planner import BUILTIN, Addition, RememberPlan
 from memex.subagent.remember import stage
 from memex.subagent.remember.filing.entries import EntryOutcome
 from memex.subagent.remember.recalled import may_repeat_lines, repeated_lines
@@ -63,7 +62,7 @@ class DistilArguments(Arguments):
     again: Annotated[bool, Field(description="Also read messages that were distilled before.")] = False
     planner: Annotated[
         Literal["builtin"] | None,
-        Field(description="builtin: the rules choose, also where the service has a model."),
+        Field(description="builtin: the rules choose, as they always do."),
     ] = None
     dry_run_id: Annotated[
         StorableText | None,
@@ -94,18 +93,11 @@ class DistilArguments(Arguments):
 
 
 async def _run(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:
-    """Answer a call: one draft, one commit."""
+    """Answer a call: one draft, one commit; a call that was committed before gets its answer."""
     work.access.scope_at("user")  # refuses a call for nobody
     work.access.searched(arguments.project)  # refuses a project that is none of the user's
     if arguments.dry_run:
         return await _preview(work, arguments)
-    is_alone = not work.planners.remember.is_slow
-    async with nullcontext() if is_alone else work.call_locks.held(work.access, work.call):
-        return await _commit(work, arguments)
-
-
-async def _commit(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:
-    """Write what conversations state; a call that was committed before gets its answer."""
     draft = work.new_draft()
     if (first := await work.first_result(draft)) is not None:
         return first
@@ -148,14 +140,8 @@ async def _reading(work: ToolContext, arguments: DistilArguments, shown: Operati
     config = work.logged_config if shown is None else shown.config
     if config is not None:
         return await load_reading(work, config)
-    return await read_portion(
-        work,
-        arguments.conversation,
-        arguments.since,
-        _project(work, arguments),
-        is_again=arguments.again,
-        is_by_rules=arguments.planner is not None,
-    )
+    portion = await choose_portion(work, arguments.conversation, arguments.since, is_again=arguments.again)
+    return PortionReading(portion, {"planner": BUILTIN})
 
 
 async def _without_lines(
