@@ -99,7 +99,6 @@ SWITCHES: Mapping[str, Switch] = {
         2.0,
     ),
     "corrections": _one("a statement puts one value right", "remember.changes", "corrected", _nothing),
-    "completions": _one("a statement says that a task is done", "remember.changes", "is_completion", _none),
     "keys": _one("statements with one key replace each other", "builtin", "find_replacements", _unchanged),
     "small talk": _one(
         "a text of small talk alone states nothing", "statements.extraction", "chatter.is_chatter", _none

@@ -11,7 +11,6 @@ from memex.subagent.planner import Addition, FiledStatement, Overtaking, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import RelatedFiles
 from memex.subagent.remember.told_sentences import is_stated
-from memex.subagent.statements.comparison.completions import is_completion
 from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.relations import (
     Relation,
@@ -66,10 +65,8 @@ class Changes:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
         if (done := self._corrected(add, about, tools.analyzer)) is not None:
             return done
-        if (task := self._finished_task(add, about)) is not None:
-            return self._finish(add, task)
         for _ in range(MAX_READ):
-            found = find_contradiction(add, about, tools.analyzer, self.day, self.gone)
+            found = find_contradiction(add, about, tools.analyzer, self.day, self.gone, self.project)
             if found is None or not is_entry_at(found.older.path):
                 break
             if await is_stated(found.older, add.path, tools):
@@ -90,6 +87,8 @@ class Changes:
         if found.outcome == "rival" or not found.may_give_way:
             self.rivals.append(Rivalry(add.statement, older, self._elsewhere(about, older)))
             return add
+        if found.outcome == "closes" and older.kind == "pending" and not is_entry_at(older.path):
+            return self._finish(add, older, found.rest)
         self._overtake(add, about, older)
         if is_entry_at(older.path):
             return add
@@ -122,12 +121,6 @@ class Changes:
             replaces=older.text,
         )
 
-    def _finished_task(self, add: Addition, about: RelatedFiles) -> FiledStatement | None:
-        """Return the one open task that a new statement says is done; None for none."""
-        open_tasks = (one for one in self._older(about) if one.kind == "pending")
-        found = [one for one in open_tasks if is_completion(add.statement.text, one.text)]
-        return found[0] if len(found) == 1 else None
-
     def _older(self, about: RelatedFiles) -> list[FiledStatement]:
         """Return the statements of pages where the call may write, that were not said after its text."""
         return [
@@ -139,16 +132,25 @@ class Changes:
             and is_writable(one.path, self.project)
         ]
 
-    def _finish(self, add: Addition, task: FiledStatement) -> Addition:
-        """Return what is done as the statement that stands for a task; of another scope the task is taken out."""
+    def _finish(self, add: Addition, task: FiledStatement, rest: str) -> Addition:
+        """Return what is done as the statement that stands for a task, of which the rest stays.
+
+        Of another scope the task is taken out.
+        """
         self.gone.add((task.path, task.text))
         if mount_of(task.path) != mount_of(add.path):
-            self.removals.append(Removal(task.path, add.statement, task.text))
+            self.removals.append(Removal(task.path, add.statement, task.text, rest))
             return add
         place = destination("done", self.project)
         done = replace(add.statement, kind="done")
         return replace(
-            add, path=task.path, title=place.title, heading=place.heading, statement=done, replaces=task.text
+            add,
+            path=task.path,
+            title=place.title,
+            heading=place.heading,
+            statement=done,
+            replaces=task.text,
+            keeps=rest,
         )
 
     def _overtake(self, add: Addition, about: RelatedFiles, older: FiledStatement) -> None:
@@ -179,6 +181,7 @@ def find_contradiction(
     analyzer: Analyzer,
     day: date,
     gone: Collection[tuple[str, str]] = (),
+    project: str | None = None,
 ) -> Contradiction | None:
     """Return the stored statement that a new one most likely contradicts; None for none.
 
@@ -190,6 +193,7 @@ def find_contradiction(
         analyzer: makes lexemes.
         day: the one on which the text was said.
         gone: the paths and texts of stored statements that the call has taken out.
+        project: that the call names: its tasks may be closed too.
     """
     same = _said_before(add, about, gone)
     stored = [
@@ -197,7 +201,7 @@ def find_contradiction(
         for statement in about.stored
         if (statement.path, statement.text) not in gone and statement not in same
     ]
-    found = _relation(add, stored, about, analyzer)
+    found = _relation(add, stored, about, analyzer, project)
     if found is None or any(statement.order > found[1].order or found[1].day > day for statement in same):
         return None
     relation, older = found
@@ -242,7 +246,11 @@ def _said_before(
 
 
 def _relation(
-    add: Addition, stored: Sequence[FiledStatement], about: RelatedFiles, analyzer: Analyzer
+    add: Addition,
+    stored: Sequence[FiledStatement],
+    about: RelatedFiles,
+    analyzer: Analyzer,
+    project: str | None,
 ) -> tuple[Relation, FiledStatement] | None:
     """Return what a new statement makes of a stored one, and which one that is."""
     new, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
@@ -256,7 +264,13 @@ def _relation(
     relation = decide(
         new,
         [
-            compare(new, older, about.weights, is_same_scope=mount_of(statement.path) == mount)
+            compare(
+                new,
+                older,
+                about.weights,
+                is_same_scope=mount_of(statement.path) == mount,
+                may_close=statement.kind == "pending" and is_writable(statement.path, project),
+            )
             for older, statement in by_view.items()
         ],
     )

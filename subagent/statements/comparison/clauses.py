@@ -5,13 +5,12 @@ with the values left out, one has no word that the other lacks. `replacement` de
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language
-from memex.subagent.statements.comparison.completions import base_form
 from memex.subagent.statements.comparison.values import Value
 from memex.tables import load_tables
 
@@ -60,6 +59,7 @@ class StatementClause:
         is_change: its words say that its value is a new one.
         ends: the words by which it says that something is over or done; none if it does not.
         is_over: they say so of whatever it is about, such as `done`.
+        past: its words that are the past form of a verb of English, in the base form.
         given_up: the words of what it says is no longer so, one tuple for each such place.
         is_continued: a colon or `and` stands behind it.
     """
@@ -73,6 +73,7 @@ class StatementClause:
     is_change: bool
     ends: frozenset[str]
     is_over: bool
+    past: frozenset[str]
     given_up: tuple[tuple[str, ...], ...]
     is_continued: bool
 
@@ -88,6 +89,7 @@ class StatementClause:
             self.is_change or other.is_change,
             self.ends | other.ends,
             self.is_over or other.is_over,
+            self.past | other.past,
             (*self.given_up, *other.given_up),
             other.is_continued,
         )
@@ -161,6 +163,9 @@ def _clause(
             lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]]
         ),
         tables.over.search(text) is not None,
+        frozenset(
+            lexeme for word in _WORD.findall(bare) if _is_past(word) for lexeme in _words(word, analyzer)
+        ),
         tuple(_given_up(text, analyzer)),
         _CONTINUED.match(plain, end) is not None,
     )
@@ -168,13 +173,17 @@ def _clause(
 
 def _words(text: str, analyzer: Analyzer) -> list[str]:
     """Return the words of a part of a clause, verbs of English in their base form."""
-    plain = language.load("en").change_words.sub(" ", text)
+    plain, tables = language.load("en").change_words.sub(" ", text), _load()
     return [
         lexeme
         for word in _WORD.findall(plain)
-        for lexeme in analyzer.lexemes(base_form(word))
+        for lexeme in analyzer.lexemes(tables.base_forms.get(word.casefold(), word))
         if len(lexeme) > 1 or lexeme.isdigit()
     ]
+
+
+def _is_past(word: str) -> bool:
+    return word.endswith("ed") or word.casefold() in _load().base_forms
 
 
 def _given_up(text: str, analyzer: Analyzer) -> Iterator[tuple[str, ...]]:
@@ -206,14 +215,17 @@ class _Tables:
     light: re.Pattern[str]
     until: re.Pattern[str]
     since: re.Pattern[str]
+    base_forms: Mapping[str, str]  # of irregular past forms, such as `write` of `written`
 
 
 @cache
 def _load() -> _Tables:
     data = load_tables("memex.subagent.statements.comparison", "clauses.yaml")
+    base_forms = {form: base for base, *past in data.pop("irregular") for form in past}
     rows = {name: row if isinstance(row, str) else "|".join(row) for name, row in data.items()}
     between = f"(?P<dependent>{rows.pop('dependent')})|{rows.pop('independent')}"
     return _Tables(
         between=re.compile(between, re.IGNORECASE),
+        base_forms=base_forms,
         **{name: re.compile(row, re.IGNORECASE) for name, row in rows.items()},
     )

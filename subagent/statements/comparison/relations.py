@@ -16,6 +16,7 @@ from typing import Literal
 
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
+from memex.subagent.statements.comparison.asides import comes_again
 from memex.subagent.statements.comparison.frames import common_frame
 from memex.subagent.statements.comparison.holders import is_of_another
 from memex.subagent.statements.comparison.replacement import Supersession, replacement
@@ -58,6 +59,7 @@ class StatementComparison:
         is_same_scope: both belong to one scope.
         shares_name: both hold a word of one of the older one's names.
         is_same_frame: both are the same but for one value; see `common_frame`.
+        may_close: the older one is a task of another scope that the new one may close.
     """
 
     older: StatementView
@@ -67,6 +69,7 @@ class StatementComparison:
     is_same_scope: bool
     shares_name: bool = False
     is_same_frame: bool = False
+    may_close: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,12 @@ def statement_weights(query: Query) -> dict[str, float]:
 
 
 def compare(
-    new: StatementView, older: StatementView, weights: Weights, *, is_same_scope: bool = True
+    new: StatementView,
+    older: StatementView,
+    weights: Weights,
+    *,
+    is_same_scope: bool = True,
+    may_close: bool = False,
 ) -> StatementComparison:
     """Return how an older statement stands to a new one.
 
@@ -116,6 +124,7 @@ def compare(
         older: a candidate.
         weights: the idf of words; a word without one weighs `UNKNOWN_WEIGHT`.
         is_same_scope: whether both belong to one scope.
+        may_close: whether the older one is a task of another scope that the new one may close.
     """
     common = older.topic & new.topic
     if not common:
@@ -134,6 +143,7 @@ def compare(
         is_same_scope=is_same_scope,
         shares_name=any(value.lexemes & common for value in older.values if value.sort in ("name", "code")),
         is_same_frame=_is_same_frame(new, older),
+        may_close=may_close,
     )
 
 
@@ -218,18 +228,17 @@ def may_give_way(older: StatementView, *, is_same_scope: bool) -> bool:
 
 def _replacement(new: StatementView, one: StatementComparison) -> Supersession | None:
     """Return why an older statement goes; None if it stays."""
-    older = one.older
-    if not one.is_same_scope or older.is_guarded or new.is_added or older.is_added or not one.shared:
+    older, is_own = one.older, one.is_same_scope or one.may_close
+    if not is_own or older.is_guarded or new.is_added or older.is_added or not one.shared:
         return None
-    if one.is_same_frame:
+    if one.is_same_frame and one.is_same_scope:
         return Supersession("frame")  # the new statement says the rest as well
     why = replacement(new, older) if new.may_change else None
     if why is None or why.ground != "done":
-        return why
+        return why if one.is_same_scope else None
     is_task = older.kind in ("pending", "blocker")
-    if not new.is_closing or (why.rest and not is_task) or _leaves_a_part(new.text, older.text):
-        return None
-    return why
+    is_again = comes_again(normal_form(older.text))
+    return None if (why.rest and not is_task) or is_again or _leaves_a_part(new.text, older.text) else why
 
 
 def _is_another_task(new: StatementView, one: StatementComparison) -> bool:

@@ -7,7 +7,8 @@ grounds, and each can be read off the two texts:
 - `value`: a clause says that its value is new ("moved to", "now"), and a clause of the older statement has another
   value of that kind. With the values left out, one clause has no word that the other lacks.
 - `named`: a clause says what is no longer so ("instead of Postgres"), and a clause of the older one says that.
-- `done`: a clause says that something is over or done, and the older statement is the task, or what was open.
+- `done`: a clause says that something is over or done, and the older statement is the task, or what was open; or it
+  says in the past what the task asks for ("I planted the garlic").
 
 Shared words alone, such as a month or a verb, are no ground. What is in doubt stays. Of a statement that says more,
 the rest stays.
@@ -82,7 +83,11 @@ def _ground(
     if _names_another(clause.values, old.values):
         return None
     if older.is_open:
-        return ("done", None) if clause.ends and _is_done(clause, old) else None
+        if clause.ends:
+            is_done = new.is_closing and _is_done(clause, old)
+        else:
+            is_done = older.kind == "pending" and new.may_close and _is_past(clause, old)
+        return ("done", None) if is_done else None
     return ("named", None) if _is_given_up(clause, old, _every_word(new)) else None
 
 
@@ -160,6 +165,11 @@ def _is_done(new: StatementClause, old: StatementClause) -> bool:
         return stored >= 0.5 and said >= 0.3
     is_ended = new.is_over or bool(new.ends & common)
     return len(common) == 2 and said >= 0.5 and (stored == 1 or (is_ended and said + stored >= 1.2))
+
+
+def _is_past(new: StatementClause, old: StatementClause) -> bool:
+    """Tell whether a clause says in the past, and in no other words, what a task asks for."""
+    return len(old.words) > 1 and new.words == old.words and old.head in new.past
 
 
 def _rest(

@@ -44,7 +44,9 @@ _REPORTED_BEHIND = re.compile(
 # Nobody's, somebody's later, or only a part: no end of a task.
 _NOT_OVER = re.compile(
     r"^(?:once|after|as soon as|when|until|sobald|nachdem|wenn|dès que|après|quand|cuando|después|en cuanto)\b"
+    r"|\?\s*$|\b(?:tomorrow|next (?:week|month|year))[.!]*$"
     r"|\b(?:almost|nearly|(?:tried|trying|meant|forgot|started|about|wanted) to|started \w+ing"
+    r"|(?:will|should|would) have|thought|needs? to be|gets? \w+ed"
     r"|nobody|no one|none of|will be|hopes?|hoping|half of|part of|some of|beinahe|versucht|vergessen|presque"
     r"|essayé|oublié|casi|intentado|olvidado|niemand|keiner|wird \w+ werden"
     r"|hofft?|die hälfte|ein teil|personne n|sera|espère|la moitié|une partie|nadie|será|espera|la mitad"
@@ -76,6 +78,7 @@ class StatementView:
         subject: see `subject_of`.
         is_change: its words say that something is different now.
         is_closing: its words say that something is over or done.
+        may_close: it is no denial, no plan and no attempt, so what it tells of in the past is over.
         is_added: its words say that something holds beside something else.
         may_change: it may change what memory holds: it is not guarded, denies nothing, and quotes nobody.
         is_guarded: it is a hypothesis, hearsay, an exception or a denial, and changes nothing.
@@ -92,6 +95,7 @@ class StatementView:
     subject: str | None
     is_change: bool
     is_closing: bool
+    may_close: bool
     is_added: bool
     may_change: bool
     is_guarded: bool
@@ -113,6 +117,7 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     is_reported = _REPORTED.match(unquoted) is not None or _REPORTED_BEHIND.search(unquoted) is not None
     is_guarded = tables.no_change.search(unquoted) is not None or is_reported
     is_plain = not is_guarded and _DENIED.search(unquoted) is None
+    may_close = is_plain and _NOT_OVER.search(unquoted) is None
     return StatementView(
         text=text,
         kind=kind,
@@ -123,9 +128,9 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         clauses=clauses_of(plain, values, analyzer),
         subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
-        is_closing=is_plain
-        and _NOT_OVER.search(unquoted) is None
+        is_closing=may_close
         and (kind == "done" or tables.closing.search(_NO_END.sub(" ", unquoted)) is not None),
+        may_close=may_close,
         is_added=_ADDED.search(unquoted) is not None,
         may_change=is_plain and unquoted == plain,
         is_guarded=is_guarded,
