@@ -59,7 +59,7 @@ from memex.subagent.statements.extraction import (
     Statement,
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
+from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.places import destination, is_statement_file, mount_of
 from memex.subagent.statements.subjects import is_replaceable, subject_of
 
@@ -426,11 +426,7 @@ class _Reader:
             return None
         words = paraphrase_form(add.statement.text)
         for bullet in self._bullets(add):
-            if (
-                bullet.kind not in SAME_TASK
-                and bullet.reference
-                and are_paraphrases(words, paraphrase_form(bullet.text))
-            ):
+            if bullet.kind not in SAME_TASK and bullet.reference and words == paraphrase_form(bullet.text):
                 return KnownStatement(add.statement, bullet.reference)
         return None
 

@@ -26,7 +26,7 @@ from memex.subagent.remember.related import (
 )
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.extraction import Statement
-from memex.subagent.statements.paraphrase import texts_are_paraphrases
+from memex.subagent.statements.paraphrase import are_paraphrases
 
 MAX_STATEMENTS = 20  # of a note that are looked for; the others are stored unseen
 MAX_COMPARED_CHARS = 20_000  # a longer note is no statement in other words
@@ -142,4 +142,4 @@ async def _statements(note: FiledStatement) -> list[FiledStatement]:
 
 
 def _find_same(text: str, stored: Sequence[FiledStatement]) -> FiledStatement | None:
-    return next((one for one in stored if texts_are_paraphrases(text, one.text)), None)
+    return next((one for one in stored if are_paraphrases(text, one.text)), None)

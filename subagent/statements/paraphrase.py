@@ -3,8 +3,7 @@
 To be wrong here is to lose what was said, so that nothing counts as the same but what cannot differ in meaning:
 
 - who speaks: `The user likes tea` is `I like tea`, and `the user's birthday` is `my birthday`;
-- words such as `currently` and `already`, hyphens, `two` for `2`, `on Monday` for `Monday`;
-- a part that begins with a preposition or a day and moved to the other end: `On Sundays I work with Eva`.
+- words such as `currently` and `already`, hyphens, `two` for `2`, `on Monday` for `Monday`.
 
 Every other word counts, in its order: `may` and `must`, `work` and `home`, `lived` and `live`, `A over B`.
 """
@@ -13,9 +12,6 @@ import re
 from itertools import takewhile
 
 from memex.subagent.statements.subjects import normal_form
-
-MAX_MOVED_WORDS = 60  # of a statement of which a part may have moved
-MIN_MOVED_WORDS = 4
 
 _SPEAKER = {"i": "i", "me": "me", "user": "i", "my": "my", "mine": "my", "user's": "my"}
 _THIRD_PERSON = {"is": "am", "has": "have", "does": "do"}
@@ -33,33 +29,12 @@ _DAY = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d[\d.:/-]*(?:st|nd|rd|th)?"
     r"|january|february|march|april|may|june|july|august|september|october|november|december"
 )
-_PREPOSITIONS = frozenset(
-    {
-        "in",
-        "on",
-        "at",
-        "for",
-        "by",
-        "from",
-        "to",
-        "with",
-        "without",
-        "during",
-        "until",
-        "since",
-        "after",
-        "before",
-    }
-    | {"when", "while", "as", "because", "if", "under", "over"}
-    | {"im", "am", "bei", "für", "mit", "ohne", "seit", "nach", "vor", "wenn"}
-    | {"dans", "pour", "avec", "sans", "depuis", "après", "avant", "en", "con", "sin", "para"}
-)
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011](?=[^\W\d_])")
 _VERB_ENDING = re.compile(r"(?<=[^aeiou])ies$|(?<=ch|sh|ss|zz)es$|(?<=[xo])es$|(?<=[^sui])s$")
 
 
 def paraphrase_form(text: str) -> tuple[str, ...]:
-    """Return the words of a statement by which it is compared; two that are `are_paraphrases` say the same."""
+    """Return the words of a statement by which it is compared."""
     given = [part for word in normal_form(text) for part in _parts(word)]
     words: list[str] = []
     for at, word in enumerate(given):
@@ -69,32 +44,9 @@ def paraphrase_form(text: str) -> tuple[str, ...]:
     return tuple(_to_first_person(words)) or tuple(given)
 
 
-def rotation_key(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what the forms of statements that are alike have in common: a form's least rotation."""
-    if not MIN_MOVED_WORDS <= len(words) <= MAX_MOVED_WORDS:
-        return words
-    return min(words[at:] + words[:at] for at in range(len(words)))
-
-
-def are_paraphrases(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Return whether two forms are the same, but for one part that moved to the other end."""
-    if one == other or rotation_key(one) != rotation_key(other):
-        return one == other
-    return any(
-        one[at:] + one[:at] == other
-        for at in range(1, len(one))
-        if _opens_movable_part(one[at]) or _opens_movable_part(one[0])
-    )
-
-
-def texts_are_paraphrases(one: str, other: str) -> bool:
+def are_paraphrases(one: str, other: str) -> bool:
     """Return whether two texts say the same in nearly the same words."""
-    return are_paraphrases(paraphrase_form(one), paraphrase_form(other))
-
-
-def _opens_movable_part(word: str) -> bool:
-    """Return whether a word may open a part that moves: a preposition, or a day without its `on`."""
-    return word in _PREPOSITIONS or _DAY.fullmatch(word) is not None
+    return paraphrase_form(one) == paraphrase_form(other)
 
 
 def _parts(word: str) -> list[str]:

@@ -47,9 +47,9 @@ class FileRevision:
     added: list[ListItem] = field(default_factory=list)
     by_normal_form: dict[tuple[str, ...], _Items] = field(default_factory=dict)
     by_name: dict[object, _Items] = field(default_factory=dict)
-    by_rotation: dict[tuple[str, ...], _Items] = field(default_factory=dict)
+    by_paraphrase: dict[tuple[str, ...], _Items] = field(default_factory=dict)
     prose: set[tuple[str, ...]] = field(default_factory=set)
-    prose_by_rotation: dict[tuple[str, ...], set[tuple[str, ...]]] = field(default_factory=dict)
+    prose_paraphrases: set[tuple[str, ...]] = field(default_factory=set)
     rewritten: list[_Change] = field(default_factory=list)
 
     @classmethod
@@ -144,8 +144,7 @@ class FileRevision:
         if is_moved:
             return self._finish(planned, [older])
         if older.normal_form == planned.normal_form or (
-            self.matches_paraphrases
-            and paraphrase.texts_are_paraphrases(older.text, planned.entry.statement.text)
+            self.matches_paraphrases and paraphrase.are_paraphrases(older.text, planned.entry.statement.text)
         ):
             return None
         if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
@@ -221,14 +220,10 @@ class FileRevision:
         if not self.matches_paraphrases:
             return False
         form = paraphrase.paraphrase_form(planned.entry.statement.text)
-        key = paraphrase.rotation_key(form)
         same = SAME_TASK.get(planned.kind)
-        return any(
-            paraphrase.are_paraphrases(form, other) for other in self.prose_by_rotation.get(key, ())
-        ) or any(
-            paraphrase.are_paraphrases(form, paraphrase.paraphrase_form(item.text))
-            for item in self.by_rotation.get(key, ())
-            if (item.kind in same if same else item.kind not in SAME_TASK)
+        return form in self.prose_paraphrases or any(
+            item.kind in same if same else item.kind not in SAME_TASK
+            for item in self.by_paraphrase.get(form, ())
         )
 
     def _supersede(self, older: ListItem, planned: PlannedEntry) -> EntryOutcome:
@@ -285,22 +280,19 @@ class FileRevision:
         for name in lookup_keys(item.kind, item.subject, item.normal_form):
             self.by_name.setdefault(name, {})[item] = None
         if self.matches_paraphrases:
-            self.by_rotation.setdefault(paraphrase.rotation_key(paraphrase.paraphrase_form(item.text)), {})[
-                item
-            ] = None
+            self.by_paraphrase.setdefault(paraphrase.paraphrase_form(item.text), {})[item] = None
 
     def _unindex_item(self, item: ListItem) -> None:
         del self.by_normal_form[item.normal_form][item]
         for name in lookup_keys(item.kind, item.subject, item.normal_form):
             del self.by_name[name][item]
         if self.matches_paraphrases:
-            del self.by_rotation[paraphrase.rotation_key(paraphrase.paraphrase_form(item.text))][item]
+            del self.by_paraphrase[paraphrase.paraphrase_form(item.text)][item]
 
     def _index_prose(self, line: str) -> None:
         self.prose.add(normal_form(line))
         if self.matches_paraphrases:
-            form = paraphrase.paraphrase_form(line)
-            self.prose_by_rotation.setdefault(paraphrase.rotation_key(form), set()).add(form)
+            self.prose_paraphrases.add(paraphrase.paraphrase_form(line))
 
     def _rewrite_prose(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put a statement of one line in the place of prose; None when that does not stand there once."""
@@ -356,8 +348,7 @@ class FileRevision:
     def _rewrite(self, change: _Change) -> None:
         self.rewritten.append(change)
         self.prose.discard(normal_form(self.text[change[0] : change[1]]))
-        form = paraphrase.paraphrase_form(self.text[change[0] : change[1]])
-        self.prose_by_rotation.get(paraphrase.rotation_key(form), set()).discard(form)
+        self.prose_paraphrases.discard(paraphrase.paraphrase_form(self.text[change[0] : change[1]]))
 
     def group(self, *, all_of_them: bool = False) -> None:
         """Put the new statements of the general heading, or all of them, under the headings that they name.

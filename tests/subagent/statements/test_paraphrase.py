@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memex.evals.remember import load_cases
 from memex.subagent.statements.extraction import extract_statements
-from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form, rotation_key
+from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
 from memex.subagent.statements.subjects import normal_form
 
 SAME = [
@@ -21,8 +21,6 @@ SAME = [
     ("I don't eat meat.", "The user does not eat meat."),
     ("I currently live in Rome.", "I live in Rome"),
     ("The follow-up is due on Friday.", "The follow up is due Friday."),
-    ("I work with Eva on weekends.", "On weekends I work with Eva."),
-    ("Call Bob on Monday before lunch.", "On Monday before lunch, call Bob."),
     ("We decided to use Postgres.", "We decided to use  **Postgres**!"),
     ("Der Zug fährt ab München.", "der Zug fährt  ab *München*"),
 ]
@@ -59,17 +57,16 @@ OTHER = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_same_in_other_words(one: str, other: str) -> None:
-    """The speaker, small words, hyphens, numbers and one part that moved do not count."""
-    assert are_paraphrases(paraphrase_form(one), paraphrase_form(other))
-    assert are_paraphrases(paraphrase_form(other), paraphrase_form(one))
-    assert rotation_key(paraphrase_form(one)) == rotation_key(paraphrase_form(other))
+    """The speaker, small words, hyphens and numbers do not count."""
+    assert are_paraphrases(one, other)
+    assert are_paraphrases(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 def test_one_word_makes_another_statement(one: str, other: str) -> None:
     """Modal, negation, tense, number, name, order and whatever else says something."""
-    assert not are_paraphrases(paraphrase_form(one), paraphrase_form(other))
-    assert not are_paraphrases(paraphrase_form(other), paraphrase_form(one))
+    assert not are_paraphrases(one, other)
+    assert not are_paraphrases(other, one)
 
 
 def test_statements_of_the_cases_are_told_apart() -> None:
@@ -77,14 +74,9 @@ def test_statements_of_the_cases_are_told_apart() -> None:
     said = {statement.text for case in load_cases() for statement in extract_statements(case.text).statements}
     by_key: dict[tuple[str, ...], list[str]] = {}
     for text in sorted(said):
-        by_key.setdefault(rotation_key(paraphrase_form(text)), []).append(text)
+        by_key.setdefault(paraphrase_form(text), []).append(text)
     pairs = [pair for texts in by_key.values() for pair in combinations(texts, 2)]
-    near = [
-        (one, other)
-        for one, other in pairs
-        if normal_form(one) != normal_form(other)
-        and are_paraphrases(paraphrase_form(one), paraphrase_form(other))
-    ]
+    near = [(one, other) for one, other in pairs if normal_form(one) != normal_form(other)]
 
     assert len(said) > 200
     assert near == [("I live in Linz now.", "I live in Linz.")]
@@ -94,5 +86,5 @@ def test_statements_of_the_cases_are_told_apart() -> None:
 def test_every_text_is_like_itself(text: str) -> None:
     """And has a form, whatever it holds."""
     assert paraphrase_form(text) == paraphrase_form(text)
-    assert are_paraphrases(paraphrase_form(text), paraphrase_form(text))
+    assert are_paraphrases(text, text)
     assert not text.strip() or paraphrase_form(text)
