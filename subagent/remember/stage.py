@@ -1,7 +1,7 @@
 """Remembering a text: a planner decides where its statements go, and code files them in one commit."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 
 from memex.store.entry_path import is_entry_at
@@ -68,16 +68,6 @@ class FileOutcome:
         return [*added, *removed]
 
 
-@dataclass(slots=True)
-class _FileParts:
-    """The parts of a plan that concern one file."""
-
-    path: str
-    adds: list[Addition] = field(default_factory=list)
-    removals: list[Removal] = field(default_factory=list)
-    confirmed: list[str] = field(default_factory=list)
-
-
 def group_by_file(
     adds: Sequence[Addition],
     day: date,
@@ -95,23 +85,23 @@ def group_by_file(
         confirmed: the paths and texts of statements that hold still.
         matches_paraphrases: do not add a statement that the file holds in nearly the same words.
     """
-    groups: dict[str, _FileParts] = {}
-    for add in adds:
-        groups.setdefault(add.path, _FileParts(add.path)).adds.append(add)
-    for removal in removals:
-        groups.setdefault(removal.path, _FileParts(removal.path)).removals.append(removal)
-    for path, text in confirmed:
-        groups.setdefault(path, _FileParts(path)).confirmed.append(text)
-    return [
-        StagedFile(
+    staged = []
+    paths = [add.path for add in adds] + [removal.path for removal in removals]
+    for path in dict.fromkeys([*paths, *(path for path, _ in confirmed)]):
+        new = tuple(add for add in adds if add.path == path)
+        gone = tuple(removal for removal in removals if removal.path == path)
+        held = tuple(text for where, text in confirmed if where == path)
+        task = Filing(
             path,
-            tuple(group.adds),
-            tuple(group.removals),
-            tuple(group.confirmed),
-            _filing(group, day, matches_paraphrases),
+            new[0].title if new else "",
+            tuple(_entry(add, day) for add in new),
+            tuple((removal.removes, removal.keeps) for removal in gone),
+            held,
+            day,
+            matches_paraphrases,
         )
-        for path, group in groups.items()
-    ]
+        staged.append(StagedFile(path, new, gone, held, task))
+    return staged
 
 
 async def find_replacements(
@@ -306,18 +296,6 @@ def _end_state(newer: Statement) -> EndState:
 def _chars(file: StagedFile) -> int:
     """Return how many characters a file gets, roughly."""
     return sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
-
-
-def _filing(group: _FileParts, day: date, matches_paraphrases: bool) -> Filing:
-    return Filing(
-        group.path,
-        group.adds[0].title if group.adds else "",
-        tuple(_entry(add, day) for add in group.adds),
-        tuple((removal.removes, removal.keeps) for removal in group.removals),
-        tuple(group.confirmed),
-        day,
-        matches_paraphrases,
-    )
 
 
 def _entry(add: Addition, day: date) -> Entry:
