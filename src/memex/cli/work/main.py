@@ -81,7 +81,10 @@ async def changes(
 
 
 @user_command
-async def rebuild(session: CommandSession) -> CommandOutput:
+async def rebuild(
+    session: CommandSession,
+    _ask: Annotated[bool, typer.Option("--ask", hidden=True)] = False,  # of older versions
+) -> CommandOutput:
     """Make all that is derived of your sessions anew. The same messages give the same."""
     found = await session.call("work_rebuild", {})
     return CommandOutput(found, lambda screen: screens.show_rebuilt(screen, found))
