@@ -100,9 +100,6 @@ SWITCHES: Mapping[str, Switch] = {
     ),
     "corrections": _one("a statement puts one value right", "remember.changes", "corrected", _nothing),
     "keys": _one("statements with one key replace each other", "builtin", "find_replacements", _unchanged),
-    "small talk": _one(
-        "a text of small talk alone states nothing", "statements.extraction", "chatter.is_chatter", _none
-    ),
     "others' words": _one(
         "what others say is none of the teller's statements",
         "remember.reading",

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from memex.subagent.statements import chatter, language, segments, sentences
+from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguagePattern,
@@ -74,11 +74,7 @@ _WORK_KINDS = frozenset(
 _SMALL_TALK_CHARS = 160
 
 _SIGNATURE_WORDS = 4  # `Kind regards, Ana Holm`: a comma in it parts nothing
-_TASK_LINE_CHARS = 300
-_TASK_WORDS = 8
 
-_TASK_MARK = re.compile(r"[,;] (?:and |und |et |y )?(?!then |dann |puis |luego )| \+ ")
-_SEMICOLON = re.compile(r"; ")
 _NUMBERED = re.compile(r"(?:[:：]|(?<!\s)[^\S\n]*+\n)\s*+1[.)]\s")
 _PART = re.compile(r"[,;!.…–—]+ *| - |(?<=\w)[ ]*[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+ *")
 _QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u27bf\ufe0f!?]*$")
@@ -135,7 +131,7 @@ def extract_statements(text: str) -> Extraction:
             found[-1] = _with_code(found[-1], piece)
         else:
             found += _read_segment(piece, tables)
-    found = _skip_chatter(_withhold_values(found, text), text, tables)
+    found = _withhold_values(found, text)
     if not found and text:
         found = [SkippedSpan(0, len(text), "empty")]
     return Extraction(
@@ -160,19 +156,6 @@ def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[St
 def _is_named(before: Statement | SkippedSpan | None, text: str) -> bool:
     """Return whether a sentence or heading ends with the name of a secret."""
     return before is not None and names_secret(text[max(before.start, before.end - 80) : before.end])
-
-
-def _skip_chatter(
-    found: list[Statement | SkippedSpan], text: str, tables: LanguageTables
-) -> list[Statement | SkippedSpan]:
-    """Return what was found; nothing of a text that is small talk alone."""
-    stated = [(item.kind, item.text) for item in found if isinstance(item, Statement)]
-    if "```" in text or not chatter.is_chatter(stated, text, tables):
-        return found
-    return [
-        SkippedSpan(item.start, item.end, "small_talk") if isinstance(item, Statement) else item
-        for item in found
-    ]
 
 
 def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
@@ -271,11 +254,6 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
     kind, is_label_ahead = piece.kind, False
     whole = [(0, len(piece.text.rstrip()))] if piece.is_firm and piece.role == "item" else None
     for start, end in whole or sentences.split_sentences(piece.text, tables):
-        if tasks := _tasks_in_line(piece.text[start:end], piece.kind if piece.is_firm else None, tables):
-            for at, until in tasks:
-                text = piece.text[start + at : start + until]
-                yield Statement("pending", text, places.of(start + at), places.end_of(start + until))
-            continue
         label = _label(piece.text[start:end], tables)
         if label is not None and label[0] is not None:
             kind, is_label_ahead = label[0], True
@@ -294,80 +272,18 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
             yield SkippedSpan(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
 
 
-def _tasks_in_line(
-    sentence: str, kind: StatementKind | None, tables: LanguageTables
-) -> list[tuple[int, int]]:
-    """Return where the tasks of a line such as `todo: call mum, buy stamps` stand; none if it is one."""
-    if len(sentence) > _TASK_LINE_CHARS or "\n" in sentence:
-        return []
-    label = _label(sentence, tables)
-    if (label[0] if label is not None else kind) != "pending":
-        return []
-    begin = label[1] if label is not None else 0
-    has_label = label is not None
-    for mark in (_TASK_MARK, _SEMICOLON):
-        parts = _parts(sentence, begin, mark)
-        texts = [sentence[at:until] for at, until in parts]
-        if (mark is _SEMICOLON and len(parts) > 1) or _are_tasks(texts, tables, needs_verbs=not has_label):
-            return parts
-    return []
-
-
-def _parts(sentence: str, begin: int, mark: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return where the parts of a sentence between marks stand, outer space cut."""
-    marks = list(mark.finditer(sentence, begin))
-    starts = [begin, *(match.end() for match in marks)]
-    ends = [*(match.start() for match in marks), len(sentence)]
-    spans = []
-    for start, end in zip(starts, ends, strict=True):
-        if bare := sentence[start:end].strip():
-            at = sentence.index(bare, start)
-            spans.append((at, at + len(bare)))
-    return spans
-
-
-def _are_tasks(parts: list[str], tables: LanguageTables, *, needs_verbs: bool) -> bool:
-    """Return whether each part of a line is a task, by its verb; or none has a verb, and each is short."""
-    if len(parts) < 2 or any(len(part.split()) > _TASK_WORDS for part in parts):
-        return False
-    plain = [plain_form(part) for part in parts]
-    by_verb = [
-        tables.list_task.match(part) is not None or _fits(tables.task, part, tables.languages_of(part))
-        for part in plain
-    ]
-    if all(by_verb) or needs_verbs:
-        return all(by_verb)
-    return len(parts) > 2 and not any(by_verb) and not any(map(_is_dated, plain))
-
-
-def _is_dated(part: str) -> bool:
-    return part[0].isdecimal() or part.casefold().startswith(
-        ("by ", "bis ", "avant ", "antes ", "and ", "und ")
-    )
-
-
 def _in_context(judgement: _Judgement, sentence: str, piece: Segment, tables: LanguageTables) -> _Judgement:
-    """Return a judgement with what the place says of it.
-
-    An order in a list is a task, and one in a letter asks something of the user; so may a question there.
-    """
+    """Return a judgement with what the place says of it: an order in a list is a task."""
     if judgement.verdict in {"pending", "instruction"} and not piece.is_firm and _NUMBERED.search(sentence):
         return replace(judgement, verdict="note")
-    if judgement.verdict == "question" and piece.is_letter and any(char.isdigit() for char in sentence):
-        return replace(judgement, verdict="note")
-    if judgement.verdict == "note" and piece.role == "item":
-        plain = plain_form(sentence[:JUDGED_CHARS])
-        return replace(judgement, verdict="pending") if tables.list_task.match(plain) else judgement
-    if (
-        judgement.verdict != "instruction"
-        or not (piece.is_letter or piece.role == "item")
-        or is_attack(sentence)
-    ):
+    if piece.role != "item" or judgement.verdict not in {"note", "instruction"}:
         return judgement
     plain = plain_form(sentence[:JUDGED_CHARS])
-    if piece.is_letter:
-        return replace(judgement, verdict="constraint" if plain.casefold().startswith("you ") else "pending")
-    return judgement if tables.to_assistant.match(plain) else replace(judgement, verdict="pending")
+    if judgement.verdict == "note":
+        is_task = tables.list_task.match(plain) is not None
+    else:
+        is_task = tables.to_assistant.match(plain) is None and not is_attack(sentence)
+    return replace(judgement, verdict="pending") if is_task else judgement
 
 
 def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None, int] | None:

@@ -39,7 +39,7 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 # Tables whose patterns are tried only on sentences that may be in their language: they are the costly ones.
-_BY_LANGUAGE = ("task", "open_question", "substance", "chatter", "moment")
+_BY_LANGUAGE = ("task", "open_question")
 _ANY_LANGUAGE = ""
 
 
@@ -120,12 +120,6 @@ class LanguageTables:
     sentence_openers: frozenset[str]
     continuations: frozenset[str]
     open_end: re.Pattern[str]
-    letter_head: re.Pattern[str]
-    letter_end: re.Pattern[str]
-    substance: Sequence[LanguagePattern]
-    chatter: Sequence[LanguagePattern]
-    moment: Sequence[LanguagePattern]
-    keep_request: re.Pattern[str]
     change: re.Pattern[str]
     closing: re.Pattern[str]
     no_change: re.Pattern[str]
@@ -228,12 +222,6 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         sentence_openers=frozenset(tables["sentence_openers"]),
         continuations=frozenset(tables["continuations"]),
         open_end=compiled(tables["open_end"]),
-        letter_head=compiled(tables["letter_head"]),
-        letter_end=compiled(tables["letter_end"]),
-        substance=[LanguagePattern(compiled(row["match"]), row["language"]) for row in tables["substance"]],
-        chatter=[LanguagePattern(compiled(row["match"]), row["language"]) for row in tables["chatter"]],
-        moment=by_language("moment"),
-        keep_request=compiled(tables["keep_request"]),
         change=compiled(tables["change"]),
         closing=compiled(tables["closing"]),
         no_change=compiled(tables["no_change"]),

@@ -15,7 +15,6 @@ from memex.subagent.statements.sentences import MAX_WIDTH
 Role = Literal["prose", "item", "turn", "code", "heading", "assistant", "system", "rule"]
 
 _MAX_LABEL_CHARS = 60
-_MAX_LETTER_LINE_CHARS = 160
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
@@ -53,8 +52,7 @@ class Segment:
 
     `text` has the container's marks cut from each line, and line feeds between lines; `starts` says where
     each of its lines begins in the input. `kind` is what the place says of it, by a heading, a label or a box
-    to tick; it is `firm` for list items, and for prose only a hint. `is_letter` when it stands in a pasted letter
-    or mail, so that `you` in it is the user.
+    to tick; it is `firm` for list items, and for prose only a hint.
     """
 
     role: Role
@@ -62,7 +60,6 @@ class Segment:
     starts: tuple[int, ...]
     kind: StatementKind | None = None
     is_firm: bool = False
-    is_letter: bool = False
 
     @property
     def start(self) -> int:
@@ -101,13 +98,10 @@ class _OpenSegment:
     starts: list[int]
     kind: StatementKind | None
     is_firm: bool
-    is_letter: bool = False
     indent: int = 0
 
     def close(self) -> Segment:
-        return Segment(
-            self.role, "\n".join(self.lines), tuple(self.starts), self.kind, self.is_firm, self.is_letter
-        )
+        return Segment(self.role, "\n".join(self.lines), tuple(self.starts), self.kind, self.is_firm)
 
 
 @dataclass(slots=True)
@@ -134,7 +128,6 @@ class _Scanner:
     tag: str = ""
     is_key_block: bool = False
     ends_turns: bool = False  # each line stands alone, and only one has a speaker
-    is_letter: bool = False
     is_dialogue: bool = False  # somewhere in it a user speaks
 
     def close(self) -> None:
@@ -146,7 +139,7 @@ class _Scanner:
         self, role: Role, line: str, start: int, kind: StatementKind | None, *, is_firm: bool
     ) -> _OpenSegment:
         self.close()
-        self.open = _OpenSegment(role, [line], [start], kind, is_firm, self.is_letter)
+        self.open = _OpenSegment(role, [line], [start], kind, is_firm)
         return self.open
 
     def line(self, line: str, start: int, following: str) -> None:
@@ -257,7 +250,6 @@ class _Scanner:
         if (
             self._action_item(line.lstrip(" \t"), start + _indent(line))
             or self._opens_tag(line, start)
-            or self._takes_letter_line(line, start)
             or self._takes_turn(line, start)
         ):
             return
@@ -400,21 +392,6 @@ class _Scanner:
         if name in self.language.labels or not turn["name"][0].isupper() or turn.end() == len(bare):
             return False
         self.begin("turn", bare, start, self._hint(), is_firm=False)
-        return True
-
-    def _takes_letter_line(self, line: str, start: int) -> bool:
-        """Take a line that only a mail or letter has: a field of its head, a salutation, its last greeting."""
-        bare = line.strip()
-        if len(bare) > _MAX_LETTER_LINE_CHARS:
-            return False
-        is_head = self.language.letter_head.match(bare) is not None
-        is_end = self.is_letter and self.language.letter_end.fullmatch(bare) is not None
-        if not (is_head or is_end):
-            return False
-        self.is_letter = is_head
-        self.labels.clear()
-        self.begin("prose", bare, start + line.index(bare), None, is_firm=False)
-        self.close()
         return True
 
     def _paragraph(self, line: str, start: int, following: str) -> None:

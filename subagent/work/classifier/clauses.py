@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memex.subagent.statements import segments, sentences
 from memex.subagent.statements.language import LanguageTables
+from memex.subagent.statements.pasted import find_pasted
 from memex.subagent.statements.segments import OffsetMap, Segment
 from memex.subagent.statements.subjects import APOSTROPHES, JUDGED_CHARS, plain_form, strip_opening
 from memex.subagent.work.records import WORK_KINDS, WorkAuthor, WorkKind
@@ -84,13 +85,15 @@ class _ClauseCutter:
         self._above = ""
 
     def cut(self) -> Iterator[Clause]:
-        pieces = segments.split_segments(self._text, self._tables)
+        pieces, pasted = segments.split_segments(self._text, self._tables), find_pasted(self._text)
         for place, piece in enumerate(pieces):
             if self._sentences > MAX_SENTENCES:
                 return
             if piece.role == "heading":
                 self._heading = self._above = piece.text[:_SURROUNDING_CHARS]
-            elif piece.role in {"prose", "item"} and not piece.is_letter:
+            elif any(start <= piece.start < end for start, end in pasted):
+                continue
+            elif piece.role in {"prose", "item"}:
                 yield from self._piece(piece, is_late=place == len(pieces) - 1)
 
     def _piece(self, piece: Segment, *, is_late: bool) -> Iterator[Clause]:

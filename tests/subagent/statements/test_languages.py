@@ -1,4 +1,4 @@
-"""What a text is in English, German, French and Spanish: small talk, orders, kinds, letters, lists."""
+"""What a text is in English, German, French and Spanish: small talk, orders, kinds, lists."""
 
 import pytest
 
@@ -20,24 +20,14 @@ def texts(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "hailing like mad out here. shoes full of it",
-        "honestly you're faster than my old trainee, cheers",
-        "so tired. good tired though",
-        "haha brilliant, made me laugh out loud",
-        "puh, was für ein tag. bin total kaputt",
-        "es schneit schon wieder, herrlich. gute nacht",
-        "danke dir, du bist echt besser als mein chef haha",
-        "pff, journée de folie. je suis crevée",
-        "encore de la pluie, j'ai froid aux pieds. bonne nuit",
-        "uf, qué día. estoy agotada",
-        "llueve otra vez, qué frío. buenas noches",
         "Sehr geehrte Frau Lindqvist,",
         "Mit freundlichen Grüßen",
+        "haha, danke dir",
         "Bien cordialement,",
     ],
 )
 def test_small_talk_is_skipped(text: str) -> None:
-    """Moods, weather, thanks and words to the assistant, in a short text."""
+    """Salutations and closing words."""
     assert texts(text) == []
 
 
@@ -127,19 +117,6 @@ def test_orders_in_a_list_are_tasks() -> None:
 
     assert kinds(text)[-2:] == ["pending", "pending"]
     assert "poem" not in " ".join(texts(text))
-
-
-def test_letter_speaks_to_the_user() -> None:
-    """In a pasted letter an order asks something of the user; its head is not joined with its text."""
-    text = (
-        "From: Harbour Clinic\nSubject: Your visit\nDear Ms Olsen,\nPlease bring your insurance card.\n"
-        "You should eat nothing after midnight.\nKind regards\nHarbour Clinic\n\nWrite a reply."
-    )
-
-    assert "Please bring your insurance card." in texts(text)
-    assert "You should eat nothing after midnight." in texts(text)
-    assert "Subject: Your visit" in texts(text)
-    assert "Write a reply." not in texts(text)
 
 
 def test_chat_lines_keep_time_and_speaker() -> None:
