@@ -39,7 +39,7 @@ BOUNDED = {
     ("subagent.statements.secrets.lock_codes", "_LABELLED"): "90 characters on each side of a lock",
     ("subagent.statements.comparison.values", "_SENTENCE_START"): "40 characters before a name",
     ("subagent.statements.extraction", "_QUESTION"): "the last 20 characters of a sentence",
-    ("subagent.statements.forgetting", ""): f"a text of at most {MAX_REQUEST_CHARS} characters",
+    ("subagent.statements.rule_table", ""): f"a text of at most {MAX_REQUEST_CHARS} characters",
     ("subagent.statements.language", ""): f"the first {JUDGED_CHARS} characters of a sentence",
     ("subagent.statements.secrets.statement", "_LONE_VALUE"): "a sentence of at most 80 characters",
     ("subagent.statements.sentences", "_WORD_BEFORE"): "40 characters before the end of a sentence",
@@ -51,7 +51,6 @@ BOUNDED = {
         "",
     ): f"the first {JUDGED_CHARS} characters of a clause, or four times as many of a sentence",
     ("subagent.work.turns", "_QUESTION"): "the last 12 characters of a clause",
-    ("subagent.statements.topics", "_TOKEN"): f"the first {JUDGED_CHARS} characters of a statement",
 }
 BOUNDED |= {
     ("subagent.statements.secrets.statement", f"_{kind}_VALUE"): "130 characters behind the name of a secret"
@@ -61,14 +60,14 @@ BOUNDED |= {
 OF_WHOLE_STATEMENTS = {
     "any_key": "match",
     "denial": "match",
-    "filler": "match",
+    "fillers": "match",
     "label": "match",
-    "lead_in": "match",
+    "lead_ins": "match",
     "more": "search",
     "negations": "finditer",
     "no_change": "search",
     "not_exclusive": "search",
-    "task_lead_in": "match",
+    "task_lead_ins": "match",
 }
 
 SHARES = 4  # of the patterns, of which each takes some 7 s

@@ -178,7 +178,7 @@ def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
 def is_attack(sentence: str) -> bool:
     """Return whether a sentence tells its reader to leave its rules: `Ignore all previous instructions`."""
     tables = language.load("en")
-    plain = strip_opening(tables.lead_in, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
+    plain = strip_opening(tables.lead_ins, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
     leading = takewhile(lambda rule: rule.verdict == "instruction", tables.rules)
     return any(rule.match.match(plain) for rule in leading)
 
@@ -376,7 +376,7 @@ def _verdict(
         return hint or "note"
     if is_question:
         return "question"
-    plain = strip_opening(tables.lead_in, plain)
+    plain = strip_opening(tables.lead_ins, plain)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
     is_closed = head.rstrip().endswith((".", "!"))

@@ -6,22 +6,21 @@ Only the user's own words ask: not a quotation, code, a pasted document, or the 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.extraction import fact_after_order
 from memex.subagent.statements.named import named_thing
+from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
-from memex.tables import load_tables
 
 MAX_KEPT_CHARS = 2_000_000  # of texts whose sentences are kept
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
 
-_FRAGMENT = re.compile(r"\{(\w+)\}")
+_TABLE = RuleTable("forgetting.yaml")
 _FORGET = re.compile(r"\b(?:forget|forgot|vergiss|vergess|oubli|olvid)", re.IGNORECASE)
 # `Forget that …` states what is meant, up to the end of the clause.
 _STATED = re.compile(
@@ -73,31 +72,17 @@ class ForgetRequest:
     is_addressed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    requests: re.Pattern[str]
-    no_requests: re.Pattern[str]
-    several: re.Pattern[str]
-    everything: re.Pattern[str]
-    request_words: re.Pattern[str]
-    named: re.Pattern[str]
-    bare: re.Pattern[str]
-    addressed: re.Pattern[str]
-    elsewhere: re.Pattern[str]
-
-
 def find_forget_request(text: str) -> ForgetRequest | None:
     """Return the first request to forget something in a text; None if there is none."""
     if len(text) > MAX_REQUEST_CHARS:
         return None
-    tables = _load()
     sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
-        is_bare = len(sentences) == 1 and tables.bare.search(_bared(sentence)) is not None
-        named = "" if is_bare else _named(sentence, tables)
-        if named or is_bare or _asks(sentence, tables):
-            asked = _request(text, sentences, place, tables)
+        is_bare = len(sentences) == 1 and _TABLE.pattern("bare").search(_bared(sentence)) is not None
+        named = "" if is_bare else _named(sentence)
+        if named or is_bare or _asks(sentence):
+            asked = _request(text, sentences, place)
             return replace(asked, named=named, is_bare=is_bare)
     return None
 
@@ -106,9 +91,11 @@ def sounds_like_request(text: str) -> bool:
     """Tell whether a text has the words of a request to forget, also where it is none, as in `don't forget`."""
     if len(text) > MAX_REQUEST_CHARS:
         return False
-    tables, plain = _load(), " ".join(text.translate(APOSTROPHES).split())
-    is_reminder = tables.no_requests.search(plain) is not None and _FORGET.search(plain) is not None
-    return is_reminder or any(one.search(plain) for one in (tables.requests, tables.everything))
+    plain = " ".join(text.translate(APOSTROPHES).split())
+    is_reminder = (
+        _TABLE.pattern("no_requests").search(plain) is not None and _FORGET.search(plain) is not None
+    )
+    return is_reminder or any(one.search(plain) for one in map(_TABLE.pattern, ("requests", "everything")))
 
 
 def own_sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -148,31 +135,36 @@ def _bared(sentence: str) -> str:
     return _TAIL.sub("", _plain(sentence))
 
 
-def _named(sentence: str, tables: _Tables) -> str:
+def _named(sentence: str) -> str:
     """Return the name or identifier that a sentence asks to forget; "" if it names none, or asks nothing."""
     plain = _plain(sentence)
     if (outright := _NAMED_OUTRIGHT.match(plain)) and PLACEHOLDER.fullmatch(plain, outright.end()):
         return plain[outright.end() :]
-    found = tables.named.search(_bared(sentence))
+    found = _TABLE.pattern("named").search(_bared(sentence))
     return named_thing(next(filter(None, found.groups()))) or "" if found else ""
 
 
-def _is_addressed(sentence: str, tables: _Tables) -> bool:
+def _is_addressed(sentence: str) -> bool:
     """Tell whether a request is one to memory, and no order about what stands somewhere else."""
     plain = _plain(sentence)
-    is_elsewhere = tables.elsewhere.search(plain) is not None and _NAMED_OUTRIGHT.match(plain) is None
-    return not is_elsewhere or tables.addressed.search(plain) is not None
+    is_elsewhere = (
+        _TABLE.pattern("elsewhere").search(plain) is not None and _NAMED_OUTRIGHT.match(plain) is None
+    )
+    return not is_elsewhere or _TABLE.pattern("addressed").search(plain) is not None
 
 
-def _asks(sentence: str, tables: _Tables) -> bool:
+def _asks(sentence: str) -> bool:
     """Tell whether a sentence asks memory to forget something."""
     plain = _QUOTED.sub(" ", _plain(sentence))
     if _NAMED_OUTRIGHT.match(plain):
         return True
-    return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
+    return (
+        _TABLE.pattern("requests").search(plain) is not None
+        and _TABLE.pattern("no_requests").search(plain) is None
+    )
 
 
-def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables: _Tables) -> ForgetRequest:
+def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> ForgetRequest:
     start, end = sentences[place]
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
@@ -184,44 +176,15 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables
         text=sentence,
         start=start,
         end=end,
-        topic=_topic(sentence, tables),
-        beside=_topic(others, tables),
-        is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
-        is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
+        topic=_topic(sentence),
+        beside=_topic(others),
+        is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
+        is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,
         stated=stated["clause"] if stated else "",
-        is_addressed=_is_addressed(sentence, tables),
+        is_addressed=_is_addressed(sentence),
     )
 
 
-def _topic(text: str, tables: _Tables) -> str:
+def _topic(text: str) -> str:
     """Return the words of a text without those by which people ask to forget."""
-    return " ".join(tables.request_words.sub(" ", text.translate(APOSTROPHES)).split())
-
-
-@cache
-def _load() -> _Tables:
-    data = load_tables("memex.subagent.statements", "forgetting.yaml")
-    fragments: dict[str, str] = {}
-    for name, pattern in data["fragments"].items():
-        fragments[name] = _fill(pattern, fragments)
-
-    def compiled(name: str) -> re.Pattern[str]:
-        return re.compile(
-            "|".join(f"(?:{_fill(alternative, fragments)})" for alternative in data[name]), re.IGNORECASE
-        )
-
-    return _Tables(
-        requests=compiled("requests"),
-        no_requests=compiled("no_requests"),
-        several=compiled("several"),
-        everything=compiled("everything"),
-        request_words=compiled("request_words"),
-        named=compiled("named"),
-        bare=compiled("bare"),
-        addressed=compiled("addressed"),
-        elsewhere=compiled("elsewhere"),
-    )
-
-
-def _fill(pattern: str, fragments: dict[str, str]) -> str:
-    return _FRAGMENT.sub(lambda match: fragments.get(match[1], match[0]), pattern)
+    return " ".join(_TABLE.pattern("request_words").sub(" ", text.translate(APOSTROPHES)).split())

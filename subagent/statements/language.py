@@ -7,7 +7,7 @@ pattern runs over one sentence of bounded length, brought to a plain form first 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -85,8 +85,8 @@ class LanguageTables:
     roles: Mapping[str, str]
     roles_in_dialogue: Mapping[str, str]
     requests: Sequence[tuple[re.Pattern[str], StatementKind | None]]
-    filler: re.Pattern[str]
-    lead_in: re.Pattern[str]
+    fillers: re.Pattern[str]
+    lead_ins: re.Pattern[str]
     small_talk: re.Pattern[str]
     rules: Sequence[StatementRule]
     instruction: re.Pattern[str]
@@ -110,7 +110,7 @@ class LanguageTables:
     oneself: re.Pattern[str]
     addressing: re.Pattern[str]
     allergy: re.Pattern[str]
-    task_lead_in: re.Pattern[str]
+    task_lead_ins: re.Pattern[str]
     stop_words: frozenset[str]
     spellings: Mapping[str, str]
     contractions: Mapping[str, str]
@@ -171,19 +171,14 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         for pattern in _list_alternatives(row["match"])
     ]
     rules = sorted(tables["rules"], key=lambda row: not row.get("attack", False))
-    return LanguageTables(
-        labels=labels,
-        label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
-        label_line=compiled(tables["label_forms"]["line"].replace("{label}", label)),
-        list_opener=compiled(tables["list_opener"]),
-        process=compiled(tables["process"]),
-        roles=_by_name(tables["roles"]),
-        roles_in_dialogue=_by_name(tables["roles_in_dialogue"]),
-        requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
-        filler=compiled(tables["fillers"]),
-        lead_in=compiled(tables["lead_ins"]),
-        small_talk=compiled(tables["small_talk"]),
-        rules=[
+    made: dict[str, Any] = {name: by_language(name) for name in _BY_LANGUAGE} | {
+        "labels": labels,
+        "label": compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
+        "label_line": compiled(tables["label_forms"]["line"].replace("{label}", label)),
+        "roles": _by_name(tables["roles"]),
+        "roles_in_dialogue": _by_name(tables["roles_in_dialogue"]),
+        "requests": [(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
+        "rules": [
             StatementRule(
                 compiled([pattern for row in rows for pattern in _list_alternatives(row["match"])]),
                 verdict,
@@ -191,44 +186,16 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
             )
             for (verdict, code), rows in groupby(rules, key=itemgetter("is", "language"))
         ],
-        instruction=compiled(tables["instruction"]),
-        task=by_language("task"),
-        list_task=compiled(tables["list_task"]),
-        order_with_fact=compiled(tables["order_with_fact"]),
-        correction=compiled(tables["correction"]),
-        to_assistant=compiled(tables["to_assistant"]),
-        open_question=by_language("open_question"),
-        dangling=compiled(tables["dangling"]),
-        keys=keys,
-        any_key=_alternatives([rule.match.pattern for rule in keys]),
-        trailing=compiled(tables["trailing"]),
-        not_exclusive=compiled(tables["not_exclusive"]),
-        more=compiled(tables["more"]),
-        negations=compiled(tables["negations"]),
-        denial=compiled(tables["denial"]),
-        personal=compiled(tables["personal"]),
-        work=compiled(tables["work"]),
-        private=compiled(tables["private"]),
-        oneself=compiled(tables["oneself"]),
-        addressing=compiled(tables["addressing"]),
-        allergy=compiled(tables["allergy"]),
-        task_lead_in=compiled(tables["task_lead_ins"]),
-        stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
-        spellings=tables["spellings"],
-        contractions=tables["contractions"],
-        abbreviations=frozenset(tables["abbreviations"]),
-        abbreviations_at_end=frozenset(tables["abbreviations_at_end"]),
-        abbreviations_before_number=frozenset(tables["abbreviations_before_number"]),
-        sentence_openers=frozenset(tables["sentence_openers"]),
-        continuations=frozenset(tables["continuations"]),
-        open_end=compiled(tables["open_end"]),
-        change=compiled(tables["change"]),
-        closing=compiled(tables["closing"]),
-        no_change=compiled(tables["no_change"]),
-        change_words=compiled(tables["change_words"]),
-        function_words=tables["function_words"],
-        letters=tables["letters"],
-    )
+        "keys": keys,
+        "any_key": _alternatives([rule.match.pattern for rule in keys]),
+        "stop_words": frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
+    }
+    for table in fields(LanguageTables):
+        if table.name not in made:
+            given = tables[table.name]
+            is_pattern, is_set = table.type == re.Pattern[str], table.type == frozenset[str]
+            made[table.name] = compiled(given) if is_pattern else frozenset(given) if is_set else given
+    return LanguageTables(**made)
 
 
 def _tagged(tables: dict[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def subject_of(kind: StatementKind, text: str) -> str | None:
 @lru_cache(maxsize=8_192)
 def _short_subject(kind: StatementKind, text: str) -> str | None:
     tables = language.load("en")
-    plain = strip_opening(tables.lead_in, plain_form(text))
+    plain = strip_opening(tables.lead_ins, plain_form(text))
     if kind in {"pending", "done", "blocker"}:
         return _task_subject(plain, tables)
     rule = _subject_rule(plain, tables)
@@ -53,7 +53,7 @@ def _short_subject(kind: StatementKind, text: str) -> str | None:
 def is_replaceable(text: str) -> bool:
     """Return whether a statement with a key says nothing besides, so that a newer one may take its place."""
     tables = language.load("en")
-    plain = strip_opening(tables.lead_in, plain_form(text))
+    plain = strip_opening(tables.lead_ins, plain_form(text))
     rule = _subject_rule(plain, tables)
     return rule is not None and (rule.is_whole or not ("\n" in text or tables.more.search(plain)))
 
@@ -61,10 +61,10 @@ def is_replaceable(text: str) -> bool:
 def is_personal(text: str) -> bool:
     """Return whether a statement is about the user, what is his, or an allergy; not what he says of work."""
     tables = language.load("en")
-    head = strip_opening(tables.filler, plain_form(text[:JUDGED_CHARS]))
+    head = strip_opening(tables.fillers, plain_form(text[:JUDGED_CHARS]))
     if is_of_allergy(text) or (tables.private.search(head) and tables.oneself.search(head)):
         return True
-    if tables.personal.match(strip_opening(tables.lead_in, head)) is None:
+    if tables.personal.match(strip_opening(tables.lead_ins, head)) is None:
         return False
     return tables.work.search(head) is None or tables.private.search(head) is not None
 
@@ -107,7 +107,7 @@ def normal_form(text: str) -> tuple[str, ...]:
     code = (CLOSING_FENCE.sub("", text[fence.start() :]),) if fence else ()
     prose = text[: fence.start()] if fence else text
     plain = " ".join(prose.translate(APOSTROPHES).split())
-    words = _tokens(strip_opening(tables.filler, plain), tables) or _tokens(plain, tables)
+    words = _tokens(strip_opening(tables.fillers, plain), tables) or _tokens(plain, tables)
     # Of articles alone, or of marks alone, all counts.
     return (*(words or [plain.casefold().strip(_STRIPPED + " ") or plain]), *code)
 
@@ -135,7 +135,7 @@ def _subject_rule(plain: str, tables: LanguageTables) -> SubjectRule | None:
 
 def _task_subject(plain: str, tables: LanguageTables) -> str | None:
     task = plain.casefold()
-    while (match := tables.task_lead_in.match(task)) and match.end() < len(task):
+    while (match := tables.task_lead_ins.match(task)) and match.end() < len(task):
         task = task[match.end() :]
     words = _tokens(task, tables)
     return f"task: {' '.join(_stem_words(words))}" if words else None

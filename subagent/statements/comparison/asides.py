@@ -6,23 +6,12 @@ statement that says more, so every word counts that the tables of `asides.yaml` 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 
-from memex.tables import load_tables
+from memex.subagent.statements.rule_table import RuleTable
 
+_TABLE = RuleTable("comparison", "asides.yaml")
 _NUMBER = re.compile(r"\d[\d.:/-]*(?:am|pm|st|nd|rd|th|h)?")
 _CLOCK = re.compile(r"\d{1,2}(?:[:.]\d\d)?(?:am|pm)|\d{1,2}:\d\d|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    when: frozenset[str]
-    often: frozenset[str]
-    before_number: frozenset[str]
-    behind_number: frozenset[str]
-    again: frozenset[str]
-    between: frozenset[str]
 
 
 def rest_of(words: Sequence[str], within: Sequence[str]) -> list[int] | None:
@@ -44,18 +33,17 @@ def are_asides(words: Sequence[str], places: Sequence[int], *, may_repeat: bool)
         places: which of its words are asked about, counted from 0.
         may_repeat: words such as `every` and `since` count too.
     """
-    tables = _load()
-    allowed = tables.when | tables.often if may_repeat else tables.when
+    allowed = _TABLE.words("when", "often") if may_repeat else _TABLE.words("when")
 
     def is_aside(place: int) -> bool:
         word = words[place]
-        if word in tables.between:
+        if word in _TABLE.words("between"):
             return all(beside in places and words[beside] in allowed for beside in (place - 1, place + 1))
         if not _NUMBER.fullmatch(word):
             return word in allowed
         before = words[place - 1] if place else ""
         behind = words[place + 1] if place + 1 < len(words) else ""
-        is_time = before in tables.before_number or behind in tables.behind_number
+        is_time = before in _TABLE.words("before_number") or behind in _TABLE.words("behind_number")
         return is_time or _CLOCK.fullmatch(word) is not None
 
     return all(is_aside(place) for place in places)
@@ -63,15 +51,4 @@ def are_asides(words: Sequence[str], places: Sequence[int], *, may_repeat: bool)
 
 def comes_again(words: Sequence[str]) -> bool:
     """Tell whether words say that something comes again and again."""
-    return not _load().again.isdisjoint(words)
-
-
-@cache
-def _load() -> _Tables:
-    data = load_tables("memex.subagent.statements.comparison", "asides.yaml")
-    return _Tables(
-        *(
-            frozenset(map(str, data[name]))
-            for name in ("when", "often", "before_number", "behind_number", "again", "between")
-        )
-    )
+    return not _TABLE.words("again").isdisjoint(words)

@@ -12,8 +12,9 @@ from functools import cache
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language
 from memex.subagent.statements.comparison.values import Value
-from memex.tables import load_tables
+from memex.subagent.statements.rule_table import RuleTable
 
+_TABLE = RuleTable("comparison", "clauses.yaml")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CONTINUED = re.compile(r": | (?:and|und|et|y) |, (?:not|nicht|pas|no) ", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w'/@.:+-]*[^\W_]|[^\W_]")
@@ -117,7 +118,7 @@ def _spans(plain: str, values: Sequence[Value]) -> Iterator[tuple[int, int, bool
     """Yield where the clauses stand, each with whether it depends on another one."""
     inside = [(value.start, value.end) for value in values]
     start, is_dependent = 0, False
-    for mark in _load().between.finditer(plain):
+    for mark in _between().finditer(plain):
         if any(first < mark.end() and mark.start() < last for first, last in inside):
             continue
         if plain[start : mark.start()].strip():
@@ -132,7 +133,7 @@ def _clause(
 ) -> StatementClause:
     start, end, is_dependent = span
     closing = language.load("en").closing
-    tables, text = _load(), plain[start:end]
+    text = plain[start:end]
     here = [value for value in values if start <= value.start < end]
     mine = [value for value in here if value.sort != "name"]
     blank = list(text)
@@ -144,7 +145,7 @@ def _clause(
             joined = "".join(parts)[: value.end - value.start]
             blank[value.start - start : value.end - start] = joined.ljust(value.end - value.start)
     bare = "".join(blank)
-    for skipped in (tables.given_up, tables.change, tables.light):
+    for skipped in map(_TABLE.pattern, ("given_up", "change", "light")):
         bare = skipped.sub(" ", bare)
     words = _words(bare, analyzer)
     return StatementClause(
@@ -158,11 +159,11 @@ def _clause(
             if not _YEAR.fullmatch(value.form)
         ),
         is_dependent,
-        tables.change.search(text) is not None,
+        _TABLE.pattern("change").search(text) is not None,
         frozenset(
             lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]]
         ),
-        tables.over.search(text) is not None,
+        _TABLE.pattern("over").search(text) is not None,
         frozenset(
             lexeme for word in _WORD.findall(bare) if _is_past(word) for lexeme in _words(word, analyzer)
         ),
@@ -173,59 +174,48 @@ def _clause(
 
 def _words(text: str, analyzer: Analyzer) -> list[str]:
     """Return the words of a part of a clause, verbs of English in their base form."""
-    plain, tables = language.load("en").change_words.sub(" ", text), _load()
+    plain = language.load("en").change_words.sub(" ", text)
     return [
         lexeme
         for word in _WORD.findall(plain)
-        for lexeme in analyzer.lexemes(tables.base_forms.get(word.casefold(), word))
+        for lexeme in analyzer.lexemes(_base_forms().get(word.casefold(), word))
         if len(lexeme) > 1 or lexeme.isdigit()
     ]
 
 
 def _is_past(word: str) -> bool:
-    return word.endswith("ed") or word.casefold() in _load().base_forms
+    return word.endswith("ed") or word.casefold() in _base_forms()
 
 
 def _given_up(text: str, analyzer: Analyzer) -> Iterator[tuple[str, ...]]:
-    for cue in _load().given_up.finditer(text):
-        phrase = _load().phrase_end.split(text[cue.end() :].lstrip(), maxsplit=1)[0]
+    for cue in _TABLE.pattern("given_up").finditer(text):
+        phrase = _TABLE.pattern("phrase_end").split(text[cue.end() :].lstrip(), maxsplit=1)[0]
         if named := tuple(analyzer.lexemes(phrase)):
             yield named
 
 
 def _clause_value(plain: str, span: tuple[int, int], value: Value, analyzer: Analyzer) -> ClauseValue:
     before, behind = plain[span[0] : value.start], plain[value.end : span[1]]
-    role = next((name for name in ("until", "since") if getattr(_load(), name).search(before)), "")
+    role = next((name for name in ("until", "since") if _TABLE.pattern(name).search(before)), "")
     beside: list[str] = []
     if value.sort in ("number", "code") and not value.unit:
         beside = [*_WORD.findall(before)[-1:], *_WORD.findall(behind)[:1]]
-    labels = frozenset(_words(_load().light.sub(" ", _load().change.sub(" ", " ".join(beside))), analyzer))
+    labels = frozenset(
+        _words(
+            _TABLE.pattern("light").sub(" ", _TABLE.pattern("change").sub(" ", " ".join(beside))), analyzer
+        )
+    )
     return ClauseValue(value.kind, value.form, role, labels, value.start, value.end)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """The tables of `clauses.yaml`."""
-
-    between: re.Pattern[str]
-    change: re.Pattern[str]
-    given_up: re.Pattern[str]
-    phrase_end: re.Pattern[str]
-    over: re.Pattern[str]
-    light: re.Pattern[str]
-    until: re.Pattern[str]
-    since: re.Pattern[str]
-    base_forms: Mapping[str, str]  # of irregular past forms, such as `write` of `written`
+@cache
+def _between() -> re.Pattern[str]:
+    """Return what stands between two clauses."""
+    dependent, independent = _TABLE.joined("dependent"), _TABLE.joined("independent")
+    return re.compile(f"(?P<dependent>{dependent})|{independent}", re.IGNORECASE)
 
 
 @cache
-def _load() -> _Tables:
-    data = load_tables("memex.subagent.statements.comparison", "clauses.yaml")
-    base_forms = {form: base for base, *past in data.pop("irregular") for form in past}
-    rows = {name: row if isinstance(row, str) else "|".join(row) for name, row in data.items()}
-    between = f"(?P<dependent>{rows.pop('dependent')})|{rows.pop('independent')}"
-    return _Tables(
-        between=re.compile(between, re.IGNORECASE),
-        base_forms=base_forms,
-        **{name: re.compile(row, re.IGNORECASE) for name, row in rows.items()},
-    )
+def _base_forms() -> Mapping[str, str]:
+    """Return the base forms of irregular past forms, such as `write` of `written`."""
+    return {form: base for base, *past in _TABLE.data["irregular"] for form in past}

@@ -8,14 +8,15 @@ hold: the tables of `frames.yaml` tell these apart, and what is doubtful is no f
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import takewhile
 
 from memex.subagent.statements.comparison.values import values_of
+from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_short_texts
-from memex.tables import load_tables
 
+_TABLE = RuleTable("comparison", "frames.yaml")
 MAX_CHARS = 220  # of a statement that says one thing
 MAX_DIFFERING = 6  # words that a value has
 MAX_PLAIN_WORDS = 2  # of a value that is no number, date, name or the like
@@ -47,7 +48,7 @@ def common_frame(newer: str, older: str) -> Frame | None:
 
 def verb_in(text: str) -> tuple[int, int] | None:
     """Return where the first verb stands that may stand before a value; None if there is none."""
-    found = _load().verb.search(text)
+    found = _TABLE.pattern("verb").search(text)
     return found.span() if found else None
 
 
@@ -58,7 +59,9 @@ def _short_frame(newer: str, older: str) -> Frame | None:
     last = min(_agreeing(now[::-1], then[::-1]), len(now) - first, len(then) - first)
     new, old = now[first : len(now) - last], then[first : len(then) - last]
     common = {token.form for token in (*now[:first], *now[len(now) - last :])}
-    if not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING) or common <= _load().generic:
+    if not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING) or common <= _TABLE.words(
+        "generic"
+    ):
         return None
     newer, older = newer.translate(APOSTROPHES), older.translate(APOSTROPHES)
     span, old_span = (new[0].start, new[-1].end), (old[0].start, old[-1].end)
@@ -66,9 +69,11 @@ def _short_frame(newer: str, older: str) -> Frame | None:
     kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
     if not first:
         rest = newer[span[1] :].lstrip()
-        is_role = "name" in kinds and _load().role.match(rest) and not _load().kin.search(rest)
+        is_role = (
+            "name" in kinds and _TABLE.pattern("role").match(rest) and not _TABLE.pattern("kin").search(rest)
+        )
         return frame if is_role else None
-    if _splits(frame) or not _load().verb.search(newer[: span[0]]):
+    if _splits(frame) or not _TABLE.pattern("verb").search(newer[: span[0]]):
         return None
     if not (_is_pure(newer, span, new) and _is_pure(older, old_span, old)):
         return None
@@ -77,7 +82,7 @@ def _short_frame(newer: str, older: str) -> Frame | None:
     if not _is_one_value(new, old, kinds) or _may_both_hold(newer, older, frame, kinds):
         return None
     is_alike = frame.newer[0].isupper() == frame.older[0].isupper()
-    return frame if kinds or (is_alike and _load().one.search(newer[: span[0]])) else None
+    return frame if kinds or (is_alike and _TABLE.pattern("one").search(newer[: span[0]])) else None
 
 
 def _is_of_another_time(
@@ -92,9 +97,9 @@ def _is_of_another_time(
         return any(_IN_YEAR.search(text[slice(*at)]) for text, at in ((newer, span), (older, old_span)))
     if kinds & {"money", "code"}:
         return True
-    verb = list(_load().verb.finditer(newer[: span[0]]))[-1]
+    verb = list(_TABLE.pattern("verb").finditer(newer[: span[0]]))[-1]
     between = {token.form for token in _tokens(newer[verb.end() : span[0]])}
-    return not between <= _load().generic | _load().happens
+    return not between <= _TABLE.words("generic") | _TABLE.words("happens")
 
 
 def _is_pure(text: str, span: tuple[int, int], tokens: Sequence["_Token"]) -> bool:
@@ -102,7 +107,7 @@ def _is_pure(text: str, span: tuple[int, int], tokens: Sequence["_Token"]) -> bo
     values = [value for value in values_of(text) if value.start < span[1] and span[0] < value.end]
     if not values:
         return len(tokens) <= MAX_PLAIN_WORDS
-    small = _load().generic | _load().time_words
+    small = _TABLE.words("generic") | _TABLE.words("time_words")
     return all(
         token.form in small
         or any(value.start < token.end and token.start < value.end for value in values)
@@ -115,7 +120,7 @@ def _splits(frame: "Frame") -> bool:
     """Tell whether what differs has two parts, as in `Tom: A`, or says when else, as in `11:00 on holidays`."""
     if any(_KEY.search(text) for text in (frame.newer, frame.older)):
         return True
-    when = [bool(_load().condition.search(text)) for text in (frame.newer, frame.older)]
+    when = [bool(_TABLE.pattern("condition").search(text)) for text in (frame.newer, frame.older)]
     return when[0] != when[1]
 
 
@@ -129,11 +134,11 @@ def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[s
         len(tokens) > 1 and len(tokens[0].form) == 1 and tokens[0].form.isalpha() for tokens in (new, old)
     ):
         return False
-    generic = _load().generic
+    generic = _TABLE.words("generic")
     if new[0].form in generic or old[0].form in generic:  # `at Acme`, `in Ghent`: two things of one person
         return False
     forms = {token.form for token in new}, {token.form for token in old}
-    between = (forms[0] & forms[1]) - generic - _load().time_words
+    between = (forms[0] & forms[1]) - generic - _TABLE.words("time_words")
     if between:
         return False
     differing = forms[0] ^ forms[1]
@@ -143,14 +148,13 @@ def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[s
 
 def _may_both_hold(newer: str, older: str, frame: "Frame", kinds: set[str]) -> bool:
     """Tell whether both statements may hold: what they speak of may have several values, or happens again."""
-    tables = _load()
-    if tables.weekly.search(frame.newer) or any(
-        tables.added.search(text) or tables.past.search(text) for text in (newer, older)
+    if _TABLE.pattern("weekly").search(frame.newer) or any(
+        _TABLE.pattern("added").search(text) or _TABLE.pattern("past").search(text) for text in (newer, older)
     ):
         return True
-    if not kinds and tables.kind_of.search(newer):
+    if not kinds and _TABLE.pattern("kind_of").search(newer):
         return True
-    return not kinds - {"name"} and tables.many.search(newer) is not None
+    return not kinds - {"name"} and _TABLE.pattern("many").search(newer) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,63 +164,12 @@ class _Token:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """The tables of `frames.yaml`."""
-
-    skipped: frozenset[str]
-    generic: frozenset[str]
-    time_words: frozenset[str]
-    happens: frozenset[str]
-    added: re.Pattern[str]
-    many: re.Pattern[str]
-    kind_of: re.Pattern[str]
-    weekly: re.Pattern[str]
-    role: re.Pattern[str]
-    verb: re.Pattern[str]
-    kin: re.Pattern[str]
-    condition: re.Pattern[str]
-    past: re.Pattern[str]
-    one: re.Pattern[str]
-
-
-@cache
-def _load() -> _Tables:
-    data = load_tables("memex.subagent.statements.comparison", "frames.yaml")
-
-    def any_of(patterns: str | Sequence[str]) -> re.Pattern[str]:
-        rows = [patterns] if isinstance(patterns, str) else patterns
-        return re.compile("|".join(f"(?:{pattern})" for pattern in rows), re.IGNORECASE)
-
-    return _Tables(
-        frozenset((*data["articles"], *data["speaker"], *data["fillers"])),
-        frozenset(data["generic"]),
-        frozenset(data["time_words"]),
-        frozenset(data["happens"]),
-        *(
-            any_of(data[name])
-            for name in (
-                "added",
-                "many",
-                "kind_of",
-                "weekly",
-                "role",
-                "verb",
-                "kin",
-                "condition",
-                "past",
-                "one",
-            )
-        ),
-    )
-
-
 @cached_for_short_texts(entries=4_096)
 def _tokens(text: str) -> tuple[_Token, ...]:
     return tuple(
         _Token(_stem(match[0].casefold()), *match.span())
         for match in _TOKEN.finditer(text.translate(APOSTROPHES).rstrip(" .!"))
-        if match[0].casefold() not in _load().skipped or _is_label(match)
+        if match[0].casefold() not in _TABLE.words("articles", "speaker", "fillers") or _is_label(match)
     )
 
 

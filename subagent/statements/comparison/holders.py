@@ -32,7 +32,7 @@ def is_about_another(text: str, own_names: Collection[str] = ()) -> bool:
         text: a statement of what somebody likes or wants.
         own_names: the words of the user's own name, in lower case.
     """
-    plain = strip_opening(language.load("en").lead_in, plain_form(text[:JUDGED_CHARS]))
+    plain = strip_opening(language.load("en").lead_ins, plain_form(text[:JUDGED_CHARS]))
     found = _others().match(plain)
     if found is None or _FIRST_PERSON.match(plain, found.end()):
         return False

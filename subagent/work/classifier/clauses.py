@@ -139,7 +139,7 @@ class _ClauseCutter:
                 continue
             start = begin + sentence.index(bare, at)
             head = plain_form(bare[:JUDGED_CHARS].translate(APOSTROPHES))
-            plain = strip_opening(self._tables.lead_in, head)
+            plain = strip_opening(self._tables.lead_ins, head)
             yield Clause(
                 bare,
                 places.of(start),

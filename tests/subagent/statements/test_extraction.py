@@ -318,7 +318,7 @@ def test_no_pattern_backtracks_without_end(hostile: str) -> None:
     """Every pattern of the language gives up soon on text that almost fits."""
     tables = language.load("en")
     rules = [rule.match for rule in tables.rules] + [rule.match for rule in tables.keys]
-    single = [tables.label, tables.lead_in, tables.small_talk, tables.instruction, tables.any_key]
+    single = [tables.label, tables.lead_ins, tables.small_talk, tables.instruction, tables.any_key]
     single += [tables.order_with_fact, tables.correction, tables.personal, tables.more, tables.denial]
     for pattern in [*rules, *single, *(pattern for pattern, _ in tables.requests)]:
         for text in (hostile, f"i {hostile}", f"we use {hostile}", f"i prefer {hostile}", f"{hostile}!"):
