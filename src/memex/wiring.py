@@ -342,7 +342,7 @@ def model_limits(settings: Settings) -> Limits:
     )
 
 
-def _chat_model(name: str, settings: Settings, variable: str = "MEMEX_MODEL") -> ChatModel:
+def _chat_model(name: str, settings: Settings) -> ChatModel:
     key = settings.openai_api_key
     access = ModelAccess(
         key.get_secret_value() if key else None, settings.openai_base_url, api=settings.model_api
@@ -350,7 +350,7 @@ def _chat_model(name: str, settings: Settings, variable: str = "MEMEX_MODEL") ->
     try:
         chat = chat_model(name, access, price=settings.model_price)
     except ValidationFailed as error:
-        raise ValidationFailed(f"{variable}: {error.message}", hint=error.hint) from None
+        raise ValidationFailed(f"MEMEX_MODEL: {error.message}", hint=error.hint) from None
     is_limited = settings.model_usd is not None or settings.daily_usd is not None
     if is_limited and chat.price is None and list_price(name, 1, 1) is None:
         raise ValidationFailed(
