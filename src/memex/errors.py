@@ -40,8 +40,7 @@
     │   │   ├── BudgetTooSmall        BUDGET_TOO_SMALL
     │   │   ├── LimitExceeded         LIMIT_EXCEEDED
     │   │   ├── NothingRead           NOTHING_READ
-    │   │   ├── SecretRefused         SECRET_REFUSED
-    │   │   └── UnknownFormat         UNKNOWN_FORMAT
+    │   │   └── SecretRefused         SECRET_REFUSED
     │   ├── QuotaExceeded             QUOTA_EXCEEDED
     │   └── RateLimited               RATE_LIMITED
     └── Unavailable                   the operator must act
@@ -360,12 +359,6 @@ class NothingRead(ValidationFailed):
 
     code = "NOTHING_READ"
     default_hint = "Check that the export is complete; if it is, its format may be newer than this reader."
-
-
-class UnknownFormat(ValidationFailed):
-    """No reader recognises anything in what was given; the hint lists the formats and how to export them."""
-
-    code = "UNKNOWN_FORMAT"
 
 
 class QuotaExceeded(Refused):
