@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from psycopg import AsyncCursor
 from psycopg.pq import PipelineStatus
 from psycopg.rows import RowFactory, dict_row, tuple_row
 
@@ -31,33 +32,42 @@ class SnapshotReader:
     def __init__(self, connection: Connection) -> None:
         """Make one over a connection in a snapshot transaction, if anything shall be read ahead."""
         self._connection = connection
-        self._ahead: list[tuple[Statement, SnapshotRows]] = []
+        self._ahead: list[tuple[Statement, AsyncCursor[Any]]] = []
+        self._fetched: dict[int, SnapshotRows] = {}  # by the place of what was read ahead
 
     async def read_ahead(self, statements: Iterable[Statement]) -> None:
-        """Run statements with one round trip, and keep their rows for `rows`."""
-        new = [statement for statement in statements if self._known(statement) is None]
-        self._ahead += zip(new, await self._batch(new), strict=True)
+        """Send statements whose rows are asked for later: they come with the next rows that are waited for."""
+        new = [statement for statement in statements if self._place(statement) is None]
+        self._ahead += zip(new, await self._send(new), strict=True)
 
     async def rows(self, *statements: Statement) -> list[SnapshotRows]:
         """Return the rows of statements; those that were not read ahead take one round trip."""
-        known = [self._known(statement) for statement in statements]
-        wanted = [one for one, found in zip(statements, known, strict=True) if found is None]
-        read = iter(await self._batch(wanted))
-        return [next(read) if found is None else found for found in known]
+        places = [self._place(statement) for statement in statements]
+        wanted = [one for one, place in zip(statements, places, strict=True) if place is None]
+        sent = iter(await self._send(wanted))
+        return [
+            await next(sent).fetchall() if place is None else await self._fetch_ahead(place)
+            for place in places
+        ]
 
-    async def _batch(self, statements: Sequence[Statement]) -> list[SnapshotRows]:
-        """Run several statements with one round trip, and return the rows of each."""
+    async def _fetch_ahead(self, place: int) -> SnapshotRows:
+        if place not in self._fetched:
+            self._fetched[place] = await self._ahead[place][1].fetchall()
+        return self._fetched[place]
+
+    async def _send(self, statements: Sequence[Statement]) -> list[AsyncCursor[Any]]:
+        """Send several statements with one round trip, and return their cursors."""
         if not statements:
             return []
         connection = self._connection
         # A pipeline inside another one would wait for what was sent before it.
         is_pipeline = connection.pgconn.pipeline_status != PipelineStatus.OFF
         async with nullcontext() if is_pipeline else connection.pipeline():
-            cursors = []
+            cursors: list[AsyncCursor[Any]] = []
             for name, parameters in statements:
                 factory: RowFactory[Any] = tuple_row if name in AS_TUPLES else dict_row
                 cursors.append(await connection.cursor(row_factory=factory).execute(sql(name), parameters))
-        return [await cursor.fetchall() for cursor in cursors]
+        return cursors
 
-    def _known(self, statement: Statement) -> SnapshotRows | None:
-        return next((rows for known, rows in self._ahead if known == statement), None)
+    def _place(self, statement: Statement) -> int | None:
+        return next((place for place, (known, _) in enumerate(self._ahead) if known == statement), None)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Field, WrapValidator
 
 from memex.errors import DiskLow, StoreUnavailable, ValidationFailed
-from memex.store.access import Access
+from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, Rows, Statement
 from memex.store.log.call import Call
 from memex.store.memory import Memory
@@ -96,7 +96,8 @@ class CallSnapshots(Protocol):
     """The snapshots of one call.
 
     Attributes:
-        state: the number of changes of each mount that the first snapshot saw; None before there is one.
+        state: the number of changes of each mount that the first snapshot saw; None before there is one. That of a
+            snapshot that is held is filled by `note_state`.
         connection: the connection of the transaction, if one is held for the whole call.
         held: the memory that all operations see, if it is one; reads of it can be made ahead.
         found: the rows of the statements that `Snapshots.begin` was given, if it ran them.
@@ -109,6 +110,9 @@ class CallSnapshots(Protocol):
 
     def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
         """The snapshot of the next operation."""
+
+    async def note_state(self) -> None:
+        """Fill `state`, before it is logged. It comes with what was read first, and nobody waits for it alone."""
 
 
 class Snapshots(Protocol):
@@ -204,8 +208,7 @@ class LiveSnapshots:
                 sent = [await connection.execute(sql(name), parameters) for name, parameters in statements]
                 await memory.read_ahead(replace(ahead, state=True))
                 found = [await cursor.fetchall() for cursor in sent]
-                snapshot = MemorySnapshot(memory, await memory.state(self._access.scopes))
-                yield _HeldSnapshot(snapshot, connection, found)
+                yield _HeldSnapshot(memory, self._access.scopes, connection, found)
                 is_answered = True
         except (DiskLow, StoreUnavailable) as error:
             # The row of the log is all that is written here. What was read before it is of one moment, whether the
@@ -218,16 +221,23 @@ class LiveSnapshots:
 class _HeldSnapshot:
     """One snapshot for all operations of a call."""
 
-    def __init__(self, snapshot: MemorySnapshot, connection: Connection, found: Sequence[Rows]) -> None:
-        self._snapshot = snapshot
+    def __init__(
+        self, memory: Memory, scopes: Sequence[Scope], connection: Connection, found: Sequence[Rows]
+    ) -> None:
+        self._memory, self._scopes = memory, scopes
+        self._seen: dict[str, int] = {}  # one object, which the log of each operation holds
         self.found = found
-        self.state: dict[str, int] | None = snapshot.state
+        self.state: dict[str, int] | None = self._seen
         self.connection: Connection | None = connection
-        self.held: Memory | None = snapshot.memory
+        self.held: Memory | None = memory
 
     def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
         """Return the same snapshot each time."""
-        return nullcontext(self._snapshot)
+        return nullcontext(MemorySnapshot(self._memory, self._seen))
+
+    async def note_state(self) -> None:
+        """Read the state, which came with what was read first."""
+        self._seen.update(await self._memory.state(self._scopes))
 
 
 class _OperationSnapshots:
@@ -249,6 +259,9 @@ class _OperationSnapshots:
         self.state: dict[str, int] | None = None
         self.connection: Connection | None = None
         self.held: Memory | None = None
+
+    async def note_state(self) -> None:
+        """Do nothing: each operation has read its state."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:

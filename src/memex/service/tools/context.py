@@ -225,6 +225,7 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             tuple(beside),
         )
         recalled = await recall(planner, request, tools, work.rendering)
+        await snapshots.note_state()
         state = snapshots.state or {}
         result = context_result(recalled, arguments, state, vectors.degraded, beside).body()
         logged = {name: value for name, value in result.items() if name != "context"}

@@ -21,6 +21,7 @@ from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
 from memex.store.records import Hit, Link, Span
 from memex.store.search.find import MAX_HITS
+from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
 
@@ -219,6 +220,11 @@ def kind_of(link: Link) -> LinkKind:
     return "evidence" if cited_in(link) else "file"
 
 
+def _reads_ahead(arguments: ReadArguments) -> Reads:
+    """Return what memory_read reads whatever the file holds."""
+    return Reads() if arguments.version is not None else Reads(files=[arguments.path])
+
+
 async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
     """Answer memory_read."""
     if arguments.heading is not None and arguments.span is not None:
@@ -322,7 +328,7 @@ FIND = ReadTool(
     lambda arguments: (arguments.query, arguments.mode),
     find_beside,
 )
-READ = ReadTool("memory_read", ReadArguments, ReadResult, read)
+READ = ReadTool("memory_read", ReadArguments, ReadResult, read, ahead=_reads_ahead)
 LIST = ReadTool("memory_list", ListArguments, ListResult, list_files)
 
 

@@ -303,6 +303,7 @@ async def _plan(
             if line_key(removal.removes) not in later.get(removal.path, ())
         ]
         hidden = await forgotten_words(forgotten, (*plan.forgotten, *settled.forgotten), tools)
+        await snapshots.note_state()
     removals = (*plan.removals, *(removal for _, removal in settled.removals))
     return _Planned(replace(plan, removals=removals), settled, hidden)
 

@@ -22,6 +22,7 @@ from memex.settings import FindMode
 from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange
+from memex.store.snapshot.reads import NO_READS, Reads
 from memex.store.writes.draft import Draft
 
 MAX_PROBLEMS = 5
@@ -205,11 +206,13 @@ class ReadTool(Tool[A]):
         searched: gives the query and the search mode, for a tool that can search by vectors. `run` embeds the query
             before it opens the snapshot, so `answer` does not see the mode.
         beside: finds what the answer holds beside memory, before the snapshot is opened too.
+        ahead: says what `answer` reads of the present memory, so that it comes with the first round trip.
     """
 
     answer: Callable[[Memory, A], Awaitable[CallAnswer]]
     searched: Callable[[A], tuple[str, FindMode | None]] | None = None
     beside: Callable[[ToolContext, A], Awaitable[BesideMemory]] | None = None
+    ahead: Callable[[A], Reads] | None = None
     is_read_only: bool = field(default=True, kw_only=True)
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
@@ -221,12 +224,14 @@ class ReadTool(Tool[A]):
             vectors = await work.query_embedder.of(*searched, work.call, language=work.access.language)
         more = await self.beside(work, arguments) if self.beside is not None else BesideMemory()
         view = MemoryView(as_of, work.call.request.now, vectors.by_query)
-        async with work.snapshots.begin(view, "held") as snapshots, snapshots.open() as snapshot:
+        ahead = NO_READS if self.ahead is None or as_of is not None else self.ahead(arguments)
+        async with work.snapshots.begin(view, "held", ahead) as snapshots, snapshots.open() as snapshot:
             answer = await self.answer(snapshot.memory, arguments)
             lacking = {} if vectors.degraded is None else {"degraded": vectors.degraded}
             if more.result or lacking:
                 result, logged = answer.result | more.result, answer.response | more.logged
                 answer = replace(answer, result=result | lacking, response=logged | lacking)
+            await snapshots.note_state()
             await work.log.add("answered", answer, state=snapshot.state, connection=snapshots.connection)
         return answer.result
 

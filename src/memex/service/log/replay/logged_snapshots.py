@@ -129,6 +129,9 @@ class _LoggedCallSnapshots:
         self.held: Memory | None = None
         self.found: Sequence[Rows] = ()
 
+    async def note_state(self) -> None:
+        """Do nothing: each operation has read its state."""
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:
         """The moment of the next operation."""
