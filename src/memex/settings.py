@@ -422,7 +422,7 @@ class Settings(BaseSettings):
     prompts_dir: Path | None = Field(
         None,
         validation_alias="MEMEX_PROMPTS_DIR",
-        description="A folder with your own context.md, remember.md, distil.md, work.md or block.md. Each file "
+        description="A folder with your own context.md, remember.md or block.md. Each file "
         "replaces the prompt of the same name.",
     )
     eval_runs: Path = Field(
