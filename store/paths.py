@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from memex.errors import InvalidPath, PhysicalPathForbidden, UnknownMount, ValidationFailed
+from memex.errors import InvalidId, InvalidPath, PhysicalPathForbidden, UnknownMount, ValidationFailed
 from memex.store.near import did_you_mean, near_names
 
 Mount = Literal["user", "shared", "project"]
@@ -28,15 +28,19 @@ MAX_ID_CHARS = 200
 
 _MOUNTS: dict[str, Mount] = {"user": "user", "shared": "shared", "projects": "project"}
 
+_TURNS = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_NOTHING = (
+    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+UNSEEN = _TURNS + _NOTHING  # for a set of characters in a pattern: what nobody sees in a text
 _FORBIDDEN = re.compile(
     r"(?P<backslash>\\)"
     r"|(?P<control_character>[\x00-\x1f\x7f-\x9f])"
     r"|(?P<lone_surrogate>[\ud800-\udfff])"
     r"|(?P<line_separator>[\u2028\u2029])"
-    r"|(?P<bidirectional_control>[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])"
-    r"|(?P<character_that_shows_as_nothing>"
-    r"[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164"
-    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff])"
+    rf"|(?P<bidirectional_control>[{_TURNS}])"
+    rf"|(?P<character_that_shows_as_nothing>[{_NOTHING}])"
 )
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
@@ -142,15 +146,34 @@ def check_id(value: str, what: str) -> str:
     return value
 
 
+def check_new_id(value: str, what: str) -> str:
+    """Return the id of a new user or project unchanged, if it looks like no other spelling of itself.
+
+    Ids that exist are not checked: they stay usable.
+
+    Raises:
+        InvalidId: it is not in Unicode NFC, or has a character that shows as nothing or changes the direction.
+    """
+    if value.isascii():
+        return value
+    if unicodedata.normalize("NFC", value) != value:
+        raise InvalidId(f"A new {what} must be in Unicode NFC.")
+    for fault in _FORBIDDEN.finditer(value):
+        if fault.lastgroup != "backslash":
+            kind = str(fault.lastgroup).replace("_", " ")
+            raise InvalidId(f"A new {what} cannot hold a {kind} ({code_point(fault[0])}).")
+    return value
+
+
 def check_slug(value: str) -> str:
     """Return `value`, a project's slug, unchanged: an id that is also one clean path segment in NFC.
 
     Raises:
+        InvalidId: as `check_new_id`.
         ValidationFailed: it is no such slug; the message says why.
     """
     check_id(value, "slug")
-    if unicodedata.normalize("NFC", value) != value:
-        raise ValidationFailed("slug must be in Unicode NFC, as paths are.")
+    check_new_id(value, "slug")
     if "/" in value:
         raise ValidationFailed("slug must be one segment of a path; it holds a slash.")
     try:

@@ -104,6 +104,7 @@ create table revision (
   origin        text check (origin in ('user', 'assistant', 'tool', 'web', 'document', 'import', 'operator', 'model')),
   said_at       timestamptz,                            -- when it was said
   about         text collate "C",                       -- the project that it was told about, by its slug
+  erased        boolean not null default false,         -- words of it were erased, in place
   primary key (scope_id, path, version)
 );
 create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);
@@ -776,6 +777,25 @@ create table erasure (
 create unique index erasure_open on erasure (tenant_id, user_id) where finished_at is null;
 create index erasure_tenant on erasure (tenant_id, erasure_id);
 
+-- Which words were erased, told by salted digests, and how much with them: the receipt. Calls that began before `epoch`,
+-- the access epoch that it raised last, end without a trace, since they may have read the words.
+create table word_erasure (
+  erasure_id   text collate "C" primary key check (erasure_id ~ '^[0-9a-f]{24}$'),
+  tenant_id    bigint not null references tenant on delete cascade,
+  user_id      text collate "C",                      -- whose memory; null: shared files and projects alone
+  is_wide      boolean not null,                      -- whether shared files and projects are meant too
+  token        text collate "C" not null unique,      -- of the preview that was confirmed
+  entry        jsonb not null,                        -- as the ledger has it: the salt and the digests, and no word
+  epoch        bigint,
+  raised_at    timestamptz,
+  scope_ids    bigint[] not null default '{}',        -- whose index is to be made anew
+  touched      text[] not null default '{}',          -- shared versions that held the words, until the end
+  counts       jsonb not null default '{}',
+  begun_at     timestamptz not null default clock_timestamp(),
+  finished_at  timestamptz
+);
+create index word_erasure_tenant on word_erasure (tenant_id, epoch);
+
 -- The calls of each hour, summed from the log in the background: by tool and status, with a histogram of how long they
 -- took. `buckets` and `counts` run in parallel; bucket n holds what took less than 2^(n/4) ms, and no less than the one
 -- before it.
@@ -877,7 +897,7 @@ begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
     'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_rate', 'write_probe', 'ui_session',
-    'ui_link', 'erasure', 'log_hour', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation',
+    'ui_link', 'erasure', 'word_erasure', 'log_hour', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation',
     'message', 'conversation_removed', 'conversation_file', 'conversation_import', 'event', 'observation',
     'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
     'work_link', 'project_reading', 'document_stat', 'document_root', 'document', 'token_state',
@@ -959,7 +979,8 @@ begin
   execute format('create policy reads on quota for select using (tenant_id = (select acting_tenant()) or %s)', is_owner);
   -- What a whole tenant may store is said by whoever runs the service, and not by the tenant's administrators.
   execute format('create policy administers on quota using (%s and kind <> ''tenant'' or %s)', is_admin, is_owner);
-  foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'log_hour', 'schema_migration'] loop
+  foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'word_erasure', 'log_hour',
+                             'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
   foreach name in array array['token_state', 'statement_state'] loop
@@ -1101,7 +1122,8 @@ revoke all on function resolve_scopes(bigint, text, text) from public;
 revoke all on function ensure_scope(bigint, text, text, text) from public;
 
 -- Fail if a user is being erased, or was erased after an access epoch. The caller is in maintenance. SQLSTATE MX004, with
--- the time at which the erasure ended, or nothing while it goes on.
+-- the time at which the erasure ended, or nothing while it goes on. MX006, with the time of the epoch: words that the user
+-- may read were erased after it.
 create function refuse_erased(tenant bigint, caller_user text, known_epoch bigint) returns void
 language plpgsql stable
 set search_path = public, pg_temp
@@ -1120,6 +1142,14 @@ begin
     raise exception 'the user is erased' using
       errcode = 'MX004',
       detail = case when ended < 'infinity' then to_json(ended) #>> '{}' else '' end;
+  end if;
+  select max(w.raised_at) into ended
+    from public.word_erasure w
+   where w.tenant_id = tenant
+     and w.epoch > known_epoch
+     and (w.is_wide or w.user_id = caller_user);
+  if ended is not null then
+    raise exception 'words were erased' using errcode = 'MX006', detail = to_json(ended) #>> '{}';
   end if;
 end
 $$;

@@ -31,9 +31,12 @@
     │   │   ├── SyncSuperseded        SYNC_SUPERSEDED
     │   │   ├── MostlyGone            MOSTLY_GONE
     │   │   ├── ScopeBusy             SCOPE_BUSY
-    │   │   └── UserErased            USER_ERASED
+    │   │   ├── UserErased            USER_ERASED
+    │   │   │   └── WordsErased       WORDS_ERASED
+    │   │   └── PreviewOutdated       PREVIEW_OUTDATED
     │   ├── FileTooLarge              FILE_TOO_LARGE
     │   ├── ValidationFailed          VALIDATION_ERROR
+    │   │   ├── InvalidId             INVALID_ID
     │   │   ├── MalformedCursor       VALIDATION_ERROR
     │   │   ├── PatchNotFound         PATCH_NOT_FOUND
     │   │   ├── PatchAmbiguous        PATCH_AMBIGUOUS
@@ -297,6 +300,20 @@ class UserErased(Conflict):
     )
 
 
+class WordsErased(UserErased):
+    """Words that the call may have read, or have been told, were erased while it ran. Nothing of it is stored."""
+
+    code = "WORDS_ERASED"
+    default_hint = "Send the call again if it is still wanted."
+
+
+class PreviewOutdated(Conflict):
+    """What would be erased is not what the preview showed, so nothing was erased."""
+
+    code = "PREVIEW_OUTDATED"
+    default_hint = "Look at a new preview, and confirm that one."
+
+
 class FileTooLarge(Refused):
     """The file is larger than the limit."""
 
@@ -309,6 +326,16 @@ class ValidationFailed(Refused):
 
     code = "VALIDATION_ERROR"
     default_hint = "Correct what the message names and send the request again."
+
+
+class InvalidId(ValidationFailed):
+    """The id of a new user or project has a character that nobody sees, or is not in Unicode NFC.
+
+    Two ids that look the same would be two memories with the same face.
+    """
+
+    code = "INVALID_ID"
+    default_hint = "Send the id in Unicode NFC, without invisible characters and changes of direction."
 
 
 class MalformedCursor(ValidationFailed):

@@ -18,6 +18,7 @@ from memex.errors import StoreUnavailable, ValidationFailed
 from memex.settings import Settings
 from memex.store import pooler
 from memex.store.embedded import server as embedded
+from memex.store.embedded.home import LEDGER
 from memex.store.migrate import MEMORY, Migration, is_empty, migrate
 from memex.store.waiting.primary import HINT as NO_PRIMARY_HINT
 from memex.store.waiting.primary import await_server
@@ -89,6 +90,11 @@ def start(settings: Settings, *, migrates: bool = True) -> Postgres:
 def data_dir_of(settings: Settings) -> Path:
     """Return the data folder of the embedded Postgres."""
     return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+
+
+def ledger_of(settings: Settings) -> Path:
+    """Return the file that says which words were erased, which need not be there."""
+    return settings.erasure_ledger or data_dir_of(settings) / LEDGER
 
 
 def start_in_background(settings: Settings, *, migrates: bool = True) -> Future[Postgres]:

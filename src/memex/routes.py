@@ -55,6 +55,10 @@ _MEMORY = {
     "review_decide": Route("POST", "/review"),
     "review_list": Route("GET", "/review"),
 }
+_ERASURES = {
+    "erasure_verify": Route("POST", "/erasures/verify", is_long=True),
+    "memory_erase": Route("POST", "/erasures", is_long=True),
+}
 _CALLS = {
     "eval_case_draft": Route("POST", "/operations/{tool_call_id:path}/case/draft"),
     "eval_case_keep": Route("POST", "/evals/cases/{tool_call_id:path}", role="admin", is_repeatable=False),
@@ -143,4 +147,4 @@ _TENANT = {
     "user_list": Route("GET", "/users", role="admin"),
     "user_read": Route("GET", "/users/{user:path}", role="admin"),
 }
-ROUTES: dict[str, Route] = _MEMORY | _CALLS | _DOCUMENTS | _CONVERSATIONS | _WORK | _TENANT
+ROUTES: dict[str, Route] = _MEMORY | _ERASURES | _CALLS | _DOCUMENTS | _CONVERSATIONS | _WORK | _TENANT

@@ -437,6 +437,12 @@ class Settings(BaseSettings):
         description="The folder in which the service keeps test cases that administrators make of calls. If it is "
         "not set, cases can be downloaded only.",
     )
+    erasure_ledger: Path | None = Field(
+        None,
+        validation_alias="MEMEX_ERASURE_LEDGER",
+        description="The file that says, by salted digests, which words were erased. A database that was restored "
+        "from a backup loses them again before the first answer. By default `erasures.jsonl` in the data folder.",
+    )
     context_images: Literal["alt", "keep"] = Field(
         "alt",
         validation_alias="MEMEX_CONTEXT_IMAGES",

@@ -124,6 +124,7 @@ async def running_service(
                 ),
             )
             held.push_async_callback(database.close)
+            await erase_again(settings, database)
             if space.is_measured:
                 measuring = asyncio.create_task(space.keep_measured(database.size_bytes))
                 held.callback(measuring.cancel)
@@ -156,11 +157,23 @@ async def running_service(
                 include=include,
                 min_confidence=settings.context_min_confidence,
                 keeps_journal=settings.journal == "on",
+                erasure_ledger=postgres.ledger_of(settings),
             )
             service.identities.agents_make_projects = settings.agent_projects
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_running_workers(ready.conninfo, service, settings, breaker))
             yield service
+
+
+async def erase_again(settings: Settings, database: Database) -> None:
+    """Erase what was erased before in a database that was restored since, and finish what was interrupted."""
+    path = postgres.ledger_of(settings)
+    if path.exists():
+        from memex.service.erasing import case_files  # noqa: PLC0415  # needed only with a ledger
+        from memex.service.erasing.erase import citing_digests  # noqa: PLC0415
+        from memex.store.upkeep.words.erasing import run_ledger  # noqa: PLC0415
+
+        await run_ledger(database, path, citing_digests, beside=partial(case_files.fill, settings.eval_cases))
 
 
 def load_modules(settings: Settings) -> None:

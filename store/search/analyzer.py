@@ -30,12 +30,12 @@ _MAX_KNOWN_WORDS = 1 << 15
 _MAX_KNOWN_CHARS = 32
 
 # Scripts written without spaces, or whose words are compounds: Thai to Khmer, kana, Han, Hangul.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 # Combining marks are letters to a reader and not to `\w`; joiners and soft hyphens are nothing to either.
-_MARKS = "".join(char for char in map(chr, range(0x300, 0x10000)) if unicodedata.category(char)[0] == "M")
+MARKS = "".join(char for char in map(chr, range(0x300, 0x10000)) if unicodedata.category(char)[0] == "M")
 _JOINERS = "\u00ad\u200c\u200d"
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic. In other scripts marks are vowels.
 _ACCENT = re.compile(
@@ -50,12 +50,12 @@ _STROKED = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i",
 _COMPOUND = r"[^\W\d_]{1,24}+(?:[-\u2010\u2011][^\W\d_]{1,24}){1,3}(?![\w'’-])"
 _DATE = r"(?<![\w-])[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\w-])"
 _WORD = re.compile(
-    rf"(?=[^\W_])(?:{_DATE}|{_COMPOUND}|[^\W_][\w{_MARKS}{_JOINERS}]*+(?:['’][sS](?!['’]?\w))?)"
+    rf"(?=[^\W_])(?:{_DATE}|{_COMPOUND}|[^\W_][\w{MARKS}{_JOINERS}]*+(?:['’][sS](?!['’]?\w))?)"
 )
 _HYPHEN = re.compile(r"[-\u2010\u2011]")
-_RUN = re.compile(rf"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
-_UNSPACED_CHAR = re.compile(rf"[{_UNSPACED}]")
-_PIECE = re.compile(rf"[^\W_][\w{_MARKS}]*")
+_RUN = re.compile(rf"([{UNSPACED}]+)|[^{UNSPACED}]+")
+_UNSPACED_CHAR = re.compile(rf"[{UNSPACED}]")
+_PIECE = re.compile(rf"[^\W_][\w{MARKS}]*")
 _PART_BOUNDARY = re.compile(
     r"_+"
     r"|(?<=[a-zß-öø-ÿ])(?=[A-Z])"  # camel|Case

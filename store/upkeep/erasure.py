@@ -103,7 +103,7 @@ async def erase(
             time; the next call goes on.
     """
     begun = await _begin(database, tenant_id, user_id, key_id)
-    await _await_earlier_transactions(database)
+    await await_earlier_transactions(database)
     await _remove_in_steps(database, begun, "erasure/log_remove", "calls", rows_at_once)
     await _remove_in_steps(database, begun, "erasure/revision_remove", "revisions", rows_at_once)
     await _remove_in_steps(database, begun, "erasure/message_remove", "messages", rows_at_once)
@@ -127,7 +127,7 @@ async def _begin(database: Database, tenant_id: int, user_id: str, key_id: int |
         return await _note(connection, begun, await _row(connection, "erasure/identity_remove", **whose))
 
 
-async def _await_earlier_transactions(database: Database) -> None:
+async def await_earlier_transactions(database: Database) -> None:
     """Wait until the transactions that run now have ended; raises StoreUnavailable."""
     left = set(await _running(database))
     try:

@@ -15,6 +15,7 @@ from memex.errors import (
     StoreUnavailable,
     Unauthenticated,
     UserErased,
+    WordsErased,
 )
 from memex.store.waiting.fair_queue import RETRY_AFTER_S, Refusal
 
@@ -81,6 +82,7 @@ AWAY = frozenset({READ_ONLY, "connection_ended", "starting", "unreachable"})  # 
 SERVER_GONE = frozenset({"57P01", "57P02", "57P03"})  # admin_shutdown, crash_shutdown, cannot_connect_now
 
 USER_ERASED = "MX004"  # raised by `refuse_erased` of schema.sql, with the time at which the erasure ended
+WORDS_ERASED = "MX006"  # by the same, with the time from which on calls cannot have read the words
 
 # By SQLSTATE: the first two are raised by `check_access` of schema.sql, the others by Postgres.
 MEANINGS: Mapping[str, Callable[[], MemexError]] = {
@@ -111,6 +113,11 @@ def error_of_postgres(error: psycopg.DatabaseError) -> MemexError | None:
     """Return what a caller is told instead of an error of the database, None if it is a bug of ours."""
     if error.sqlstate == USER_ERASED:
         return _user_erased(error.diag.message_detail)
+    if error.sqlstate == WORDS_ERASED:
+        since = error.diag.message_detail
+        return WordsErased(
+            "Words were erased while the call ran, and it may have read them.", finished_at=since
+        )
     meaning = MEANINGS.get(error.sqlstate or "")
     if meaning is None and not isinstance(error, psycopg.OperationalError):
         return None

@@ -17,6 +17,7 @@ from tests.kit.zips import zipped
 
 from memex.http.app import create_app
 from memex.service.conversations.lines import to_lines
+from memex.service.erasing.erase import EXAMPLE as RECEIPT
 from memex.store.conversations.records import make_conversation_id
 
 KeyOf = Callable[..., str]
@@ -143,6 +144,9 @@ UNKNOWN = "CONVERSATION_NOT_FOUND"
 UNKNOWN_LINE = "LINE_NOT_FOUND"
 UNKNOWN_PROJECT, UNKNOWN_ITEM = "PROJECT_NOT_FOUND", "WORK_ITEM_NOT_FOUND"
 WANTED = {"source": {"kind": "chatgpt"}, "conversations": []}
+
+NO_AGENTS = agents(alice="FORBIDDEN", bob="FORBIDDEN", theirs="FORBIDDEN")
+ERASED: dict[str, Any] = {"text": WORDS[NOTE]}
 
 
 def on_conversations(agent: Outcomes, admin: Outcomes) -> dict[str, list[Try]]:
@@ -479,6 +483,8 @@ ROUTES: dict[str, list[Try]] = {
     "POST /v1/removed": [
         Try(agents(alice=UNKNOWN_LINE, bob=UNKNOWN_LINE, theirs=UNKNOWN_LINE), json={"id": "0f1e2d3c4b5a"})
     ],
+    "POST /v1/erasures": [Try(NO_AGENTS, json=ERASED)],
+    "POST /v1/erasures/verify": [Try(NO_AGENTS, json={"receipt": RECEIPT})],
     "POST /v1/projects": [
         Try(agents(bob="FORBIDDEN", theirs="FORBIDDEN"), json={"slug": "apollo"}),
         Try(agents(alice="FORBIDDEN", bob="FORBIDDEN", theirs="FORBIDDEN"), json={"slug": "new"}),
@@ -692,6 +698,13 @@ ROUTES: dict[str, list[Try]] = {
     ],
     "GET /v1/admin/health": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/erasures": [Try(admins(as_agent="FORBIDDEN"))],
+    "POST /v1/admin/erasures": [
+        Try(admins(admin="VALIDATION_ERROR", as_agent="FORBIDDEN"), WORDS[NOTE], json=ERASED),
+        Try(admins(as_agent="FORBIDDEN"), json=ERASED | {"everywhere": True}),
+    ],
+    "POST /v1/admin/erasures/verify": [
+        Try(admins(admin="FORBIDDEN", as_agent="FORBIDDEN"), json={"receipt": RECEIPT})
+    ],
     "GET /v1/admin/review": [Try(admins(), WORDS[NOTE])],
     "POST /v1/admin/review": [Try(admins(), json=NOTHING_DECIDED)],
     "GET /v1/admin/removed": [

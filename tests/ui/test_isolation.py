@@ -99,6 +99,8 @@ PAGES: dict[str, Row] = {
     "POST /ui/documents/remove": Row(404, form={"root": "repo"}, of_admin=422),
     "GET /ui/removed": Row(200),
     "POST /ui/removed/put-back": Row(404, form={"id": "0f1e2d3c4b5a"}),
+    "GET /ui/removed/erase": Row(404, {"path": NOTE}, of_admin=422),
+    "POST /ui/removed/erase": Row(200, form={"text": "xylophonist"}, of_admin=422),
     "POST /ui/removed/undo": Row(404, form={"done": CALL}),
     "GET /ui/review": Row(200),
     "POST /ui/review/decide": Row(303, form={"decision": "apply secret:none"}),

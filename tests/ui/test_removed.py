@@ -1,5 +1,6 @@
 """The page of removed lines: what is listed, put back by a button, and taken out again; by axe, narrow and dark."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,63 @@ def test_a_line_is_put_back_by_its_button_and_taken_out_again(
             page.goto("/ui/removed?state=forgotten")
             page.get_by_role("button", name="Put back").click()
             page.get_by_text("The line stands in user/profile.md again.").wait_for()
+
+    in_browser(journey)
+
+    assert {name: one for name, one in found.items() if one} == {}
+
+
+def test_a_line_is_erased_after_a_preview(site: Site) -> None:
+    """The page shows the words and what would go; the button erases them and shows the receipt."""
+    take_out(site)
+    api, alice = site.api(bound_to="alice"), site.visitor(bound_to="alice")
+    [line] = api.get("/v1/removed", params={"state": "forgotten"}).json()["lines"]
+    removed = alice.get("/ui/removed")
+    asked = alice.get("/ui/removed/erase", params={"statement": line["id"]})
+    token = re.search(r'name="confirm" value="([^"]+)"', asked.text)
+    assert token is not None
+
+    done = alice.post("/ui/removed/erase", {"statement": line["id"], "confirm": token[1]})
+
+    assert f"/ui/removed/erase?statement={line['id']}" in removed.text
+    assert SECRET.rstrip(".") in asked.text
+    assert "The words are erased." in done.text
+    assert "(erased)" in alice.get("/ui/removed").text
+    assert "Lena" not in done.text
+    assert "Lena" not in alice.get("/ui/removed").text
+    words = alice.post("/ui/removed/erase", {"text": "sister Lena is getting divorced"})
+    assert "Nothing holds these words." in words.text
+
+
+@pytest.mark.slow
+def test_words_are_erased_in_the_browser(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From the list to the preview and the receipt, narrow and dark, wide, and without scripts; by axe."""
+    take_out(site)
+    site.api(bound_to="alice").put("/v1/file", params={"path": "user/tea.md"}, content="# Oolong tea\n")
+    found: dict[str, Any] = {}
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, size=NARROW, theme="dark") as page:
+            page.goto("/ui/removed/erase")
+            found["form"] = violations(page, "erase form, narrow")
+            page.get_by_label("The words to erase").fill("sister Lena is getting divorced")
+            page.get_by_role("button", name="Show what would go").click()
+            page.get_by_text("These words would go").wait_for()
+            found["preview"] = violations(page, "erase preview, narrow")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            page.get_by_role("button", name="Erase for good").click()
+            page.get_by_text("The words are erased.").wait_for()
+            found["receipt"] = violations(page, "erase receipt, narrow")
+        with signed_in(browser, site) as page:
+            page.goto("/ui/removed")
+            page.get_by_role("link", name="Erase for good").first.click()
+            page.get_by_text("These words would go").wait_for()
+            found["wide"] = violations(page, "erase preview, wide")
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/memory/versions?path=user/tea.md")
+            page.get_by_role("link", name="Erase for good").click()
+            page.get_by_role("button", name="Erase for good").click()
+            page.get_by_text("The words are erased.").wait_for()
 
     in_browser(journey)
 

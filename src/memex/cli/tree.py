@@ -259,6 +259,16 @@ USERS = Group(
     default="list",
 )
 
+ERASURE = Group(
+    "Check the receipt of an erasure.",
+    examples=(
+        "memex erasure verify receipt.json",
+        "memex erasure verify receipt.json --user alice",
+        "memex erasure verify receipt.json --json",
+    ),
+    panels={COMMANDS: {"verify": "memory.erase:verify"}},
+)
+
 KEYS = Group(
     "Create, list and revoke API keys.",
     examples=(
@@ -379,6 +389,8 @@ TREE = Group(
             "revert": "log.operations:revert",
             "forget": "memory.forget:forget",
             "removed": "memory.removed:removed",
+            "erase": "memory.erase:erase",
+            "erasure": ERASURE,
             "review": REVIEW,
             "files": FILES,
         },

@@ -9,13 +9,15 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from memex.call_context import CallContext
+from memex.call_context import CallContext, Channel
 from memex.errors import Unauthenticated, Unavailable, ValidationFailed
 from memex.http.parsing import StrictRequest, check_query, query_names
 from memex.http.refusals import call_writes, early_refusal, look, refuse_overload
+from memex.service.identity.sessions import context_of
 from memex.service.service import Caller, Service
 from memex.store.access import Role
 from memex.store.identity.authentication import Principal
+from memex.store.identity.sessions import read_session
 
 BEARER = HTTPBearer(auto_error=False, description="A key made by `memex keys create`.")
 
@@ -52,12 +54,29 @@ class KeyedRoute(APIRoute):
             key = await key_of(request, service)
             if self.refuses_early and (refused := early_refusal(request, service, key)) is not None:
                 raise refused
-            request.state.principal = await service.authenticate(key)
+            request.state.principal = await self.holder(request, service, key)
             if not self.takes_any_query:
                 check_query(request, known)
             return await handle(StrictRequest(request.scope, request.receive))
 
         return keyed
+
+    async def holder(self, request: Request, service: Service, key: str) -> Principal:  # noqa: ARG002
+        """Return who holds the key; raises Unauthenticated."""
+        return await service.authenticate(key)
+
+
+class PersonRoute(KeyedRoute):
+    """A route for people: in the place of a key it also takes the secret of a session of the web UI."""
+
+    async def holder(self, request: Request, service: Service, key: str) -> Principal:
+        """Return who holds the key, or who is signed in; raises Unauthenticated."""
+        try:
+            session = await read_session(service.database, key)
+        except Unauthenticated:
+            return await service.authenticate(key)
+        request.state.channel = context_of(session).channel
+        return session.principal
 
 
 class ToolRoute(APIRoute):
@@ -217,6 +236,7 @@ async def resolve(
     *,
     role: Role,
     action: str,
+    channel: Channel | None = None,
     from_cache: bool = False,
 ) -> Caller:
     """Return the caller of a key in a context, and count the request.
@@ -227,7 +247,7 @@ async def resolve(
     """
     caller = await service.caller(
         holder,
-        CallContext(context.user_id, context.actor, context.project, role=context.role),
+        CallContext(context.user_id, context.actor, context.project, channel=channel, role=context.role),
         role=role,
         action=action,
         tool_call_id=context.tool_call_id,
@@ -248,7 +268,10 @@ def caller_by_headers(*, from_cache: bool) -> Callable[..., Coroutine[Any, Any, 
         context: HeaderContext,
     ) -> Caller:
         action = f"{request.method} {request.scope['route'].path}"
-        return await resolve(service, holder, context, role=role, action=action, from_cache=from_cache)
+        channel = getattr(request.state, "channel", None)
+        return await resolve(
+            service, holder, context, role=role, action=action, channel=channel, from_cache=from_cache
+        )
 
     return caller
 

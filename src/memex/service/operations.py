@@ -10,6 +10,7 @@ from memex.service.call import Caller
 from memex.service.choice import CallerChoice
 from memex.service.conversations import operations as conversations
 from memex.service.documents import operations as documents
+from memex.service.erasing.erase import ERASE, VERIFY
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.health.health import read_health
@@ -102,7 +103,7 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {
     **conversations.OPERATIONS,
     **work.OPERATIONS,
     **{one.name: one.call for one in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
-    **{one.name: one.call for one in (READ_JOURNAL, REVIEW, TOPICS)},
+    **{one.name: one.call for one in (ERASE, READ_JOURNAL, REVIEW, TOPICS, VERIFY)},
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
     "eval_case_keep": _named(case_requests.keep_case, choice=CaseChoice),

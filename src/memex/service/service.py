@@ -79,6 +79,7 @@ class Service:
         include: Sequence[str] = (),
         min_confidence: Band = "weak",
         keeps_journal: bool = True,
+        erasure_ledger: Path | None = None,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
@@ -92,7 +93,7 @@ class Service:
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
-        self.keeps_journal = keeps_journal
+        self.keeps_journal, self.erasure_ledger = keeps_journal, erasure_ledger
         self._max_files, self.max_journal_bytes = max_files, max_journal_bytes
         self.secret_policies = secret_policies or SecretPolicies()
 

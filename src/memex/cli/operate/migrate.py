@@ -1,13 +1,30 @@
 """`memex service migrate`: update the database to the schema of this version."""
 
+from typing import TYPE_CHECKING
+
 from memex.cli.output import CommandOutput, Screen
 from memex.cli.session.commands import plain_command
 from memex.cli.session.session import check_local
 
+if TYPE_CHECKING:
+    from memex.settings import Settings
+
+
+async def _erase_again(settings: "Settings") -> None:
+    from memex.wiring import running_service
+
+    async with running_service(settings):
+        return
+
 
 @plain_command
 def migrate() -> CommandOutput:
-    """Update the database to the schema of this version, and print the migrations that were applied."""
+    """Update the database to the schema of this version, and print the migrations that were applied.
+
+    Words that were erased are erased once more, if the database was restored from a backup since.
+    """
+    import asyncio
+
     from memex import logging, postgres
     from memex.settings import read_settings
     from memex.store.migrate import migrations
@@ -16,7 +33,11 @@ def migrate() -> CommandOutput:
     check_local(settings)
     logging.configure(settings.log_level)
     ready = postgres.start(settings)
-    ready.close()
+    try:
+        if postgres.ledger_of(settings).exists():
+            asyncio.run(_erase_again(settings))
+    finally:
+        ready.close()
     version = migrations()[-1].version
     applied = [
         {"track": migration.track, "version": migration.version, "name": migration.name}

@@ -35,6 +35,7 @@ from memex.store.removed_lines import (
 )
 from memex.store.statement_lines import standing_lines
 from memex.store.text_pool import offload
+from memex.store.upkeep.words.digests import is_erased
 from memex.store.writes.draft import Draft
 from memex.subagent.remember.filing.put_back import HeldLine, PuttingBack, held_line
 
@@ -127,7 +128,11 @@ async def removed(memory: Memory, arguments: RemovedArguments) -> CallAnswer:
     )
     lines = [
         RemovedLineResult.taken_from(
-            line, id=line.handle, file_stands=line.page_stands, removed_at=line.changed_at.isoformat()
+            line,
+            id=line.handle,
+            file_stands=line.page_stands,
+            removed_at=line.changed_at.isoformat(),
+            text=None if line.text and is_erased(line.text) else line.text,
         )
         for line in found[: arguments.limit]
     ]
@@ -135,7 +140,7 @@ async def removed(memory: Memory, arguments: RemovedArguments) -> CallAnswer:
     cursor = to_cursor(last.removed_at, last.id) if last is not None else None
     result = RemovedResult(lines=lines, next_cursor=cursor)
     logged = {
-        "lines": [{"id": line.id, "text": {"$text": line.held_in}} for line in lines],
+        "lines": [{"id": line.id, "text": line.text and {"$text": line.held_in}} for line in lines],
         "next_cursor": cursor,
     }
     return CallAnswer(result.body(), arguments.canonical(), logged)
@@ -175,6 +180,8 @@ async def _read(work: ToolContext, handle: str) -> tuple[NamedLine, HeldLine | s
             raise LineNotFound(f"The line {handle[:40]!r} is not taken out any more: it was put back.")
         at = line.held_in
         page = await Memory(connection, work.access).read(at.path, version=at.version)
+    if is_erased(page.content[slice(*at.span)]):
+        raise LineNotFound(f"The words of the line {handle[:40]!r} were erased.")
     if is_entry_at(at.path):
         return line, page.content[slice(*at.span)]
     held = await offload.run_on(page.content, held_line, at.path, page.content, at.span)

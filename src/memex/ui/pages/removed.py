@@ -1,10 +1,12 @@
-"""The lines that were taken out of memory: the list, and a button for each that puts it back."""
+"""The lines that were taken out of memory: the list, a button that puts one back, and a page that erases it."""
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from memex.errors import OperationNotFound, ValidationFailed
+from memex.errors import OperationNotFound, PreviewOutdated, ValidationFailed
+from memex.service.erasing.erase import ERASE
 from memex.service.tools.removed import PUT_BACK, REMOVED
 from memex.store.removed_lines import RemovedState
 from memex.ui.page import Page, PageRequest, page_router
@@ -50,6 +52,46 @@ async def undo(page: Page) -> Response:
     """Take a line out again that was put back."""
     await page.call("memory_revert", {"tool_call_id": page.form.get("done", "")})
     return page.redirect(PATH, **_filters(page), undone="true")
+
+
+@router.get("/erase")
+async def ask_to_erase(
+    page: Page,
+    statement: Annotated[str | None, Query(max_length=100)] = None,
+    path: Annotated[str | None, Query(max_length=2_000)] = None,
+) -> Response:
+    """Return what erasing a removed line or a file would take; without either, a form for words."""
+    named = {name: value for name, value in {"statement": statement, "path": path}.items() if value}
+    return await _show_erasure(page, named) if named else page.render("erase.html", shown=None)
+
+
+@router.post("/erase")
+async def erase(page: Page) -> Response:
+    """Show what erasing the words of a form would take, or erase what was shown, and show the receipt.
+
+    Nothing of this stands in an address: what was typed is to stand nowhere.
+    """
+    named = {name: page.form[name] for name in ("text", "statement", "path") if page.form.get(name)}
+    return await _show_erasure(page, named, confirm=page.form.get("confirm") or None)
+
+
+async def _show_erasure(page: PageRequest, named: dict[str, str], confirm: str | None = None) -> Response:
+    asked: dict[str, Any] = named | {"conversations": page.form.get("conversations") == "true"}
+    has_changed = False
+    try:
+        shown = await page.call(ERASE.name, asked | {"confirm": confirm})
+    except PreviewOutdated:
+        has_changed = True
+        shown = await page.call(ERASE.name, asked)
+    return page.render(
+        "erase.html",
+        shown=shown,
+        asked=asked,
+        named=named,
+        has_changed=has_changed,
+        receipt=json.dumps(shown["receipt"], indent=2) if shown["receipt"] else None,
+        status=409 if has_changed else 200,
+    )
 
 
 def _filters(page: PageRequest) -> dict[str, str | None]:

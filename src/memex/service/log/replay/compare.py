@@ -13,8 +13,8 @@ class Difference(BaseModel):
     """The first place where something is not as the log has it.
 
     Attributes:
-        what: request, revision, prompt, recorded (what came back inside the call), erased (a message that the call
-            found, and that was deleted since), operation, or result.
+        what: request, revision, prompt, recorded (what came back inside the call), erased (words that the
+            call saw, or a message that it found, which are gone since), operation, or result.
         where: such as `operation 3, memory_find: response.hits[0].score`.
         logged: what the log has there; a long value is cut.
         now: what is there now.

@@ -17,7 +17,13 @@ from memex.service.log.replay.rerun import (
     failed_rerun,
     rerun,
 )
-from memex.service.log.replay.verify import find_log_damage, find_revision_damage, name_of
+from memex.service.log.replay.verify import (
+    find_erased_revision,
+    find_erased_row,
+    find_log_damage,
+    find_revision_damage,
+    name_of,
+)
 from memex.service.tools.tool import ResultPart
 from memex.store.access import Access
 from memex.store.database import Database
@@ -89,23 +95,27 @@ async def replay(
     """
     operation = logged.operation
     check_replayable(operation)
-    found: Difference | None = next(find_log_damage(logged), None)
+    found = find_erased_row(operation) or next(find_log_damage(logged), None)
+    erased: Difference | None = None
     if found is None:
-        damaged = await find_revision_damage(database, access_of(access, operation), operation)
-        found = next(iter(damaged), None)
+        seen = access_of(access, operation)
+        found = next(iter(await find_revision_damage(database, seen, operation)), None)
+        erased = await find_erased_revision(database, seen, operation)
     try:
         again = await rerun(database, access, logged, logged_options(logged), beside=beside)
     except MemexError as error:
+        found = found or erased
         if found is None:
             raise
         again = failed_rerun(error.code)  # that it is damaged says more
     except DISTORTED:
+        found = found or erased
         if found is None:
             raise
         again = failed_rerun(MemexError.code)
     is_same = digest(again.result) == operation.result_sha256
-    if found is None:
-        found = _first_difference(operation, again)
+    if found is None and (found := _first_difference(operation, again)) is not None:
+        found = erased or found  # what it saw then is gone, so it has to differ
     before, after = _items(logged.result), _items(again.logged)
     return ReplayResult(
         tool_call_id=operation.tool_call_id,

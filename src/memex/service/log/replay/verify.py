@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 from memex.service.log.replay.compare import Difference
 from memex.service.log.replay.logged_snapshots import states
@@ -11,6 +12,7 @@ from memex.store.database import Database, rows
 from memex.store.log.call import digest
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.records import Operation
+from memex.store.upkeep.words.filling import ERASED
 
 
 def find_log_damage(logged: LoggedCall) -> Iterator[Difference]:
@@ -42,6 +44,32 @@ async def find_revision_damage(database: Database, access: Access, operation: Op
         access: the access of the call.
         operation: the call: what was written after it does not count.
     """
+    return [
+        Difference(what="revision", where=f"{name}: sha256", logged=found["stored"], now=found["found"])
+        for name, found in await _revisions(database, access, operation, "upkeep/revision_damaged")
+    ]
+
+
+def find_erased_row(operation: Operation) -> Difference | None:
+    """Return that words were erased from the row of a call, so that the call cannot be run again as it was."""
+    erasures = (operation.config or {}).get(ERASED)
+    return _erased(f"the row of the call, by {', '.join(erasures)}") if erasures else None
+
+
+async def find_erased_revision(database: Database, access: Access, operation: Operation) -> Difference | None:
+    """Return a revision of the scopes that a call saw of which words were erased, None if there is none."""
+    found = await _revisions(database, access, operation, "upkeep/revision_erased")
+    return _erased(found[0][0]) if found else None
+
+
+def _erased(where: str) -> Difference:
+    return Difference(what="erased", where=where, logged="a text", now=None)
+
+
+async def _revisions(
+    database: Database, access: Access, operation: Operation, statement: str
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the revisions that a statement finds among those that a call may have seen, with their names."""
     seen: dict[str, int] = {}  # the newest change of each mount
     for state in states(operation):
         seen |= {mount: max(rev, seen.get(mount, 0)) for mount, rev in state.items()}
@@ -49,19 +77,11 @@ async def find_revision_damage(database: Database, access: Access, operation: Op
     async with database.transaction(access, snapshot=True) as connection:
         found = await rows(
             connection,
-            "upkeep/revision_damaged",
+            statement,
             scope_ids=list(scopes),
             revs=[seen[scope.mount] for scope in scopes.values()],
         )
-    return [
-        Difference(
-            what="revision",
-            where=f"{scopes[damage['scope_id']].virtual(damage['path'])}@{damage['version']}: sha256",
-            logged=damage["stored"],
-            now=damage["found"],
-        )
-        for damage in found
-    ]
+    return [(f"{scopes[one['scope_id']].virtual(one['path'])}@{one['version']}", one) for one in found]
 
 
 def name_of(operation: Operation) -> str:
