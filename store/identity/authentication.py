@@ -22,7 +22,7 @@ from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
 from memex.store.access import Access, Role, Scope, SecretPolicy, Standing, TenantSecretPolicies
 from memex.store.database import Connection, Database, row, row_as
-from memex.store.paths import check_id, check_slug
+from memex.store.paths import check_id, check_new_id, check_slug
 from memex.store.waiting.failures import KEY_REFUSED
 
 KEY_PREFIX = "mx_"
@@ -94,6 +94,11 @@ class _ResolvedAccess:
         """The kinds and keys of these scopes."""
         return {(one.kind, one.key) for one in self.scopes}
 
+    def knows(self, role: Role, user_id: str) -> bool:
+        """Return whether there is such a user: one who has written, or who is a member of a project."""
+        is_member = role == "agent" and any(kind == "project" for kind, _ in self.names)
+        return is_member or ("user", user_id) in self.names
+
 
 def new_secret() -> str:
     """Return a new key: 256 random bits after a prefix by which a leaked one is recognised."""
@@ -144,6 +149,7 @@ async def resolve(
         Unauthenticated: the key was revoked since.
         Forbidden: the key is bound to another user.
         ValidationFailed: an unbound agent's call names no user, or a name is malformed.
+        InvalidId: there is no such user yet, and the id is one that no new user may have.
         ProjectNotFound: the context's project does not exist, or the user is not a member of it.
     """
     user_id = _user(principal, context)
@@ -152,6 +158,13 @@ async def resolve(
     log_kind = "user" if principal.role == "agent" else "admin"
     async with database.connection((principal.tenant_id, user_id)) as connection:
         resolved = await _resolve(connection, principal, user_id)
+        if (
+            user_id is not None
+            and not user_id.isascii()
+            and principal.bound_user is None
+            and not resolved.knows(principal.role, user_id)
+        ):
+            check_new_id(user_id, "user id")
         needed = {("shared", "")} | ({("admin", "")} if log_kind == "admin" else set())
         if makes_user and user_id is not None:
             needed.add(("user", user_id))

@@ -8,7 +8,8 @@ from memex.errors import Forbidden, ProjectNotFound, ValidationFailed
 from memex.store.access import Access, Role
 from memex.store.database import Connection, Database, row, rows
 from memex.store.identity.authentication import key_digest, new_secret
-from memex.store.paths import check_id, check_slug
+from memex.store.identity.look_alikes import skeleton
+from memex.store.paths import check_id, check_new_id, check_slug
 from memex.store.sql import sql
 
 DEFAULT_TENANT = "default"
@@ -121,6 +122,8 @@ async def add_key(
 ) -> tuple[str, ApiKey]:
     """Make a key of a tenant, and return the secret and the key. For maintenance; see `create_key`."""
     _check_key(user_id, label)
+    if user_id is not None:
+        await check_user(connection, tenant_id, user_id)
     secret = new_secret()
     made = await row(
         connection,
@@ -247,7 +250,7 @@ async def add_member(connection: Connection, access: Access, slug: str, user_id:
     Raises:
         ProjectNotFound: it is not open.
     """
-    check_id(user_id, "user id")
+    await check_user(connection, access.tenant_id, user_id)
     scope_id = await _project(connection, access, slug)
     return (
         await row(
@@ -304,6 +307,29 @@ async def list_users(
         counted=MAX_COUNTED_CALLS,
     )
     return [User(**record) for record in found]
+
+
+async def check_user(connection: Connection, tenant_id: int, user_id: str) -> None:
+    """Refuse an id that no user can have, or no new one.
+
+    Raises:
+        ValidationFailed: no user can have it.
+        InvalidId: there is no such user yet, and the id is one that no new user may have.
+    """
+    check_id(user_id, "user id")
+    known = await row(connection, "identity/user_known", tenant_id=tenant_id, user_id=user_id)
+    if known is None:
+        check_new_id(user_id, "user id")
+
+
+async def ids_like(connection: Connection, access: Access, users: Sequence[User]) -> dict[str, list[str]]:
+    """Return for each of these users the ids of others that look alike, if there are any; at most ten each."""
+    found = await rows(connection, "identity/user_ids", tenant_id=access.tenant_id)
+    alike: dict[str, list[str]] = {}
+    for record in found:
+        alike.setdefault(skeleton(record["user_id"]), []).append(record["user_id"])
+    shown = {user.user_id: alike.get(skeleton(user.user_id), []) for user in users}
+    return {user: [one for one in ids if one != user][:10] for user, ids in shown.items()}
 
 
 def _check_key(user_id: str | None, label: str | None) -> None:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from memex import distribution
 from memex.errors import MemexError
 from memex.store.entry_path import is_entry_at
+from memex.store.identity.look_alikes import spelled
 from memex.ui.assets import asset, icon
 
 # What a person does next; the general hints of these errors name tools and commands.
@@ -54,6 +55,7 @@ def environment() -> Environment:
             auto_reload=False,
         )
     made.filters |= {"hint": hint_for_people, "time": time_tag, "number": number, "is_entry": is_entry_at}
+    made.filters["spelled"] = spelled
     made.globals |= {
         "address": address,
         "asset": lambda name: asset(name).address,

@@ -18,6 +18,7 @@ from memex.cli.output import (
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 from memex.service.health.sizes import format_size
+from memex.store.identity.look_alikes import spelled
 
 MAX_COUNTED_CALLS = 1_000  # of each user; the service counts no further
 
@@ -59,6 +60,7 @@ USERS = [
     ),
     times("last call", "last_call_at"),
     times("since", "created_at", "dim"),
+    Column("looks like", "yellow", cell=lambda user: ", ".join(map(spelled, user["looks_like"]))),
 ]
 
 

@@ -10,7 +10,8 @@ from memex.service.choice import CallerChoice
 from memex.service.service import Service
 from memex.service.tools.tool import ResultPart
 from memex.store.database import row, rows
-from memex.store.paths import check_id, check_slug
+from memex.store.identity import tenants
+from memex.store.paths import check_slug
 from memex.store.sql import sql
 from memex.store.writes.quota import MEASURES, Kind
 
@@ -136,6 +137,8 @@ async def set_quota(
                 "and those of a tenant by `memex service quota set tenant` on the machine of the database.",
             )
         _check_name(kind, name)
+        if kind == "user" and name:
+            await tenants.check_user(connection, caller.access.tenant_id, name)
         place = {"tenant_id": caller.access.tenant_id, "kind": kind, "key": name}
         await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
     return await read_quota(service, caller.access.tenant_id, kind, name)
@@ -153,8 +156,6 @@ async def read_quota(service: Service, tenant_id: int, kind: Kind, name: str) ->
 def _check_name(kind: Kind, name: str) -> None:
     if kind == "tenant" and name:
         raise ValidationFailed("The quota of a tenant takes no name.", hint="Choose the tenant by its key.")
-    if kind == "user" and name:
-        check_id(name, "user")
     if kind == "project" and name:
         check_slug(name)
 

@@ -16,7 +16,6 @@ from memex.store.database import Database
 from memex.store.identity import sessions, tenants
 from memex.store.identity.authentication import Principal
 from memex.store.identity.sessions import BrowserSession, ListedSession
-from memex.store.paths import check_id
 
 ACTOR = "web"  # who makes the calls of a session, as the log names it
 FIRST_USER = "me"  # whose memory the session of a link shows: that of the commands that `memex serve` prints
@@ -131,7 +130,8 @@ async def show_user(service: Service, session: BrowserSession, user_id: str | No
                 hint="Sign in with an administrator's key that is not bound to a user.",
             )
         if user_id is not None:
-            check_id(user_id, "user id")
+            async with service.database.maintenance() as connection:
+                await tenants.check_user(connection, session.principal.tenant_id, user_id)
         await sessions.show_user(service.database, session, user_id)
         await log.add("committed")
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from memex.errors import ValidationFailed
 from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.service.service import Caller, Service
@@ -21,7 +23,8 @@ class UserResult(ResultPart):
 
     `bytes` is the size of all files, null until they were counted. `calls` is the number of calls in the log of the
     user, of which 1,000 at most are counted. `last_call_at` is the time of the newest call in the log, by an agent
-    or by an administrator for this user; null if the log holds none any more.
+    or by an administrator for this user; null if the log holds none any more. `looks_like` are the ids of other
+    users that a reader may take for this one, at most ten.
     """
 
     user: str
@@ -30,6 +33,7 @@ class UserResult(ResultPart):
     calls: int
     created_at: str
     last_call_at: str | None
+    looks_like: list[str] = Field(default_factory=list)
 
 
 class UsersResult(ResultPart):
@@ -60,17 +64,16 @@ async def list_users(
     if "\0" in query:
         raise ValidationFailed("No user id holds a NUL.", hint="Send `query` without that character.")
     after = from_cursor(cursor, str)[0] if cursor is not None else ""
-    found = await service.administer(
-        caller,
-        "user_list",
-        {"limit": limit} | ({"query": query} if query else {}),
-        lambda connection, access: tenants.list_users(
-            connection, access, limit=limit + 1, after=after, query=query
-        ),
-    )
+
+    async def read(connection: Connection, access: Access) -> tuple[Sequence[User], dict[str, list[str]]]:
+        listed = await tenants.list_users(connection, access, limit=limit + 1, after=after, query=query)
+        return listed, await tenants.ids_like(connection, access, listed[:limit])
+
+    asked = {"limit": limit} | ({"query": query} if query else {})
+    found, alike = await service.administer(caller, "user_list", asked, read)
     page = found[:limit]
     next_cursor = to_cursor(page[-1].user_id) if len(found) > limit else None
-    return UsersResult(users=[_render(user) for user in page], next_cursor=next_cursor)
+    return UsersResult(users=[_render(user, alike[user.user_id]) for user in page], next_cursor=next_cursor)
 
 
 async def read_user(service: Service, caller: Caller, user: str) -> UserDetails:
@@ -82,19 +85,22 @@ async def read_user(service: Service, caller: Caller, user: str) -> UserDetails:
     """
     check_id(user, "user id")
 
-    async def read(connection: Connection, access: Access) -> tuple[Sequence[User], Sequence[Project]]:
+    async def read(connection: Connection, access: Access) -> tuple[list[UserResult], Sequence[Project]]:
         found = await tenants.list_users(connection, access, limit=1, user_id=user)
-        return found, await tenants.list_projects(connection, access)
+        alike = await tenants.ids_like(connection, access, found)
+        return [_render(one, alike[one.user_id]) for one in found], await tenants.list_projects(
+            connection, access
+        )
 
     found, projects = await service.administer(caller, "user_read", {"user": user}, read)
     quota = await read_quota(service, caller.access.tenant_id, "user", user)
     return UserDetails(
         user=user,
-        activity=_render(found[0]) if found else None,
+        activity=found[0] if found else None,
         quota=quota,
         projects=[project.slug for project in projects if user in project.members],
     )
 
 
-def _render(user: User) -> UserResult:
-    return UserResult.taken_from(user, user=user.user_id)
+def _render(user: User, looks_like: list[str]) -> UserResult:
+    return UserResult.taken_from(user, user=user.user_id, looks_like=looks_like)
