@@ -157,11 +157,11 @@ def check_new_id(value: str, what: str) -> str:
     if value.isascii():
         return value
     if unicodedata.normalize("NFC", value) != value:
-        raise InvalidId(f"A new {what} must be in Unicode NFC.")
+        raise InvalidId(f"{what} must be in Unicode NFC.")
     for fault in _FORBIDDEN.finditer(value):
         if fault.lastgroup != "backslash":
             kind = str(fault.lastgroup).replace("_", " ")
-            raise InvalidId(f"A new {what} cannot hold a {kind} ({code_point(fault[0])}).")
+            raise InvalidId(f"{what} must hold no {kind}; it holds {code_point(fault[0])}.")
     return value
 
 
