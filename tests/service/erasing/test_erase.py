@@ -314,14 +314,16 @@ async def test_a_replay_says_erased_and_not_damaged(service: Service, alice: Cal
     await write(service, alice, "user/b.md", "# Peru\n\nThe trip to Peru was long.\n")
     await run_tool(service, alice, "find", "direct", query=WORD)
     await run_tool(service, alice, "context", "beside", query="How was the trip to Peru?")
+    await run_tool(service, alice, "find", "around", query="long trip")
     await run_tool(service, alice, "read", "apart", path="user/b.md")
 
     await erase(service, me, text=WORD)
 
     alice = await refreshed(service, alice)
-    for call in ("direct", "beside"):
+    for call in ("direct", "beside", "around"):
         played = await replay_call(service, alice, call)
         assert played.is_equal or (played.difference and played.difference.what) == "erased", call
+    assert not (await replay_call(service, alice, "around")).is_equal
     assert (await replay_call(service, alice, "direct")).difference is not None
     assert (await replay_call(service, alice, "apart")).is_equal
 
