@@ -139,6 +139,13 @@ async def erase(
     return await _found(database, begun.erasure_id)
 
 
+async def find_tenant(database: Database, **named: Any) -> dict[str, Any] | None:
+    """Return a tenant by its `tenant_id`, or as the ledger names it, by `tenant` and `tenant_made_at`."""
+    given = dict.fromkeys(("tenant_id", "tenant", "tenant_made_at")) | named
+    async with database.maintenance() as connection:
+        return await row(connection, "erasure/words_tenant", **given)
+
+
 async def run_ledger(
     database: Database,
     path: Path,
@@ -151,18 +158,17 @@ async def run_ledger(
     if not entries:
         return 0
     async with database.maintenance() as connection:
-        named = [str(entry.get("erasure_id")) for entry in entries]
-        known = await rows(connection, "erasure/words_known", erasure_ids=named)
+        ids = [str(entry.get("erasure_id")) for entry in entries]
+        known = await rows(connection, "erasure/words_known", erasure_ids=ids)
     ended = {one["erasure_id"] for one in known}
     done = 0
     for entry in entries:
         if entry.get("erasure_id") in ended:
             continue
         try:
-            async with database.maintenance() as connection:
-                tenant = await row(connection, "identity/tenant_find", name=entry["tenant"])
-            if tenant is None:
-                continue  # another database
+            named = {name: entry[name] for name in ("tenant", "tenant_made_at")}
+            if (tenant := await find_tenant(database, **named)) is None:
+                continue  # of another database
             await erase(database, tenant["tenant_id"], entry, citing, beside=beside)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreUnavailable(

@@ -10,6 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from tests.conftest import STOCK_BINARIES, CallerOf
 from tests.kit.inconsistencies import INCONSISTENCIES
+from tests.kit.memory import write
 from tests.kit.postgres_servers import LentDatabase, Server
 from tests.kit.rows import places, select
 from tests.service.erasing.kit import (
@@ -164,6 +165,17 @@ async def test_a_restored_database_loses_the_words_before_the_first_answer(
         database_url=target, erasure_ledger=tmp_path / LEDGER, embedder="none"
     )
 
+    elsewhere = Settings.model_construct(
+        database_url=server.create("memex_other"), erasure_ledger=tmp_path / LEDGER, embedder="none"
+    )
+    async with running_service(elsewhere) as other:  # a tenant of the same name, which is another one
+        stranger = await other.caller(
+            Principal(await tenants.ensure_tenant(other.database, "default"), "agent"), CallContext("alice")
+        )
+        await write(other, stranger, "user/a.md", f"# {CANARY}\n")
+    async with running_service(elsewhere) as other:
+        assert "public.revision.content" in await places(other.database, CANARY)
+    server.drop("memex_other")
     async with running_service(settings) as again:
         found = await places(again.database, CANARY)
         told = await answers(again, "alice")

@@ -19,7 +19,6 @@ from memex.service.erasing.targets import TargetKind, find_target
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.store.access import no_user
-from memex.store.identity import tenants
 from memex.store.log.call import digest
 from memex.store.upkeep.words import erasing, ledger
 from memex.store.upkeep.words.digests import SALT_BYTES, ErasedWords
@@ -179,9 +178,11 @@ async def _erase(call: OperationCall, arguments: EraseArguments) -> LoggedAnswer
         return LoggedAnswer(shown, {"status": shown.status, "counts": counts}, status="dry_run")
     if token != confirm:
         raise PreviewOutdated("What would be erased is not what the preview showed.", confirm=token)
+    tenant = await erasing.find_tenant(call.database, tenant_id=access.tenant_id) or {}
     entry = words.dump() | {
         "erasure_id": secrets.token_hex(12),
-        "tenant": await tenants.tenant_name(call.database, access.tenant_id),
+        "tenant": tenant["tenant"],
+        "tenant_made_at": tenant["tenant_made_at"],
         "user_id": access.user_id,
         "is_wide": arguments.everywhere,
         "conversations": arguments.conversations,
@@ -199,9 +200,9 @@ async def _begun(call: OperationCall, token: str) -> Mapping[str, Any] | None:
     """Return the entry of an erasure that a token has begun, by the database or else by the ledger."""
     found, path = await erasing.find(call.database, token), call.service.erasure_ledger
     written = [found.entry] if found else ledger.read(path) if path else []
-    tenant = await tenants.tenant_name(call.database, call.access.tenant_id)
-    whose = (token, tenant, call.access.user_id)
-    return next((one for one in written if (one["token"], one["tenant"], one["user_id"]) == whose), None)
+    tenant = await erasing.find_tenant(call.database, tenant_id=call.access.tenant_id) or {}
+    whose = {"token": token, "tenant_made_at": tenant["tenant_made_at"], "user_id": call.access.user_id}
+    return next((one for one in written if whose.items() <= one.items()), None)
 
 
 async def _finish(call: OperationCall, entry: Mapping[str, Any]) -> LoggedAnswer[EraseResult]:
