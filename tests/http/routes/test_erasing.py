@@ -6,6 +6,7 @@ import httpx2
 from tests.http.conftest import ClientOf, KeyOf
 from tests.kit.http_service import Served
 
+from memex.service.erasing.erase import EXAMPLE
 from memex.service.identity.sessions import sign_in_by_key
 
 WORD = "quetzalcoatl"
@@ -50,3 +51,16 @@ def test_the_secret_of_a_session_opens_no_other_route(served: Served, key_of: Ke
     with httpx2.Client(base_url=served.url, headers={"Authorization": f"Bearer {secret}"}) as person:
         for path in ("/v1/files", "/v1/operations", "/v1/admin/erasures"):
             assert person.get(path).status_code == 401, path
+
+
+def test_what_no_erasure_can_mean_is_refused(client_of: ClientOf) -> None:
+    """A NUL, a receipt with a salt or a digest that is none: a 4xx that says so, and never a 5xx."""
+    root = client_of("admin")
+    named = {"headers": {"Memex-User": "nina"}}
+    for name in ("text", "path", "call", "statement", "confirm"):
+        body = {"text": "quetzalcoatl"} | {name: "a\0b"} if name == "confirm" else {name: "a\0b"}
+        assert root.post("/v1/admin/erasures", json=body, **named).status_code in (400, 422), name
+    for part in ({"salt": "00"}, {"digests": {"-1": []}}, {"digests": {"3": ["xyz"]}}, {"erasure_id": "\0"}):
+        receipt = EXAMPLE | {"user": "nina"} | part
+        refused = root.post("/v1/admin/erasures/verify", json={"receipt": receipt}, **named)
+        assert refused.status_code == 422, part

@@ -49,14 +49,14 @@ class EraseArguments(Arguments):
     text: Annotated[StorableText | None, Field(min_length=1, max_length=MAX_TEXT_CHARS)] = None
     path: Annotated[StorableText | None, Field(description="A file, with all its versions.")] = None
     call: Annotated[
-        str | None, Field(description="The id of a call: what it was told, and what it wrote.")
+        StorableText | None, Field(description="The id of a call: what it was told, and what it wrote.")
     ] = None
-    statement: Annotated[str | None, Field(description="The id of a removed line.")] = None
+    statement: Annotated[StorableText | None, Field(description="The id of a removed line.")] = None
     conversations: Annotated[bool, Field(description="Also in imported conversations.")] = False
     everywhere: Annotated[
         bool, Field(description="Also in shared files and all projects; for administrators alone.")
     ] = False
-    confirm: Annotated[str | None, Field(max_length=100, description="The token of the preview.")] = None
+    confirm: Annotated[StorableText | None, Field(max_length=100, description="Of the preview.")] = None
 
     @property
     def named(self) -> tuple[TargetKind, str]:
@@ -82,7 +82,7 @@ class ErasureReceipt(ResultPart):
     `salt`, of the normal forms of the words, by the length of each; `whole` are those of files and calls.
     """
 
-    erasure_id: str
+    erasure_id: Annotated[str, Field(pattern=r"^[0-9a-f]{24}$")]
     tenant: str
     user: str | None
     everywhere: bool
@@ -93,8 +93,8 @@ class ErasureReceipt(ResultPart):
     finished_at: str | None
     counts: dict[str, int]
     kept: list[KeptPart]
-    salt: str
-    digests: dict[str, list[str]]
+    salt: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    digests: dict[Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")], list[str]]
     whole: list[str]
 
 
