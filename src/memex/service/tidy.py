@@ -77,6 +77,7 @@ async def _stage(service: Service, caller: Caller, project: str | None, draft: D
     """Stage the regrouping of every statement file of the user, or of a project."""
     access = caller.access.narrowed(project)
     folder = "user/" if project is None else f"projects/{project}/"
+    access.scope_at(folder.removesuffix("/"))  # refuses a call for nobody
     async with service.database.transaction(access, snapshot=True) as connection:
         memory = Memory(connection, access)
         files = await _statement_files(folder, memory)

@@ -14,7 +14,7 @@ with logs as (
      and parent_id is null
      and (saw && %(touched)s::text[] or response -> 'writes' ?| %(touched)s::text[])
 )
-select ctid::text as ctid, tool_call_id, kind, parent_id is null as is_call, request, response, inside, config, saw, prompt_sha256
+select tableoid::bigint as place_table, ctid::text as ctid, tool_call_id, kind, parent_id is null as is_call, request, response, inside, config, saw, prompt_sha256
   from operation
  where scope_id = any (%(scope_ids)s::bigint[])
     or scope_id in (select scope_id from logs) and user_id = %(user_id)s::text

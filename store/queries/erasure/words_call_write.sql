@@ -8,4 +8,5 @@ update operation
        inside_sha256 = %(inside_sha256)s::bytea,
        config = %(config)s::jsonb,
        saw = %(saw)s::text[]
- where ctid = %(ctid)s::tid;
+ where ctid = %(ctid)s::tid
+   and tableoid = %(place_table)s::bigint::oid;

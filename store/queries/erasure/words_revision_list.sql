@@ -1,5 +1,5 @@
 -- All versions of the files of these scopes, by path, locked.
-select revision.ctid::text as ctid, revision.scope_id, scope.kind, scope.key, revision.file_id, revision.path,
+select revision.tableoid::bigint as place_table, revision.ctid::text as ctid, revision.scope_id, scope.kind, scope.key, revision.file_id, revision.path,
        revision.version, revision.content, revision.counterpart, revision.reason, revision.deleted,
        revision.origin is not null as is_entry
   from revision

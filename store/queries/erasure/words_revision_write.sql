@@ -13,4 +13,5 @@ update revision
        pinned = %(pinned)s::boolean,
        dated = %(dated)s::date,
        erased = true
- where ctid = %(ctid)s::tid;
+ where ctid = %(ctid)s::tid
+   and tableoid = %(place_table)s::bigint::oid;

@@ -55,6 +55,7 @@ def fill_revision(words: ErasedWords, citing: CitingDigests, row: Row) -> Filled
     described = None if row["deleted"] else describe_file(path, content)
     keys = path_keys(path)
     columns = filled | {
+        "place_table": row["place_table"],
         "ctid": row["ctid"],
         "content": content,
         "title": described.title if described else "",
@@ -106,6 +107,7 @@ def fill_call(words: ErasedWords, row: Row, *, erasure_id: str) -> dict[str, Any
     if row["is_call"]:
         config = {**(config or {}), ERASED: sorted({*(config or {}).get(ERASED, ()), erasure_id})}
     return {
+        "place_table": row["place_table"],
         "ctid": row["ctid"],
         "request": to_json(filled["request"]),
         "request_sha256": digest([row["kind"], filled["request"]]),
@@ -124,7 +126,11 @@ def fill_row(words: ErasedWords, place: Place, row: Row) -> dict[str, Any] | Non
     if all(row[name] == value for name, value in filled.items()):
         return None
     filled |= {name: None if filled[name] is None else Jsonb(filled[name]) for name in place.documents}
-    return filled | {"ctid": row["ctid"]} | ({"reindexed": row["scope_id"]} if place.reindexed else {})
+    return (
+        filled
+        | {"place_table": row["place_table"], "ctid": row["ctid"]}
+        | ({"reindexed": row["scope_id"]} if place.reindexed else {})
+    )
 
 
 def fill_prompt(words: ErasedWords, row: Row) -> dict[str, Any] | None:

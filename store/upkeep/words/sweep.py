@@ -153,13 +153,13 @@ async def note(
 def _statements(place: Place) -> tuple[Any, Any]:
     """Return the query and the update of a place: of its names, which stand in the source, and of no other text."""
     names = [*place.columns, *(["scope_id"] if place.reindexed else [])]
-    query = SQL("select ctid::text as ctid, {} from {} where {} for update").format(
-        SQL(", ").join(map(Identifier, names)), Identifier(place.table), SQL(place.where)
-    )
+    query = SQL(
+        "select tableoid::bigint as place_table, ctid::text as ctid, {} from {} where {} for update"
+    ).format(SQL(", ").join(map(Identifier, names)), Identifier(place.table), SQL(place.where))
     settings = [SQL("{} = {}").format(Identifier(name), SQL(f"%({name})s")) for name in place.columns]
-    update = SQL("update {} set {} where ctid = %(ctid)s::tid").format(
-        Identifier(place.table), SQL(", ").join(settings)
-    )
+    update = SQL(
+        "update {} set {} where ctid = %(ctid)s::tid and tableoid = %(place_table)s::bigint::oid"
+    ).format(Identifier(place.table), SQL(", ").join(settings))
     return query, update
 
 
