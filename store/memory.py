@@ -26,6 +26,7 @@ from memex.store.records import (
     Reference,
     Revision,
     Rival,
+    Tombstone,
     revision_of,
     summary_of,
 )
@@ -44,6 +45,7 @@ from memex.store.snapshot.reads import (
     series_statement,
     state_statement,
     text_statements,
+    tombstones_statement,
     without_scope,
 )
 from memex.store.snapshot.spans import SpanReader
@@ -73,6 +75,7 @@ class Memory:
         self._access = access
         self._vectors, self._now = vectors or {}, now
         self._ranked: tuple[object, Ranking | None] = (None, None)  # the last search by meaning
+        self._tombstones: list[Tombstone] | None = None  # once they were read
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
         self._spans = SpanReader(self._reader, access)
@@ -161,6 +164,7 @@ class Memory:
             (
                 *([state_statement(access.scopes)] if reads.state else ()),
                 *([pinned_statement(access.scopes, reads.pinned)] if reads.pinned else ()),
+                *([self._tombstones_statement()] if reads.tombstones else ()),
                 *(self._series_statement(names, limit) for names, limit in reads.series),
                 *passages,
                 *([self._graph.near_statement(reads.near)] if reads.near else ()),
@@ -229,6 +233,24 @@ class Memory:
             ),
             bytes(columns["newer_key"]),
         )
+
+    async def tombstones(self) -> list[Tombstone]:
+        """Return what was forgotten and replaced and may not come back by itself, the newest first."""
+        if self._tombstones is None:
+            [found] = await self._reader.rows(self._tombstones_statement())
+            self._tombstones = [self._tombstone(**row) for row in found]
+        return self._tombstones
+
+    def _tombstone(
+        self, *, scope_id: int, value_sizes: list[int], value_digests: list[bytes], **columns: Any
+    ) -> Tombstone:
+        columns |= {name: bytes(columns[name]) for name in ("line_key", "salt")}
+        values = tuple(zip(value_sizes, map(bytes, value_digests), strict=True))
+        words = frozenset(map(bytes, columns.pop("word_digests")))
+        return Tombstone(self._access.by_id[scope_id].mount, values=values, words=words, **columns)
+
+    def _tombstones_statement(self) -> Statement:
+        return tombstones_statement(**self._seen_revs())
 
     async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:
         """Return entries of the caller's journal, each with one that was told before or after it on its day.

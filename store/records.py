@@ -1,5 +1,6 @@
 """The records that the store returns."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,10 @@ Status = Literal[
     "queued", "quarantined", "running", "committed", "answered", "repeated", "dry_run", "failed", "denied"
 ]
 Span = tuple[int, int]
+TombstonePlace = tuple[str, bytes]  # its mount and its key
+Strength = Literal["replaced", "forgotten"]
+
+DIGEST_BYTES = 16  # of a value or a word that a tombstone keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,3 +361,67 @@ class Operation:
     )
     told_sha256: bytes | None = None  # of kind, request and response of an operation in the row of its call
     saw: tuple[str, ...] = ()  # the revisions that the whole call saw, as path@version
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """The parts of a statement that a tombstone is made of, in the form in which they are compared.
+
+    Attributes:
+        values: its names, numbers and identifiers.
+        words: its other words.
+    """
+
+    values: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """A statement that a call takes out for a reason: `forgotten`, or `replaced` by another one.
+
+    Attributes:
+        path: virtual, of the page or the entry that said it.
+        text: the statement.
+        strength: of the tombstone.
+        remains: what is kept of it, as digests.
+    """
+
+    path: str
+    text: str
+    strength: Strength
+    remains: Remains
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A tombstone that stands.
+
+    Attributes:
+        mount: of the page or the entry that said it.
+        line_key: of the statement; see `statement_lines.line_key`.
+        strength: `forgotten` hides what says it, `replaced` only keeps older texts from being current again.
+        salt: of the digests.
+        values: digests of the values, each with its length in characters.
+        words: digests of the other words.
+        ended_at: when it was taken out.
+        tool_call_id: of the call that did it.
+    """
+
+    mount: str
+    line_key: bytes
+    strength: Strength
+    salt: bytes
+    values: tuple[tuple[int, bytes], ...]
+    words: frozenset[bytes]
+    ended_at: datetime
+    tool_call_id: str
+
+    @property
+    def place(self) -> TombstonePlace:
+        """The mount and the key."""
+        return self.mount, self.line_key
+
+    def digest(self, form: str) -> bytes:
+        """Return the digest of a value or a word; 16 bytes."""
+        return hashlib.sha256(self.salt + form.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]

@@ -184,6 +184,26 @@ create index rival_older on rival (older_scope, older_path);
 create index rival_words on rival (older_scope, older_key);
 create index rival_newer on rival (newer_scope, newer_path);
 
+-- What was forgotten or replaced, by salted digests alone: texts that were said before it do not bring it back. A row holds
+-- from the change `rev` of its scope to `rev_end`, as a revision does: until it is said anew, or what took it out is undone.
+create table tombstone (
+  scope_id      bigint not null,                        -- of the page or the entry that said it
+  tenant_id     bigint not null,
+  line_key      bytea not null check (octet_length(line_key) = 16), -- of the words of the statement; see `statement`
+  strength      text not null check (strength in ('replaced', 'forgotten')),
+  salt          bytea not null check (octet_length(salt) = 16), -- one for all rows of a scope
+  value_digests bytea[] not null,                       -- of its names, numbers and identifiers: a text that says it has all
+  value_sizes   smallint[] not null,                    -- their lengths in characters
+  word_digests  bytea[] not null,                       -- of its other words, as search has them: they tell the property
+  ended_at      timestamptz not null,                   -- what was said later is said anew
+  rev           bigint not null,
+  rev_end       bigint,
+  tool_call_id  text collate "C" not null,
+  lifted_in     text collate "C",                       -- the call that let it come back
+  primary key (scope_id, line_key, rev)
+);
+create index tombstone_standing on tombstone (scope_id) where rev_end is null;
+
 -- Forward links of the heads; by target_key the backlinks. A link whose target may be either side of a bar
 -- has a row for each side, in the order in which they are tried.
 create table link (
@@ -901,13 +921,14 @@ begin
     'message', 'conversation_removed', 'conversation_file', 'conversation_import', 'event', 'observation',
     'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
     'work_link', 'project_reading', 'document_stat', 'document_root', 'document', 'token_state',
-    'statement_state', 'token_progress', 'told_again', 'statement', 'rival'] loop
+    'statement_state', 'token_progress', 'told_again', 'statement', 'rival', 'tombstone'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
 
   foreach name in array array[
-    'scope', 'revision', 'told_again', 'statement', 'rival', 'link', 'chunk', 'chunk_removed', 'posting', 'scope_stat'] loop
+    'scope', 'revision', 'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'chunk_removed', 'posting',
+    'scope_stat'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
   end loop;
@@ -919,14 +940,16 @@ begin
     'create policy inserts on operation for insert with check (%s or %s or tenant_id = (select acting_tenant()) '
     'and scope_id = (select visitors_scope()) and user_id = (select acting_user()))', writes, is_owner);
   -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
-  foreach name in array array['scope', 'told_again', 'statement', 'rival', 'link', 'chunk', 'posting', 'scope_stat'] loop
+  foreach name in array array[
+    'scope', 'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'posting', 'scope_stat'] loop
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
   end loop;
   -- An open revision can be closed, once; nothing else of history can be changed.
   execute format(
     'create policy updates on revision for update using (%s and rev_end is null or %s) '
     'with check (%s and rev_end is not null or %s)', writes, is_owner, writes, is_owner);
-  foreach name in array array['told_again', 'statement', 'rival', 'link', 'chunk', 'chunk_removed', 'posting'] loop
+  foreach name in array array[
+    'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'chunk_removed', 'posting'] loop
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;
   foreach name in array array['scope', 'revision', 'scope_stat', 'operation'] loop

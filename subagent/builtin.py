@@ -31,6 +31,7 @@ from memex.subagent.context.pool import (
     score_lines,
     window_weight,
     with_listed,
+    without_forgotten,
     without_score,
 )
 from memex.subagent.context.rivals import mark_older
@@ -100,6 +101,8 @@ class BuiltinPlanner:
         entries = entries_of((*survey.ranked, *rest))
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
+        lines = without_forgotten(lines, tools.forgotten, tools.analyzer)
+        others = without_forgotten(others, tools.forgotten, tools.analyzer)
         asked = lines + others if survey.is_compared else lines
         weight = window_weight(request.budget)
         scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
@@ -121,7 +124,11 @@ class BuiltinPlanner:
                 is_intent=intent is not None,
             ),
             is_shown_whole=is_small and not survey.is_compared,
-            included=included_lines(request.included, survey.query, tools.analyzer, weight=weight),
+            included=without_forgotten(
+                included_lines(request.included, survey.query, tools.analyzer, weight=weight),
+                tools.forgotten,
+                tools.analyzer,
+            ),
         )
 
     def select(self, pool: LinePool, request: ContextRequest) -> ContextPlan:
@@ -227,6 +234,7 @@ class BuiltinPlanner:
             rivals=tuple(changes.rivals),
             candidates=forgetting.candidates,
             forgotten=forgetting.words,
+            named=forgetting.named,
             overtaken=tuple(changes.overtaken),
         )
 

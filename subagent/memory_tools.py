@@ -25,6 +25,7 @@ from memex.store.records import (
     Reference,
     Revision,
     Rival,
+    Tombstone,
 )
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.bm25 import Query
@@ -93,6 +94,7 @@ class MemoryTools:
             tuple[str, int], list[Reference]
         ] = {}  # those of `_texts`, by path and version
         self.language = "english"  # of memory, known once it was searched
+        self.forgotten: Sequence[Tombstone] = ()  # likewise: what was forgotten and replaced
 
     @property
     def analyzer(self) -> Analyzer:
@@ -152,6 +154,7 @@ class MemoryTools:
             request["prefix"] = prefix
         async with self._operation("memory_find", request) as (memory, logged):
             self.language = memory.language
+            self.forgotten = await memory.tombstones()
             found = await memory.find(
                 query,
                 limit=limit,
@@ -268,6 +271,13 @@ class MemoryTools:
         async with self._operation("memory_statements", {"files": list(paths)}) as (memory, logged):
             found = await memory.rivals(paths)
             logged["rivals"] = [[one.path, one.line_key.hex(), str(one.newer)] for one in found]
+        return found
+
+    async def tombstones(self) -> list[Tombstone]:
+        """Return what was forgotten and replaced; see `Memory.tombstones`."""
+        async with self._operation("memory_tombstones", {}) as (memory, logged):
+            found = await memory.tombstones()
+            logged["standing"] = len(found)
         return found
 
     async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:

@@ -242,7 +242,8 @@ class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
     `candidates` are stored statements which a request to forget may mean, and `forgotten` the sentences of the
-    journal that it takes out. `overtaken` are the sentences of the journal that new statements replace.
+    journal that it takes out; `named` is the name that it says, if all that names it goes. `overtaken` are the
+    sentences of the journal that new statements replace.
     """
 
     adds: tuple[Addition, ...] = ()
@@ -253,6 +254,7 @@ class RememberPlan:
     candidates: tuple[FiledStatement, ...] = ()
     forgotten: tuple[FiledStatement, ...] = ()
     overtaken: tuple[Overtaking, ...] = ()
+    named: str = ""
     planner: str = BUILTIN
     failure: str | None = None
 

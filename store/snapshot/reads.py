@@ -10,6 +10,8 @@ from memex.store.entry_path import is_in_journal
 from memex.store.paths import parse
 from memex.store.search.bm25 import Query
 
+MAX_TOMBSTONES = 1_000  # that are read of one caller's memory, the newest ones
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:
@@ -24,6 +26,7 @@ class Reads:
         near: virtual paths with the parts of their texts, for their links.
         back: virtual paths, for the links that lead to them.
         files: virtual paths of files that are read whole.
+        tombstones: whether what was forgotten and replaced is wanted.
         texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
             text is left where it is.
     """
@@ -36,6 +39,7 @@ class Reads:
     near: Mapping[str, str] = field(default_factory=dict)
     back: Sequence[str] = ()
     files: Sequence[str] = ()
+    tombstones: bool = False
     texts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -50,6 +54,11 @@ def state_statement(scopes: Iterable[Scope]) -> Statement:
 def pinned_statement(scopes: Iterable[Scope], limit: int) -> Statement:
     """Return the statement that reads which files are pinned."""
     return "memory/file_pinned", {"scope_ids": [scope.scope_id for scope in scopes], "limit": limit}
+
+
+def tombstones_statement(scope_ids: Sequence[int], revs: Sequence[int]) -> Statement:
+    """Return the statement that reads what was forgotten and replaced in scopes, up to a change of each."""
+    return "memory/tombstone_list", {"scope_ids": scope_ids, "revs": revs, "limit": MAX_TOMBSTONES}
 
 
 def series_statement(scopes: Iterable[Scope], names: Sequence[str], limit: int) -> Statement:

@@ -22,10 +22,12 @@ from memex.store.upkeep.restored_lines import (
     StoredLine,
     StoredRepeat,
     StoredRival,
+    StoredTombstone,
     put_lines,
     read_repeats,
     read_rivals,
     read_statements,
+    read_tombstones,
 )
 
 BATCH_CHARS = 512 * 1024  # of texts that are stored together; a longer one comes alone
@@ -78,6 +80,7 @@ class StoredScope:
         statements: what became of lines of its pages.
         repeats: when texts of its journal were told again.
         rivals: which statements contradict older ones.
+        tombstones: what was forgotten and replaced.
     """
 
     mount: str
@@ -89,15 +92,23 @@ class StoredScope:
     statements: tuple[StoredLine, ...] = ()
     repeats: tuple[StoredRepeat, ...] = ()
     rivals: tuple[StoredRival, ...] = ()
+    tombstones: tuple[StoredTombstone, ...] = ()
 
     def at(self, rev: int) -> "StoredScope":
         """Return the scope as it stood after an earlier change, one of those that it was taken for."""
         then, known = _at(self.revisions, rev), _at(self.statements, rev)
-        rivals = _at(self.rivals, rev)
-        return replace(self, rev=min(rev, self.rev), revisions=then, statements=known, rivals=rivals)
+        rivals, tombstones = _at(self.rivals, rev), _at(self.tombstones, rev)
+        return replace(
+            self,
+            rev=min(rev, self.rev),
+            revisions=then,
+            statements=known,
+            rivals=rivals,
+            tombstones=tombstones,
+        )
 
 
-Versioned = TypeVar("Versioned", StoredRevision, StoredLine, StoredRival)
+Versioned = TypeVar("Versioned", StoredRevision, StoredLine, StoredRival, StoredTombstone)
 
 
 def _at(rows: Iterable[Versioned], rev: int) -> tuple[Versioned, ...]:
@@ -176,7 +187,13 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
         made.append((scope_id, scope))
     async with database.maintenance() as connection:
         for scope_id, scope in made:
-            await put_lines(connection, tenant_id, scope_id, scope.statements, scope.repeats, scope.rivals)
+            known: dict[str, Sequence[Any]] = {
+                "statements": scope.statements,
+                "repeats": scope.repeats,
+                "rivals": scope.rivals,
+                "tombstones": scope.tombstones,
+            }
+            await put_lines(connection, tenant_id, scope_id, known)
 
 
 async def _read_scope(
@@ -215,6 +232,7 @@ async def _read_scope(
         members=(access.user_id,) if scope.is_project and access.user_id is not None else (),
         statements=tuple(statements),
         rivals=tuple(await read_rivals(connection, scope.scope_id, last_rev=last, user_id=access.user_id)),
+        tombstones=tuple(await read_tombstones(connection, scope.scope_id, last_rev=last)),
         repeats=tuple(await read_repeats(connection, scope.scope_id, told)) if told else (),
     )
 

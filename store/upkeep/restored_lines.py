@@ -1,7 +1,7 @@
 """The records of the journal beside its entries, taken from scopes and put anew: see `restore`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
@@ -60,6 +60,23 @@ class StoredRival:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredTombstone:
+    """What was forgotten or replaced, since a change of a scope; a row of the table `tombstone`."""
+
+    line_key: bytes
+    strength: str
+    salt: bytes
+    value_digests: tuple[bytes, ...]
+    value_sizes: tuple[int, ...]
+    word_digests: tuple[bytes, ...]
+    ended_at: datetime
+    rev: int
+    rev_end: int | None
+    tool_call_id: str
+    lifted_in: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRepeat:
     """A record that the text of an entry was told again; a row of the table `told_again`."""
 
@@ -88,6 +105,21 @@ async def read_rivals(
     return [StoredRival(**record | {key: bytes(record[key]) for key in keys}) for record in found]
 
 
+async def read_tombstones(connection: Connection, scope_id: int, *, last_rev: int) -> list[StoredTombstone]:
+    """Return what was forgotten and replaced in a scope up to a change of it."""
+    found = await rows(connection, "upkeep/restore_tombstones_read", scope_id=scope_id, last_rev=last_rev)
+    lists = ("value_digests", "word_digests")
+    return [
+        StoredTombstone(
+            **record
+            | {key: bytes(record[key]) for key in ("line_key", "salt")}
+            | {key: tuple(map(bytes, record[key])) for key in lists}
+            | {"value_sizes": tuple(record["value_sizes"])}
+        )
+        for record in found
+    ]
+
+
 async def read_repeats(connection: Connection, scope_id: int, paths: Sequence[str]) -> list[StoredRepeat]:
     """Return when the texts of entries were told again, by their paths in their scope."""
     found = await rows(connection, "upkeep/restore_repeats_read", scope_id=scope_id, paths=list(paths))
@@ -98,21 +130,14 @@ async def put_lines(
     connection: Connection,
     tenant_id: int,
     scope_id: int,
-    statements: Sequence[StoredLine],
-    repeats: Sequence[StoredRepeat],
-    rivals: Sequence[StoredRival],
+    known: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Put all three into a scope; the other scopes that they name are there already."""
-    place = {"tenant_id": tenant_id, "scope_id": scope_id}
-    if statements:
-        told = _encode([asdict(statement) for statement in statements])
-        await connection.execute(sql("upkeep/restore_statements"), place | {"statements": told})
-    if rivals:
-        told = _encode([asdict(rival) for rival in rivals])
-        await connection.execute(sql("upkeep/restore_rivals"), place | {"rivals": told})
-    if repeats:
-        told = _encode([asdict(repeat) for repeat in repeats])
-        await connection.execute(sql("upkeep/restore_repeats"), place | {"repeats": told})
+    """Put `statements`, `repeats`, `rivals` and `tombstones` into a scope; others that they name are there."""
+    for name, records in known.items():
+        if records:
+            told = {name: _encode([asdict(record) for record in records])}
+            place = {"tenant_id": tenant_id, "scope_id": scope_id}
+            await connection.execute(sql(f"upkeep/restore_{name}"), place | told)
 
 
 def _encode(records: list[dict[str, Any]]) -> str:

@@ -10,10 +10,11 @@ from memex.store.access import Access, Scope
 from memex.store.database import Rows, Statement
 from memex.store.entry_path import is_entry_at
 from memex.store.paths import parse
-from memex.store.records import FileChange, Reference, Span
+from memex.store.records import FileChange, Reference, Span, TakenOut, TombstonePlace
 from memex.store.statement_lines import changed_lines, line_key, standing_lines
 from memex.store.writes.edits import Edit, Undo
 from memex.store.writes.rivals import NO_RIVALS, RivalRecords
+from memex.store.writes.tombstones import lifted, taken_out
 
 EndState = Literal["replaced", "closed", "forgotten"]
 
@@ -53,13 +54,13 @@ class EndedWords:
         reference: where the words stand in the entry.
         text: the words.
         state: why they do not hold any more.
-        newer: the statement.
+        newer: the statement; None for words that did not hold any more when they were told.
     """
 
     reference: Reference
     text: str
     state: EndState
-    newer: str
+    newer: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,16 @@ class LineRecords:
         ended: the statements that it took out of pages.
         said_on: the day on which its text was said.
         rivals: what the call says of statements that contradict each other.
+        taken: the statements of which it leaves tombstones.
+        lifted: tombstones that it lifts, by their mounts and keys, since what they are of is said anew.
     """
 
     filed: Sequence[FiledLine] = ()
     ended: Sequence[EndedLine] = ()
     said_on: date | None = None
     rivals: RivalRecords = NO_RIVALS
+    taken: Sequence[TakenOut] = ()
+    lifted: Sequence[TombstonePlace] = ()
 
 
 NO_RECORDS = LineRecords()
@@ -119,7 +124,7 @@ def statements_of(
     *,
     locked: Sequence[int],
 ) -> list[Statement]:
-    """Return the statements that record what became of lines; none if nothing did.
+    """Return the statements that record what became of lines, with tombstones; none if nothing did.
 
     Args:
         access: of the caller who commits.
@@ -143,8 +148,12 @@ def statements_of(
         span = {"start_char": filed.span[0], "end_char": filed.span[1]}
         line = {"key": line_key(filed.text).hex(), "change": "filed", "state": filed.state}
         rows.append(_place(access, filed.path) | holder | span | line)
+    gone = taken_out(
+        access, records.taken, locked, tool_call_id, said_on=records.said_on, accepted_at=accepted_at
+    )
+    beside = [*gone, *lifted(access, records.lifted, tool_call_id)]
     if not rows:
-        return []
+        return beside
     said = {"said_on": records.said_on, "accepted_at": accepted_at}
     given = {"lines": json.dumps(rows), "tool_call_id": tool_call_id, **said}
     written = {access.scope_of(parse(change.path)).scope_id for change in changes if change.changed}
@@ -153,6 +162,7 @@ def statements_of(
     return [
         *([("writes/scope_advance", {"scope_ids": sorted(advanced)})] if advanced else []),
         ("writes/statement_change", given),
+        *beside,
     ]
 
 

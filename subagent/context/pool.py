@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
 from memex.store.markdown import read_summaries
-from memex.store.records import EntryBeside, EntryStatement, Reference, Span
+from memex.store.records import EntryBeside, EntryStatement, Reference, Span, Tombstone
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, B, Query, score
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
@@ -43,7 +43,8 @@ from memex.subagent.context.statements import (
 from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Why
-from memex.subagent.statements.places import is_statement_file
+from memex.subagent.statements.comparison.remains import find_echoes
+from memex.subagent.statements.places import is_statement_file, mount_of
 from memex.subagent.statements.words import CountedWords, LineWords
 from memex.subagent.text_cache import TextCache
 
@@ -158,6 +159,29 @@ def lines_of(
             if known is None or known.candidate.value < line.candidate.value:
                 found[line.reference] = line
     return list(found.values())
+
+
+def without_forgotten(
+    lines: list[ContextLine], tombstones: Sequence[Tombstone], analyzer: Analyzer
+) -> list[ContextLine]:
+    """Return lines without what was forgotten, by whatever way it came back; of an entry the rest of a line stays.
+
+    What was found beside memory was said by the user, or to him, before: it is left out by its values alone.
+    """
+    forgotten = [one for one in tombstones if one.strength == "forgotten"]
+    if not forgotten:
+        return lines
+    kept: list[ContextLine] = []
+    for line in lines:
+        text, is_beside = line.candidate.text, line.included is not None
+        mount = "user" if is_beside else mount_of(line.reference.path)
+        own = [one for one in forgotten if one.mount == mount]
+        gone = [echo.span for echo in find_echoes(text, own, analyzer) if echo.is_outright or is_beside]
+        if gone and not is_beside and is_entry_at(line.reference.path):
+            kept += [part_of(line, span) for span in left_of(text, (0, len(text)), gone)]
+        elif not gone:
+            kept.append(line)
+    return kept
 
 
 def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextLine]:

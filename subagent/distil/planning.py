@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from memex.store.citations.syntax import CitedPlace
+from memex.store.records import Tombstone
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.distil.reading import MessageReading
 from memex.subagent.distil.removed import RemovedStatements, find_removed, statement_form
@@ -17,10 +18,12 @@ from memex.subagent.planner import (
     RememberRequest,
 )
 from memex.subagent.remember.changes import Changes, find_contradiction, newer_contradiction
+from memex.subagent.remember.echoes import is_kept_out
 from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.related import RelatedFiles, find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import UNDATED
+from memex.subagent.statements.comparison.remains import Echo, find_echoes
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form
@@ -41,12 +44,14 @@ class OutdatedStatement:
 class DistilPlan:
     """The plan for statements of conversations, and those that are outdated. Each addition names its message.
 
-    `known` are statements that other files make already, with the paths of those files.
+    `known` are statements that other files make already, with the paths of those files. `anew` say
+    what was forgotten or replaced before their messages were written.
     """
 
     plan: RememberPlan
     known: tuple[Addition, ...]
     outdated: tuple[OutdatedStatement, ...]
+    anew: tuple[Echo, ...] = ()
 
 
 async def plan_distil(
@@ -61,7 +66,8 @@ async def plan_distil(
         tools: reads memory.
     """
     said_at = {reading.said.place: reading.message.said_at for reading in messages}
-    taking = _Taking(project, planner, tools, said_at, await find_removed(project, tools))
+    removed, tombstones = await find_removed(project, tools), await tools.tombstones()
+    taking = _Taking(project, planner, tools, said_at, removed, tombstones)
     for add in await taking.place(messages):
         await taking.take(add)
     return await taking.plan()
@@ -76,6 +82,8 @@ class _Taking:
     tools: MemoryTools
     said_at: Mapping[CitedPlace, datetime | None]
     removed: RemovedStatements
+    tombstones: Sequence[Tombstone] = ()
+    anew: list[Echo] = field(default_factory=list)
     adds: list[Addition] = field(default_factory=list)
     known: dict[Addition, KnownStatement] = field(default_factory=dict)
     outdated: list[OutdatedStatement] = field(default_factory=list)
@@ -117,11 +125,19 @@ class _Taking:
 
     def _was_given_up(self, add: Addition) -> bool:
         """Return whether memory gave a statement up since the statement was said, such as on request."""
-        removed_at = self.removed.get(statement_form(add.statement.text))
-        if removed_at is None or add.said is None:
+        if add.said is None:
             return False
-        said_at = self.said_at.get(add.said.place)
-        return add.said.day == UNDATED or said_at is None or removed_at >= said_at
+        said_at = self.said_at.get(add.said.place) if add.said.day != UNDATED else None
+        removed_at = self.removed.get(statement_form(add.statement.text))
+        if removed_at is not None and (said_at is None or removed_at >= said_at):
+            return True
+        for echo in find_echoes(add.statement.text, self.tombstones, self.tools.analyzer):
+            is_older = said_at is None or said_at < echo.tombstone.ended_at
+            if is_kept_out(echo, is_older=is_older):
+                return True
+            if echo.is_outright and not is_older:
+                self.anew.append(echo)
+        return False
 
     async def plan(self) -> DistilPlan:
         """Return the plan of all statements that were taken."""
@@ -135,7 +151,7 @@ class _Taking:
             rivals=tuple(self.changes.rivals),
         )
         known = tuple(replace(add, path=held.reference.path) for add, held in self.known.items())
-        return DistilPlan(plan, known, tuple(self.outdated))
+        return DistilPlan(plan, known, tuple(self.outdated), tuple(self.anew))
 
     @property
     def _own_paths(self) -> frozenset[str]:

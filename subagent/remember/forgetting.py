@@ -56,11 +56,13 @@ class ForgetPlan:
         removals: statements of pages.
         words: sentences of journal entries of which no page has a statement.
         candidates: statements and sentences that may be meant.
+        named: the name or identifier of which all statements go; "" if a request describes what it means.
     """
 
     removals: tuple[Removal, ...] = ()
     words: tuple[FiledStatement, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
+    named: str = ""
 
     @property
     def texts(self) -> list[str]:
@@ -136,7 +138,9 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
     others = [match for match in found if match not in named and names_part(request.named, match.stored.text)]
     is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= MAX_NAMED
     if meant and is_sure and _are_writable(meant, said):
-        return replace(_taking_out(request, meant), candidates=_asking(others).candidates)
+        return replace(
+            _taking_out(request, meant), candidates=_asking(others).candidates, named=request.named
+        )
     return _asking(meant or others)
 
 
@@ -280,6 +284,7 @@ def with_forgetting(
         ),
         candidates=tuple(dict.fromkeys([*forgetting.candidates, *plan.candidates]))[:MAX_CANDIDATES],
         forgotten=forgetting.words,
+        named=forgetting.named,
     )
 
 

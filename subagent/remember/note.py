@@ -21,6 +21,11 @@ _UNKNOWN = (
     "Nothing {was} taken out, because the request names no statement that is stored. "
     "Ask again in the words of the statement; a request to forget everything is never carried out."
 )
+WITHHELD = (
+    "A part of the text says what was forgotten on request, and is not kept: it was said before the request, or is "
+    "written with characters that disguise it. To have it again, say it anew in plain words, without `said_at`."
+)
+AGAIN = "The text says what was forgotten on request before; it is kept, and holds again."
 RECALLED = "What memory itself said before is not kept again."
 _FORGOTTEN = (
     "{count} {was} taken out of memory, as the request asks. "
@@ -30,7 +35,12 @@ _MORE = " If the `candidates` are meant too, call memory_remember with their han
 
 
 def describe(
-    plan: RememberPlan, done: Sequence[FileOutcome], rivals: Sequence[Rivalry], *, is_dry_run: bool
+    plan: RememberPlan,
+    done: Sequence[FileOutcome],
+    rivals: Sequence[Rivalry],
+    *,
+    is_again: bool = False,
+    is_dry_run: bool,
 ) -> str | None:
     """Return the note; None where nothing was asked to be forgotten, contradicts or was said by memory itself.
 
@@ -38,11 +48,16 @@ def describe(
         plan: the plan that was carried out.
         done: the outcome of each file.
         rivals: those of the plan that still stand beside the new statement.
+        is_again: the text says anew what was forgotten.
         is_dry_run: nothing was written.
     """
     reasons = {skip.reason for skip in plan.skipped}
     if "forget" in reasons:
         return _forgetting(plan, done, is_dry_run=is_dry_run)
+    if "forgotten" in reasons:
+        return WITHHELD
+    if is_again:
+        return AGAIN
     if rivals:
         return RIVALS
     return RECALLED if "recalled" in reasons else None

@@ -44,14 +44,14 @@ def is_sure(statement: Statement, project: str | None) -> bool:
 async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, Reads]:
     """Return a request whose text was read, and what is read of memory to file its statements.
 
-    That is the series of the files that the statements go to.
+    That is the series of the files that the statements go to, and what was forgotten.
     """
     reading = await read_text(request)
     request = replace(request, reading=reading)
     if not reading.statements:
-        return request, Reads()
+        return request, Reads(tombstones=True)
     paths = (
         destination(statement.kind, request.project, statement.text).path for statement in reading.statements
     )
     series = [((series_name(path),), MAX_LISTED) for path in dict.fromkeys(paths)]
-    return request, Reads(series=series)
+    return request, Reads(series=series, tombstones=True)

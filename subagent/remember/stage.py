@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from memex.store.entry_path import is_entry_at
-from memex.store.records import FileChange
+from memex.store.records import FileChange, Remains, TakenOut
+from memex.store.search.analyzer import Analyzer
 from memex.store.text_pool import offload
 from memex.store.writes.draft import Draft
 from memex.store.writes.rivals import ContradictingPair, RivalRecords, StatementPlace
@@ -22,9 +23,12 @@ from memex.subagent.planner import (
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import RevisedFile
 from memex.subagent.remember.filing.tasks import Filing
+from memex.subagent.remember.settling import Settlement
 from memex.subagent.statements.bullets import UNDATED
+from memex.subagent.statements.comparison.remains import remains_of, value_form
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.subjects import normal_form
 
 MAX_TEXT_CHARS = 200_000
 BULLET_CHARS = 80  # what a statement's bullet, date and links add to it, roughly
@@ -182,7 +186,11 @@ def overtaken_words(plan: RememberPlan) -> list[EndedWords]:
 
 
 def line_records(
-    done: Sequence[FileOutcome], day: date, plan: RememberPlan, held: Sequence[FiledStatement] = ()
+    done: Sequence[FileOutcome],
+    day: date,
+    plan: RememberPlan,
+    settled: Settlement,
+    analyzer: Analyzer,
 ) -> LineRecords:
     """Return what a text makes of lines of pages, and which statements it contradicts that stay.
 
@@ -190,7 +198,8 @@ def line_records(
         done: the outcome of each file.
         day: on which the text was said.
         plan: that was carried out.
-        held: sentences of the journal that the call confirms, beside statements of pages.
+        settled: what the handles of the call confirm and take out.
+        analyzer: makes lexemes.
     """
     filed: list[FiledLine] = []
     ended: list[EndedLine] = []
@@ -219,9 +228,34 @@ def line_records(
     rivals = RivalRecords(
         named_rivals(done, day, plan),
         [ContradictingPair(older, _new_place(newer, places)) for older, newer in taken],
-        [*confirmed, *(place for statement in held if (place := _place_of(statement)))],
+        [*confirmed, *(place for statement in settled.held if (place := _place_of(statement)))],
     )
-    return LineRecords(filed, ended, day, rivals)
+    said_now = {normal_form(add.statement.text) for file in done for add in file.adds}
+    gone = [
+        one for one in _taken_out(ended, plan, settled, analyzer) if normal_form(one.text) not in said_now
+    ]
+    return LineRecords(filed, ended, day, rivals, gone)
+
+
+def _taken_out(
+    ended: Sequence[EndedLine], plan: RememberPlan, settled: Settlement, analyzer: Analyzer
+) -> Iterator[TakenOut]:
+    """Yield the statements of which the call leaves tombstones: those that it forgets or replaces."""
+    for line in ended:
+        if line.state != "closed":
+            yield TakenOut(line.path, line.text, line.state, remains_of(line.text, analyzer))
+    for overtaken in plan.overtaken:
+        if _end_state(overtaken.statement) != "closed":
+            text = overtaken.older.text
+            yield TakenOut(overtaken.older.path, text, "replaced", remains_of(text, analyzer))
+    for sentence in settled.forgotten:
+        yield TakenOut(sentence.path, sentence.text, "replaced", remains_of(sentence.text, analyzer))
+    for sentence in plan.forgotten:
+        yield TakenOut(sentence.path, sentence.text, "forgotten", remains_of(sentence.text, analyzer))
+    if plan.named and (name := value_form(plan.named)):
+        places = [*(line.path for line in ended), *(sentence.path for sentence in plan.forgotten)]
+        for path in dict.fromkeys(places):
+            yield TakenOut(path, plan.named, "forgotten", Remains((name,), ()))
 
 
 def named_rivals(done: Sequence[FileOutcome], day: date, plan: RememberPlan) -> list[ContradictingPair]:

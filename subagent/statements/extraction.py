@@ -60,6 +60,7 @@ SkipReason = Literal[
     "limit",
     "invalid",
     "forget",
+    "forgotten",
     "quoted",
     "code",
     "pasted",

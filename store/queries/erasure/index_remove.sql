@@ -58,6 +58,9 @@ with links as (
   delete from rival
    where scope_id = any (%(scope_ids)s) or older_scope = any (%(scope_ids)s) or newer_scope = any (%(scope_ids)s)
 )
+, tombstones as (
+  delete from tombstone where scope_id = any (%(scope_ids)s)
+)
 , retold as (
   delete from told_again where scope_id = any (%(scope_ids)s)
 )

@@ -75,6 +75,13 @@ with old as (
    where rival.scope_id = anonymous.scope_id
      and rival.rev = anonymous.rev
 )
+, forgotten as (
+  update tombstone
+     set tool_call_id = %(tool_call_id)s::text
+    from anonymous
+   where tombstone.scope_id = anonymous.scope_id
+     and tombstone.rev = anonymous.rev
+)
 select (select count(*) from called) as calls,
        (select count(*) + coalesce(sum(held), 0)::bigint from called)
          + (select count(*) from inside) as log_rows,

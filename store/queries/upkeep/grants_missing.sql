@@ -46,9 +46,10 @@ with role as (
     ('{memex_agent,memex_admin}', '{document_root,document}', '{select,insert,update,delete}', null),
     ('{memex_agent,memex_admin}', '{document_stat}', '{select,update}', null),
     ('{memex_agent,memex_admin}', '{token_state,statement_state}', '{select}', null),
-    ('{memex_agent,memex_admin}', '{told_again,statement,rival}', '{select,insert,delete}', null),
+    ('{memex_agent,memex_admin}', '{told_again,statement,rival,tombstone}', '{select,insert,delete}', null),
     ('{memex_agent,memex_admin}', '{statement}', '{update}', '{rev_end,said_on,accepted_at}'),
     ('{memex_agent,memex_admin}', '{rival}', '{update}', '{rev_end}'),
+    ('{memex_agent,memex_admin}', '{tombstone}', '{update}', '{rev_end,lifted_in}'),
     ('{memex_agent,memex_admin}', '{told_again}', '{update}', '{taken_back_in}'),
     ('{memex_agent}', '{my_files,my_revisions,my_conversations,my_messages,my_documents,my_calls}', '{select}', null),
     -- where the server has pgvector

@@ -27,6 +27,7 @@ with revisions as (delete from revision where scope_id = any (%(scope_ids)s::big
      states as (delete from token_state where scope_id = any (%(scope_ids)s::bigint[])),
      stated as (delete from statement where scope_id = any (%(scope_ids)s::bigint[])),
      rivals as (delete from rival where scope_id = any (%(scope_ids)s::bigint[])),
+     tombstones as (delete from tombstone where scope_id = any (%(scope_ids)s::bigint[])),
      retold as (delete from told_again where scope_id = any (%(scope_ids)s::bigint[])),
      statements as (delete from statement_state where scope_id = any (%(scope_ids)s::bigint[])),
      counts as (delete from conversation_stat where scope_id = any (%(scope_ids)s::bigint[])),

@@ -123,6 +123,10 @@ async def live_in(service: Service, tenant_id: int) -> None:
                 "decode(repeat('00', 16), 'hex'), 0, 0, %(scope)s, 'b.md', "
                 "decode(repeat('00', 16), 'hex'), 0, 0, false, 1, null, 'call')"
             ),
+            (
+                "insert into tombstone values (%(scope)s, %(tenant)s, decode(repeat('00', 16), 'hex'), "
+                "'forgotten', decode(repeat('00', 16), 'hex'), '{}', '{}', '{}', now(), 1, null, 'call', null)"
+            ),
             "insert into conversation_stat (scope_id, tenant_id) values (%(scope)s, %(tenant)s)",
             "insert into source values (%(scope)s, %(tenant)s, 1, 'chatgpt', 'chatgpt', '', 1, now())",
             (

@@ -115,15 +115,17 @@ async def _run(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:
         draft,
         partial(_answer, work, arguments, reading, made, staged, shown),
         partial(_beside, work, arguments, reading, staged),
-        partial(_rivals, staged, made.plan),
+        partial(_line_records, staged, made),
     )
     return commit.result
 
 
-def _rivals(staged: Sequence[StagedFile], plan: RememberPlan, changes: tuple[FileChange, ...]) -> LineRecords:
-    """Return which statements contradict older ones that stay."""
-    named = stage.named_rivals(stage.file_outcomes(staged, changes), UNDATED, plan)
-    return LineRecords(rivals=RivalRecords(named))
+def _line_records(
+    staged: Sequence[StagedFile], made: DistilPlan, changes: tuple[FileChange, ...]
+) -> LineRecords:
+    """Return which statements contradict older ones that stay, and which say anew what was forgotten."""
+    named = stage.named_rivals(stage.file_outcomes(staged, changes), UNDATED, made.plan)
+    return LineRecords(rivals=RivalRecords(named), lifted=[echo.tombstone.place for echo in made.anew])
 
 
 async def _preview(work: ToolContext, arguments: DistilArguments) -> dict[str, Any]:

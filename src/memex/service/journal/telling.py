@@ -12,7 +12,7 @@ from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.extraction import SkippedSpan
 
 # Parts of a text that are not kept: a request to forget would say again what is forgotten.
-HIDDEN = frozenset({"forget", "recalled"})
+HIDDEN = frozenset({"forget", "forgotten", "recalled"})
 
 KEPT = "journal"  # in the `config` of a logged call: the journal keeps its text, as far as it is to be kept
 
@@ -31,8 +31,8 @@ def tell(
     *,
     said_at: str | None,
     project: str | None,
-) -> None:
-    """Stage the entry of a told text; nothing is staged of a courtesy, or where no journal is kept.
+) -> str | None:
+    """Stage the entry of a told text, and return its path; nothing of a courtesy, or where no journal is kept.
 
     Args:
         work: the context of the call.
@@ -43,10 +43,11 @@ def tell(
         project: the slug of the project that the call is about. The entry belongs to the teller alone all the same.
     """
     if text is None or not is_kept(work, text):
-        return
+        return None
     text = without_spans(text, [(part.start, part.end) for part in skipped if part.reason in HIDDEN])
     if is_courtesy(text):
-        return
+        return None
     moment = said_moment(said_at, work.call.request.now)
     path = entry_path(moment, work.call.request.tool_call_id)
     draft.tell(text, Told("user", moment, project), path)
+    return f"user/{path}"

@@ -22,12 +22,14 @@ from memex.store.database import Statement
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
 from memex.store.log.operations import to_storable
-from memex.store.records import FileChange, Span
+from memex.store.records import FileChange, Reference, Span
+from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.snapshot.reads import NO_READS
 from memex.store.statement_lines import line_key
 from memex.store.writes.draft import SAID_LATER, Draft
 from memex.store.writes.statements import (
     NO_LINES,
+    EndedWords,
     LaterLines,
     LineRecords,
     later_lines,
@@ -36,6 +38,7 @@ from memex.store.writes.statements import (
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
 from memex.subagent.remember import settling, stage
+from memex.subagent.remember.echoes import NO_ECHOES, ToldEchoes, told_echoes
 from memex.subagent.remember.forgetting import forgotten_words
 from memex.subagent.remember.reading import with_first_reads
 from memex.subagent.remember.recalled import recalled_spans, repeated_lines, without_recalled, without_spans
@@ -141,12 +144,14 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
 class _Planned:
     """A plan, and what handles settle; `is_repeat` if the log has a call with this id, and nothing was planned.
 
-    `hidden` are the words of the journal that are forgotten, by the paths of their entries.
+    `hidden` are the words of the journal that are forgotten, by the paths of their entries. `echoes` are the
+    sentences that say what was forgotten or replaced before.
     """
 
     plan: RememberPlan
     settled: Settlement = field(default_factory=Settlement)
     hidden: Mapping[str, Sequence[Span]] = field(default_factory=dict)
+    echoes: ToldEchoes = NO_ECHOES
     is_repeat: bool = False
 
 
@@ -186,8 +191,9 @@ async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, 
         draft.give_way(day, now, later)
     if shown is not None:
         answer = partial(_answer_as_shown, shown, arguments, answer)
+    lines = partial(_line_records, staged, day, planned, analyzer_of(work.access.language))
     with telemetry.operation(telemetry.COMMIT, {}) as recorded:
-        commit = await work.commit(draft, answer, lines=partial(_line_records, staged, day, planned))
+        commit = await work.commit(draft, answer, lines=lines)
         written = [change.path for change in commit.changes if change.changed]
         recorded.operation_ended({"writes": written}, None)
     return commit.result
@@ -287,7 +293,7 @@ async def _plan(
     if is_held:
         request, ahead = await with_first_reads(request)
     async with narrowed.begin(MemoryView(), consistency, ahead, committed) as snapshots:
-        plan = RememberPlan(planner=planner.name)
+        plan, echoes = RememberPlan(planner=planner.name), NO_ECHOES
         if any(snapshots.found):
             return _Planned(plan, is_repeat=True)
         tools = MemoryTools(snapshots.open, work.call, held=snapshots.held, spending=work.spending)
@@ -295,7 +301,12 @@ async def _plan(
             spans = recalled_spans(text, await repeated_lines([text], project, tools))
             if (said := without_spans(text, spans)) != request.text:
                 request = replace(request, text=said, reading=None)
-            plan = _with_recalled(await planner.plan_remember(request, tools), request.text, spans)
+            if (echoes := await told_echoes(request, tools)).withheld:
+                request = replace(request, text=without_spans(request.text, echoes.spans), reading=None)
+            planned = echoes.without_past(await planner.plan_remember(request, tools))
+            skips = [SkippedSpan(start, end, "recalled") for start, end in spans]
+            skips += [SkippedSpan(start, end, "forgotten") for start, end in echoes.spans]
+            plan = _with_skipped(planned, request.text, skips)
         settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
         forgotten = [
             removal
@@ -305,7 +316,7 @@ async def _plan(
         hidden = await forgotten_words(forgotten, (*plan.forgotten, *settled.forgotten), tools)
         await snapshots.note_state()
     removals = (*plan.removals, *(removal for _, removal in settled.removals))
-    return _Planned(replace(plan, removals=removals), settled, hidden)
+    return _Planned(replace(plan, removals=removals), settled, hidden, echoes)
 
 
 def _moment(work: ToolContext, arguments: RememberArguments) -> datetime | None:
@@ -316,12 +327,12 @@ def _moment(work: ToolContext, arguments: RememberArguments) -> datetime | None:
     return said_moment(said_at, work.call.request.now)
 
 
-def _with_recalled(plan: RememberPlan, text: str, spans: Sequence[Span]) -> RememberPlan:
-    """Return a plan that says which spans of a text Memex itself said; `text` is without them."""
-    if not spans:
+def _with_skipped(plan: RememberPlan, text: str, skips: Sequence[SkippedSpan]) -> RememberPlan:
+    """Return a plan that says which spans of a text were not read; `text` is without them."""
+    if not skips:
         return plan
     skipped = [one for one in plan.skipped if text[one.start : one.end].strip()]
-    skipped += [SkippedSpan(start, end, "recalled") for start, end in spans]
+    skipped += skips
     return replace(plan, skipped=tuple(sorted(skipped, key=lambda one: one.start)))
 
 
@@ -344,14 +355,17 @@ def _stage(
     """Stage a plan; return the staged files, and what makes the answer of the changes."""
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     plan, settled = planned.plan, planned.settled
+    past: list[EndedWords] = []
     confirmed = [(removal.path, removal.removes) for _, removal in settled.confirmed]
     if not arguments.dry_run:
         project = _project(work, arguments)
         said_at = arguments.said_at
-        telling.tell(work, draft, arguments.text, plan.skipped, said_at=said_at, project=project)
+        entry = telling.tell(work, draft, arguments.text, plan.skipped, said_at=said_at, project=project)
+        past = _past_words(arguments.text or "", entry, planned.echoes)
     for path, spans in planned.hidden.items():
         draft.hide(path, spans, reason="memory_remember: forgotten")
-    draft.overtake(stage.overtaken_words(plan))
+    draft.overtake([*stage.overtaken_words(plan), *past])
+    lifted = planned.echoes.lifted(plan)
     for sentence in settled.held:
         draft.hide(sentence.path, ())  # takes the lock of the journal
     staged = stage.stage(draft, plan, day, confirmed)
@@ -365,6 +379,7 @@ def _stage(
         stage.file_outcomes(staged, changes),
         [change for change in changes if change.path in planned.hidden and change.changed],
         config,
+        again=[echo for echo in lifted if echo.tombstone.strength == "forgotten"],
         entry=draft.entry,
         is_dry_run=arguments.dry_run,
         lists_statements=arguments.statements,
@@ -372,10 +387,25 @@ def _stage(
 
 
 def _line_records(
-    staged: Sequence[StagedFile], day: date, planned: _Planned, changes: tuple[FileChange, ...]
+    staged: Sequence[StagedFile],
+    day: date,
+    planned: _Planned,
+    analyzer: Analyzer,
+    changes: tuple[FileChange, ...],
 ) -> LineRecords:
     done = stage.file_outcomes(staged, changes)
-    return stage.line_records(done, day, planned.plan, planned.settled.held)
+    lifted = [echo.tombstone.place for echo in planned.echoes.lifted(planned.plan)]
+    return replace(stage.line_records(done, day, planned.plan, planned.settled, analyzer), lifted=lifted)
+
+
+def _past_words(text: str, entry: str | None, echoes: ToldEchoes) -> list[EndedWords]:
+    """Return the words of a new entry that say what has been replaced since, before it was told."""
+    if entry is None:
+        return []
+    return [
+        EndedWords(Reference(entry, 1, echo.span), text[slice(*echo.span)], "replaced", None)
+        for echo in echoes.past
+    ]
 
 
 async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from memex.subagent.remember import note
 from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.settling import Settlement
 from memex.subagent.remember.stage import FileOutcome
+from memex.subagent.statements.comparison.remains import Echo
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.subjects import normal_form
 
@@ -51,6 +52,7 @@ class SkippedResult(ResultPart):
     | unfiled | the part is of no sure kind; the journal keeps it |
     | secret | the part holds a secret, such as a password |
     | forget | the part asks to forget something; `note` says what became of that |
+    | forgotten | the part says what was forgotten, and is older or in disguise; nothing keeps it |
     | absent | the statement to remove is not stored |
     | nested | the statement to remove has other items nested below it, and stays |
     | unsure, other | the model left the part out |
@@ -95,6 +97,15 @@ class ReplacedResult(ResultPart):
     older: str
     newer: str
     kept: str | None
+
+
+class AgainResult(ResultPart):
+    """A part of the text that says anew what was forgotten: when that was, and by which call. It holds again."""
+
+    start: int
+    end: int
+    forgotten_at: str
+    tool_call_id: str
 
 
 class UnresolvedResult(ResultPart):
@@ -152,6 +163,7 @@ class RememberResult(ToolResult):
     rivals: list[RivalResult] = Field(default_factory=list)
     candidates: list[CandidateResult] = Field(default_factory=list)
     unresolved: list[UnresolvedResult] = Field(default_factory=list)
+    again: Annotated[list[AgainResult] | None, Field(exclude_if=lambda found: not found)] = None
     note: str | None = None
     planner: str
     degraded: str | None
@@ -166,6 +178,7 @@ def render_answer(
     hidden: Sequence[FileChange],
     config: dict[str, Any],
     *,
+    again: Sequence[Echo] = (),
     entry: ToldEntry | None,
     is_dry_run: bool,
     lists_statements: bool = False,
@@ -179,6 +192,7 @@ def render_answer(
         done: the outcome for each file.
         hidden: the changes of journal entries of which words are forgotten.
         config: what is logged with the arguments; see `planning_record`.
+        again: the sentences that say anew what was forgotten.
         entry: of the journal, which holds the text; None where it was not kept.
         is_dry_run: nothing was written.
         lists_statements: the answer lists the statements.
@@ -222,7 +236,8 @@ def render_answer(
             for candidate in plan.candidates
         ],
         unresolved=_unresolved(settled, done),
-        note=note.describe(plan, done, rivals, is_dry_run=is_dry_run),
+        again=list(map(_said_again, again)),
+        note=note.describe(plan, done, rivals, is_again=bool(again), is_dry_run=is_dry_run),
         planner=plan.planner,
         degraded=degraded_code(plan.failure),
         statements=_statements(plan, done) if lists_statements else None,
@@ -241,6 +256,12 @@ def render_answer(
     if entry is not None and entry.text == arguments.get("text"):
         arguments = arguments | {"text": {"$text": f"{entry.reference}:0-{len(entry.text)}"}}
     return CallAnswer(result, arguments, logged, config)
+
+
+def _said_again(echo: Echo) -> AgainResult:
+    tombstone, (start, end) = echo.tombstone, echo.span
+    at = tombstone.ended_at.isoformat()
+    return AgainResult(start=start, end=end, forgotten_at=at, tool_call_id=tombstone.tool_call_id)
 
 
 def _replaced(plan: RememberPlan, done: list[FileOutcome]) -> Iterator[tuple[ReplacedResult, dict[str, Any]]]:

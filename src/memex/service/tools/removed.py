@@ -24,7 +24,7 @@ from memex.store.entry_path import is_entry_at
 from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.paths import Prefix, parse_prefix
-from memex.store.records import FileChange
+from memex.store.records import FileChange, TombstonePlace
 from memex.store.removed_lines import (
     REMOVED_STATES,
     NamedLine,
@@ -33,11 +33,14 @@ from memex.store.removed_lines import (
     hidden_words,
     list_removed,
 )
+from memex.store.search.analyzer import analyzer_of
 from memex.store.statement_lines import standing_lines
 from memex.store.text_pool import offload
 from memex.store.upkeep.words.digests import is_erased
 from memex.store.writes.draft import Draft
+from memex.store.writes.statements import LineRecords
 from memex.subagent.remember.filing.put_back import HeldLine, PuttingBack, held_line
+from memex.subagent.statements.comparison.remains import find_echoes
 
 BY_REMEMBERING: tuple[RemovedState, ...] = ("replaced", "closed", "forgotten")
 REASON = "memory_put_back"
@@ -156,13 +159,16 @@ async def put_back(work: ToolContext, arguments: PutBackArguments) -> dict[str, 
             raise
         return first
     path = line.path or line.held_in.path
+    lifted = await _tombstones(work, held if isinstance(held, str) else " ".join(held.lines))
     if isinstance(held, str):
         draft.hold_again(path, line.line_key)
-        return (await work.commit(draft, partial(_answer_words, arguments, line, held))).result
+        answer = partial(_answer_words, arguments, line, held)
+        return (await work.commit(draft, answer, lines=lambda _: LineRecords(lifted=lifted))).result
     task = PuttingBack(path, held, line.line_key, has_page=line.path is not None)
     draft.revise(path, task, chars=sum(len(kept) + 1 for kept in held.lines), reason=REASON)
     await _stage_words(work, draft, line)
-    return (await work.commit(draft, partial(_answer, arguments, line, path))).result
+    answer = partial(_answer, arguments, line, path)
+    return (await work.commit(draft, answer, lines=lambda _: LineRecords(lifted=lifted))).result
 
 
 async def _read(work: ToolContext, handle: str) -> tuple[NamedLine, HeldLine | str]:
@@ -186,6 +192,16 @@ async def _read(work: ToolContext, handle: str) -> tuple[NamedLine, HeldLine | s
         return line, page.content[slice(*at.span)]
     held = await offload.run_on(page.content, held_line, at.path, page.content, at.span)
     return line, held
+
+
+async def _tombstones(work: ToolContext, text: str) -> list[TombstonePlace]:
+    """Return the tombstones that would hide what is put back."""
+    async with work.database.transaction(work.access, snapshot=True) as connection:
+        tombstones = await Memory(connection, work.access).tombstones()
+    echoes = [
+        echo for one in tombstones for echo in find_echoes(text, [one], analyzer_of(work.access.language))
+    ]
+    return [echo.tombstone.place for echo in echoes if echo.is_outright]
 
 
 async def _stage_words(work: ToolContext, draft: Draft, line: NamedLine) -> None:

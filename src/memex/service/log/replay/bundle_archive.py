@@ -5,6 +5,7 @@
     scopes/<n>.jsonl       the revisions of the n-th scope, one a line
     statements/<n>.jsonl   what became of lines of its pages, if anything is known of them
     rivals/<n>.jsonl       which statements contradict older ones, if any does
+    tombstones/<n>.jsonl   what was forgotten and replaced, by digests, if anything was
     repeats/<n>.jsonl      when texts of its journal were told again, if any was
     texts.jsonl            revisions that came after the states, such as those that the call wrote
 
@@ -37,7 +38,7 @@ from memex.store.paths import check_id, check_slug, check_tool_call_id, parse
 from memex.store.records import Operation, Status
 from memex.store.upkeep.reindex import check_language
 from memex.store.upkeep.restore import StoredRevision, StoredScope
-from memex.store.upkeep.restored_lines import StoredLine, StoredRepeat, StoredRival
+from memex.store.upkeep.restored_lines import StoredLine, StoredRepeat, StoredRival, StoredTombstone
 from memex.store.writes.edits import MAX_FILE_BYTES, Origin
 
 FORMAT = 1
@@ -217,6 +218,20 @@ class _Rival(_Strict):
     tool_call_id: Text
 
 
+class _Tombstone(_Strict):
+    line_key: Key
+    strength: Literal["replaced", "forgotten"]
+    salt: Key
+    value_digests: tuple[Key, ...]
+    value_sizes: tuple[Place, ...]
+    word_digests: tuple[Key, ...]
+    ended_at: Time
+    rev: Number
+    rev_end: Number | None
+    tool_call_id: Text
+    lifted_in: Text | None
+
+
 class _Repeat(_Strict):
     path: Text
     said_at: Time
@@ -316,6 +331,8 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
             yield f"statements/{number}.jsonl", _jsonl(_Statement, scope.statements)
         if scope.rivals:
             yield f"rivals/{number}.jsonl", _jsonl(_Rival, scope.rivals)
+        if scope.tombstones:
+            yield f"tombstones/{number}.jsonl", _jsonl(_Tombstone, scope.tombstones)
         if scope.repeats:
             yield f"repeats/{number}.jsonl", _jsonl(_Repeat, scope.repeats)
     named = [{"revision": revision, "content": text} for revision, text in sorted(bundle.texts.items())]
@@ -406,14 +423,18 @@ def _fields(told: BaseModel) -> dict[str, Any]:
 
 def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredScope:
     """Take the files of a scope out of a bundle's; bundles of earlier versions tell of no lines."""
-    name, of_lines, of_repeats, of_rivals = (
-        f"{folder}/{number}.jsonl" for folder in ("scopes", "statements", "repeats", "rivals")
+    name, of_lines, of_repeats, of_rivals, of_tombstones = (
+        f"{folder}/{number}.jsonl" for folder in ("scopes", "statements", "repeats", "rivals", "tombstones")
     )
     scope = _scope(told, _lines(_Revision, members, name), name)
     statements = _lines(_Statement, members, of_lines)
     rivals = _lines(_Rival, members, of_rivals)
     _check_changes(told, statements, of_lines)
     _check_changes(told, rivals, of_rivals)
+    tombstones = _lines(_Tombstone, members, of_tombstones)
+    _check_changes(told, tombstones, of_tombstones)
+    if any(len(one.value_digests) != len(one.value_sizes) for one in tombstones):
+        raise _malformed(f"{of_tombstones} has digests without sizes")
     repeats = _lines(_Repeat, members, of_repeats)
     if len({(repeat.path, repeat.tool_call_id) for repeat in repeats}) < len(repeats):
         raise _malformed(f"{of_repeats} says twice that a call told a text")
@@ -422,6 +443,7 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
         statements=tuple(StoredLine(**_fields(statement)) for statement in statements),
         repeats=tuple(StoredRepeat(**_fields(repeat)) for repeat in repeats),
         rivals=tuple(StoredRival(**_fields(rival)) for rival in rivals),
+        tombstones=tuple(StoredTombstone(**_fields(one)) for one in tombstones),
     )
 
 
@@ -447,7 +469,9 @@ def _scope(told: _Scope, lines: Sequence[_Revision], name: str) -> StoredScope:
     return scope
 
 
-def _check_changes(told: _Scope, lines: Sequence[_Revision | _Statement | _Rival], name: str) -> None:
+def _check_changes(
+    told: _Scope, lines: Sequence[_Revision | _Statement | _Rival | _Tombstone], name: str
+) -> None:
     for number, one in enumerate(lines, start=1):
         if one.rev > told.rev or (one.rev_end is not None and not one.rev < one.rev_end <= told.rev):
             raise _malformed(f"{name}, line {number}: its changes are not those of the scope")
