@@ -59,8 +59,9 @@ from memex.subagent.remember.related import SaidTime, find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
 from memex.subagent.statements.comparison.holders import is_about_another
+from memex.subagent.statements.comparison.putting_right import correcting_spans
 from memex.subagent.statements.extraction import SkippedSpan, Statement
-from memex.subagent.statements.forgetting import find_forget_request
+from memex.subagent.statements.forgetting import find_forget_request, own_sentences
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form
@@ -210,7 +211,8 @@ class BuiltinPlanner:
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
         )
         known: dict[Addition, KnownStatement] = {}
-        changes = Changes(request.day, request.project)
+        correcting = correcting_spans(list(own_sentences(request.text)), request.text) if adds else {}
+        changes = Changes(request.day, request.project, correcting)
         said = SaidTime(request.day, request.moment) if request.is_kept else None
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
             about = await find_related(add, own_paths, tools, said)

@@ -1,10 +1,11 @@
 """The changes by the new statements of one call: which stored ones they replace, close or contradict."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from memex.store.entry_path import is_entry_at
+from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, FiledStatement, Overtaking, Removal, Rivalry
@@ -12,7 +13,9 @@ from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import RelatedFiles
 from memex.subagent.remember.told_sentences import is_stated
 from memex.subagent.statements.comparison.corrections import corrected
+from memex.subagent.statements.comparison.putting_right import denies, puts_right
 from memex.subagent.statements.comparison.relations import (
+    MANY_KINDS,
     Relation,
     RelationOutcome,
     compare,
@@ -20,6 +23,7 @@ from memex.subagent.statements.comparison.relations import (
     may_give_way,
 )
 from memex.subagent.statements.comparison.views import StatementView, view
+from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
@@ -49,6 +53,8 @@ class Contradiction:
 class Changes:
     """The changes of one call so far; `day` is the one on which its text was said, `project` the one that it names.
 
+    `correcting` are the sentences that put something right, and whether they say outright that it was wrong.
+
     A statement that is replaced in the file to which the new one goes gives its place to it. One in another file
     is taken out there, and a sentence of the journal stays where it is, as one that is `overtaken`. A rival stays
     as it is.
@@ -56,6 +62,7 @@ class Changes:
 
     day: date
     project: str | None = None
+    correcting: Mapping[Span, bool] = field(default_factory=dict)
     removals: list[Removal] = field(default_factory=list)
     rivals: list[Rivalry] = field(default_factory=list)
     overtaken: list[Overtaking] = field(default_factory=list)
@@ -65,6 +72,8 @@ class Changes:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
         if (done := self._corrected(add, about, tools.analyzer)) is not None:
             return done
+        if (older := await self._put_right(add, about, tools)) is not None:
+            return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=True))
         for _ in range(MAX_READ):
             found = find_contradiction(add, about, tools.analyzer, self.day, self.gone, self.project)
             if found is None or not is_entry_at(found.older.path):
@@ -121,6 +130,27 @@ class Changes:
             replaces=older.text,
         )
 
+    async def _put_right(
+        self, add: Addition, about: RelatedFiles, tools: MemoryTools
+    ) -> FiledStatement | None:
+        """Return the one stored statement that a new one corrects or denies; None for none, and for several."""
+        text, statement = add.statement.text, add.statement
+        is_wrong = next((wrong for span, wrong in self.correcting.items() if _holds(span, statement)), None)
+        is_right = is_wrong or (is_wrong is False and statement.kind not in MANY_KINDS)
+        found: dict[tuple[str, ...], FiledStatement] = {}
+        for one in about.stored:
+            may_go = one.day <= self.day and (one.path, one.text) not in self.gone and one.kind != "pending"
+            is_same_scope = is_writable(one.path, self.project) and mount_of(one.path) == mount_of(add.path)
+            if not (may_go and is_same_scope):
+                continue
+            if (is_right and puts_right(text, one.text)) or denies(text, one.text, tools.analyzer):
+                found.setdefault(normal_form(one.text), one)
+        if len(found) != 1:
+            return None
+        [older] = found.values()
+        is_said = not is_entry_at(older.path) or await is_stated(older, add.path, tools)
+        return older if is_said and normal_form(older.text) != normal_form(text) else None
+
     def _older(self, about: RelatedFiles) -> list[FiledStatement]:
         """Return the statements of pages where the call may write, that were not said after its text."""
         return [
@@ -173,6 +203,10 @@ class Changes:
         same = [one for one in _said_before(add, about, self.gone) if not is_entry_at(one.path)]
         self.removals += [Removal(one.path, None, one.text) for one in same]
         self.gone.update((one.path, one.text) for one in same)
+
+
+def _holds(span: Span, statement: Statement) -> bool:
+    return span[0] <= statement.start < span[1]
 
 
 def find_contradiction(

@@ -22,7 +22,7 @@ from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
-from memex.subagent.statements.named import content_of, names, names_part
+from memex.subagent.statements.named import content_of, is_generic, names, names_part
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import normal_form
@@ -113,7 +113,7 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
             meant = _said_outright(request, matches)
             if request.is_several:
                 meant = meant or _about(topic, matches, tools)
-            meant = meant or _meant(matches, is_several=request.is_several)
+            meant = meant or _meant(matches, is_several=request.is_several) or _only(topic, matches, tools)
             if request.stated:
                 meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
             if meant:
@@ -384,6 +384,15 @@ def _about(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_M
     some = [match for match in matches if not asked.isdisjoint(match.words)]
     is_whole = all(asked <= match.words and not match.is_other_value for match in some)
     return some if is_whole and len(some) <= MAX_REMOVED else []
+
+
+def _only(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:
+    """Return the one statement that has all words of a topic, if none but it has any of them."""
+    content = " ".join(word for word in content_of(topic).split() if not is_generic(word.strip(".,!?'\"")))
+    asked = set(tools.analyzer.lexemes(content))
+    some = [match for match in matches if not asked.isdisjoint(match.words)]
+    is_whole = len(some) == 1 and asked <= set(tools.analyzer.lexemes(some[0].stored.text))
+    return some if is_whole and not some[0].is_other_value else []
 
 
 def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:

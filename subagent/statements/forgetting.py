@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memex.store.records import Span
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.extraction import fact_after_order
 from memex.subagent.statements.named import named_thing
@@ -16,6 +17,7 @@ from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_texts
 
 MAX_KEPT_CHARS = 2_000_000  # of texts whose sentences are kept
+MAX_RETRACTING = 2  # sentences of a text that takes something back
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
@@ -76,7 +78,7 @@ def find_forget_request(text: str) -> ForgetRequest | None:
     """Return the first request to forget something in a text; None if there is none."""
     if len(text) > MAX_REQUEST_CHARS:
         return None
-    sentences = list(own_sentences(text))
+    sentences = _with_retraction(text, list(own_sentences(text)))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
         is_bare = len(sentences) == 1 and _TABLE.pattern("bare").search(_bared(sentence)) is not None
@@ -85,6 +87,15 @@ def find_forget_request(text: str) -> ForgetRequest | None:
             asked = _request(text, sentences, place)
             return replace(asked, named=named, is_bare=is_bare)
     return None
+
+
+def _with_retraction(text: str, sentences: list[Span]) -> list[Span]:
+    """Return sentences of which two are one, as in `My age? I made it up`, which together take something back."""
+    if len(sentences) == MAX_RETRACTING:
+        whole = sentences[0][0], sentences[-1][1]
+        if _retracted(_plain(text[slice(*whole)])) is not None:
+            return [whole]
+    return sentences
 
 
 def sounds_like_request(text: str) -> bool:
@@ -158,10 +169,14 @@ def _asks(sentence: str) -> bool:
     plain = _QUOTED.sub(" ", _plain(sentence))
     if _NAMED_OUTRIGHT.match(plain):
         return True
-    return (
-        _TABLE.pattern("requests").search(plain) is not None
-        and _TABLE.pattern("no_requests").search(plain) is None
-    )
+    is_asked = _TABLE.pattern("requests").search(plain) is not None or _retracted(plain) is not None
+    return is_asked and _TABLE.pattern("no_requests").search(plain) is None
+
+
+def _retracted(plain: str) -> str | None:
+    """Return what a sentence takes back that was said about it; None if it takes nothing back."""
+    found = _TABLE.pattern("retractions").search(plain)
+    return next(filter(None, found.groups())) if found else None
 
 
 def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> ForgetRequest:
@@ -176,7 +191,7 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         text=sentence,
         start=start,
         end=end,
-        topic=_topic(sentence),
+        topic=_topic(_retracted(_plain(sentence)) or sentence),
         beside=_topic(others),
         is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,

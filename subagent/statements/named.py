@@ -15,10 +15,17 @@ from memex.tables import load_tables
 MAX_NAME_WORDS = 4
 MIN_NUMBER_DIGITS = 4  # of an identifier that is compared by its digits alone, such as that of a telephone
 
+NAME_TABLES = ("particles", "no_names", "owners", "places", "generic")
+
 _TOKEN = re.compile(r"[^\s\"“”„«»‘()\[\]{}<>,;!?]+")
 _EDGE = ".:'’*_`-"
-_IDENTIFIER = re.compile(r"[^\W_]+(?:[@._/:+~-][^\W_]*)*[@\d._/:][\w@./:+~-]*|\+?\d[\d ()./-]*\d")
+_IDENTIFIER = re.compile(r"[^\W_]+(?:[@._/:+~-][^\W_]*)*[@\d._/:][\w@./:+~-]*|\+?\(?\d[\d ()./-]*\d")
 _NUMBER = re.compile(r"(?<![\w.-])\+?\d(?:[ ()/-]{0,2}\d)+(?![\w]|[-.]\w)")
+_SPELLED = re.compile(
+    r"([\w.+-]+) (?:at|\(at\)|\[at\]) ([\w-]+(?: (?:dot|punkt|point|punto) [\w-]+)+)", re.IGNORECASE
+)
+_DOT = re.compile(r" (?:dot|punkt|point|punto) ", re.IGNORECASE)
+_CODE = re.compile(r"[A-Za-z]{1,5}[ -]?\d{3,}|[A-Za-z]{1,5}\d{2,}[A-Za-z]{0,3}")  # such as a licence plate
 _NO_DIGIT = re.compile(r"\D")
 _QUOTED = re.compile(r'"([^"\n]{1,100})"|“([^”\n]{1,100})”|„([^“”\n]{1,100})[“”]|«\s*([^»\n]{1,100}?)\s*»')
 
@@ -30,6 +37,8 @@ def named_thing(words: str) -> str | None:
         words: what stands behind `forget` or `forget everything about`.
     """
     words = words.strip().strip(_EDGE)
+    if spelled := _SPELLED.fullmatch(words):  # `ana at example dot org`
+        return f"{spelled[1]}@{_DOT.sub('.', spelled[2])}"
     if PLACEHOLDER.fullmatch(words):
         return words
     if quoted := _QUOTED.fullmatch(words):
@@ -57,6 +66,9 @@ def names(thing: str, text: str) -> bool:
     digits = _NO_DIGIT.sub("", thing)
     if len(digits) >= MIN_NUMBER_DIGITS and _NUMBER.fullmatch(thing.strip()):
         return any(_NO_DIGIT.sub("", found[0]) == digits for found in _NUMBER.finditer(text))
+    if _CODE.fullmatch(thing):
+        parts = [re.escape(part) for part in re.findall(r"[A-Za-z]+|\d+", thing)]
+        return re.search(rf"(?<![\w.-]){'[ -]?'.join(parts)}(?![\w]|[-.]\w)", text, re.IGNORECASE) is not None
     wanted, said = _forms(thing), _forms(text)
     width = len(wanted)
     return width > 0 and any(
@@ -85,6 +97,11 @@ def _are_plain(words: list[str]) -> bool:
     return all(word.isalpha() and word.islower() and word not in _tables()["places"] for word in words)
 
 
+def is_generic(word: str) -> bool:
+    """Return whether a word says what kind of thing is asked for, such as `name`, and not of what."""
+    return word.casefold() in _tables()["generic"]
+
+
 def content_of(topic: str) -> str:
     """Return the words of a topic without articles, possessives and pronouns."""
     tables = _tables()
@@ -99,4 +116,4 @@ def _is_no_name(word: str) -> bool:
 @cache
 def _tables() -> dict[str, frozenset[str]]:
     data = load_tables("memex.subagent.statements", "forgetting.yaml")
-    return {name: frozenset(data[name].split()) for name in ("particles", "no_names", "owners", "places")}
+    return {name: frozenset(data[name].split()) for name in NAME_TABLES}

@@ -40,7 +40,7 @@ UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 _BIAS = -7.85
 _WEIGHTS = (1.84, 1.15, 1.92, 3.75, 1.44, 1.95, 1.15, 0.78, 0.29)
 
-_MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
+MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
 _SEVERAL = re.compile(r";\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
 _AND = re.compile(r" (?:and|&|\+|und|et|y) ")
 _LONGER_WORD = re.compile(r"[^\W\d_]{3,}")
@@ -261,7 +261,7 @@ def _beginnings(text: str) -> set[str]:
 
 def _is_same_frame(new: StatementView, older: StatementView) -> bool:
     """Tell whether two statements, neither of which is a task or a liking, are the same but for one value."""
-    if {new.kind, older.kind} & _MANY_KINDS:
+    if {new.kind, older.kind} & MANY_KINDS:
         return False
     return common_frame(without_dates(new.text), without_dates(older.text)) is not None
 

@@ -30,7 +30,7 @@ from memex.subagent.distil.planning import DistilPlan, plan_distil
 from memex.subagent.distil.reading import MAX_STATEMENTS, without_lines
 from memex.subagent.engine import ENGINE
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import BUILTIN, Addition, RememberPlan
+from memex.subagent.planner import BUILTIN, Addition
 from memex.subagent.remember import stage
 from memex.subagent.remember.filing.entries import EntryOutcome
 from memex.subagent.remember.recalled import may_repeat_lines, repeated_lines

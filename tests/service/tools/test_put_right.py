@@ -1,0 +1,91 @@
+"""Corrections that are addressed to the assistant, retractions, and denials: one statement goes, no other."""
+
+import pytest
+from tests.kit.memory import remember
+
+from memex.service.service import Caller, Service
+
+pytestmark = pytest.mark.embedded_only
+
+TOLD = "2026-01-10"
+BESIDE = ("I prefer oolong tea.", "The boat has a red hull.")
+
+# What is told, what puts it right, words of the context that go, and words that stand there then.
+PUT_RIGHT = [
+    ("My sister is called Branka.", "No, that's wrong. My sister is called Solveig.", "Branka", "Solveig"),
+    ("My sister is called Branka.", "Actually, my sister is called Solveig.", "Branka", "Solveig"),
+    ("The shop uses CouchDB as its database.", "You've got that wrong, the shop uses MariaDB as its database.",
+     "CouchDB", "MariaDB"),
+    ("The gateway runs version 2.14.3.", "Sorry, I made a mistake: the gateway runs version 3.0.7.",
+     "2.14.3", "3.0.7"),
+    ("Meine Schwester heißt Branka.", "Das stimmt nicht. Meine Schwester heißt Solveig.", "Branka", "Solveig"),
+    ("The gateway runs version 2.14.3.", "The gateway no longer runs version 2.14.3.",
+     "\nThe gateway runs", "no longer"),
+    ("My sister is called Branka.", "It is not true that my sister is called Branka.", "\nMy sister", "not true"),
+    ("My sister is called Branka.", "What I said about my sister was wrong.", "Branka", "oolong"),
+    ("My sister is called Branka.", "I take back what I said about my sister.", "Branka", "oolong"),
+]  # fmt: skip
+# What is told, and texts beside which it stands.
+BESIDE_EACH_OTHER = [
+    ("The budget for the kitchen is 12500 euros.", "Actually, the budget for the garden is 800 euros."),
+    ("I need to send Priya the lease.", "I have not sent Priya the lease."),
+    ("My brother is called Acker.", "My sister is not called Acker."),
+    ("I like coffee.", "Actually, I like tea."),
+    ("My sister is called Branka.", "That's wrong, the shop does open on Sundays."),
+    ("My sister is called Branka.", "If I ever move, you may forget my sister."),
+    ("My sister is called Branka.", "I misspoke in the meeting and my sister laughed."),
+]
+
+
+@pytest.fixture
+def service(service: Service) -> Service:
+    """Return a service that keeps the journal."""
+    service.keeps_journal = True
+    return service
+
+
+async def whole(service: Service, caller: Caller) -> str:
+    """Return all that memory shows."""
+    asked = {"query": "sister gateway shop tea boat", "budget": 8_000, "min_confidence": "none"}
+    return str((await service.execute(caller, "memory_context", asked))["context"])
+
+
+@pytest.mark.parametrize(("told", "text", "gone", "there"), PUT_RIGHT, ids=lambda value: str(value)[:30])
+async def test_one_statement_is_put_right(
+    service: Service, alice: Caller, told: str, text: str, gone: str, there: str
+) -> None:
+    """What was told is shown no more, the rest stays, and a revert brings it back."""
+    for one in (*BESIDE, told):
+        await remember(service, alice, one, said_at=TOLD)
+    before = await whole(service, alice)
+    await remember(service, alice, text, call="right")
+    after = await whole(service, alice)
+    await service.revert(alice, "right")
+
+    assert gone in before
+    assert gone not in after
+    assert there in after
+    assert all(one.rstrip(".") in after for one in BESIDE)
+    assert gone in await whole(service, alice)
+
+
+@pytest.mark.parametrize(("told", "text"), BESIDE_EACH_OTHER, ids=lambda value: value[:30])
+async def test_what_is_in_doubt_stays(service: Service, alice: Caller, told: str, text: str) -> None:
+    """Another thing, another person, or a likely addition: nothing is taken out."""
+    await remember(service, alice, told, said_at=TOLD)
+    answer = await remember(service, alice, text)
+
+    assert answer["replaced"] == []
+    assert told.rstrip(".") in await whole(service, alice)
+
+
+async def test_a_value_that_comes_back_by_corrections_holds(service: Service, alice: Caller) -> None:
+    """A, B, and A again."""
+    name = "My sister is called {}."
+    await remember(service, alice, name.format("Branka"), said_at=TOLD)
+    await remember(service, alice, f"No, that's wrong. {name.format('Solveig')}")
+    await remember(service, alice, f"Sorry, I was wrong: {name.format('Branka')}")
+    shown = await whole(service, alice)
+
+    assert "Branka" in shown
+    assert "Solveig" not in shown
