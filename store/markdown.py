@@ -125,12 +125,16 @@ class MarkdownDocument:
     is_plain: bool = False
 
 
+DayRange = tuple[date | None, date | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """The description that a file gives of itself: printable, bounded; a pinned file is always recalled.
 
     `date` is `YYYY-MM-DD`. `day` is that too, of a file that is of one day: when a file was made says nothing of
-    what stands in it. `summaries` is what the file says that it is about.
+    what stands in it. `summaries` is what the file says that it is about. `valid` are the first and the last day on
+    which it says that it holds.
     """
 
     title: str
@@ -140,6 +144,7 @@ class Description:
     pinned: bool = False
     day: str | None = None
     summaries: tuple[str, ...] = ()
+    valid: "DayRange" = (None, None)
 
 
 def parse(text: str) -> MarkdownDocument:
@@ -333,6 +338,7 @@ def describe(path: str, source: str | MarkdownDocument) -> Description:
             len(SUMMARY_FIELDS),
             MAX_TITLE_CHARS,
         ),
+        valid=_valid(fields),
     )
 
 
@@ -455,6 +461,13 @@ def _distinct(values: Iterable[str], limit: int, max_chars: int) -> tuple[str, .
 def _printable(text: str, max_chars: int) -> str:
     words = _UNPRINTABLE.sub(" ", text[: 4 * max_chars]).split()
     return " ".join(words)[:max_chars].rstrip()
+
+
+def _valid(fields: Mapping[str, FieldValue]) -> DayRange:
+    """Return the first and the last day on which a file says that it holds; neither if they are in no order."""
+    said = [next(map(_date, _items(fields.get(name))), None) for name in ("valid_from", "valid_until")]
+    first, last = (date.fromisoformat(day) if day else None for day in said)
+    return (first, last) if first is None or last is None or first <= last else (None, None)
 
 
 def _date(value: str) -> str | None:

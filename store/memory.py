@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -39,6 +39,7 @@ from memex.store.snapshot.passages import PassageReader
 from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
     Reads,
+    bounded_statement,
     file_statements,
     list_statements,
     pinned_statement,
@@ -164,7 +165,7 @@ class Memory:
             (
                 *([state_statement(access.scopes)] if reads.state else ()),
                 *([pinned_statement(access.scopes, reads.pinned)] if reads.pinned else ()),
-                *([self._tombstones_statement()] if reads.tombstones else ()),
+                *(self._state_statements() if reads.tombstones else ()),
                 *(self._series_statement(names, limit) for names, limit in reads.series),
                 *passages,
                 *([self._graph.near_statement(reads.near)] if reads.near else ()),
@@ -237,7 +238,7 @@ class Memory:
     async def tombstones(self) -> list[Tombstone]:
         """Return what was forgotten and replaced and may not come back by itself, the newest first."""
         if self._tombstones is None:
-            [found] = await self._reader.rows(self._tombstones_statement())
+            [found] = await self._reader.rows(tombstones_statement(**self._seen_revs()))
             self._tombstones = [self._tombstone(**row) for row in found]
         return self._tombstones
 
@@ -249,8 +250,18 @@ class Memory:
         words = frozenset(map(bytes, columns.pop("word_digests")))
         return Tombstone(self._access.by_id[scope_id].mount, values=values, words=words, **columns)
 
-    def _tombstones_statement(self) -> Statement:
-        return tombstones_statement(**self._seen_revs())
+    async def out_of_time(self, day: date) -> frozenset[str]:
+        """Return the virtual paths of files and entries that do not hold on a day, by what they or a caller say."""
+        [found] = await self._reader.rows(bounded_statement(**self._seen_revs()))
+        return frozenset(
+            self._access.by_id[row["scope_id"]].virtual(row["path"])
+            for row in found
+            if (row["first_day"] and day < row["first_day"]) or (row["end_day"] and day >= row["end_day"])
+        )
+
+    def _state_statements(self) -> list[Statement]:
+        seen = self._seen_revs()
+        return [tombstones_statement(**seen), bounded_statement(**seen)]
 
     async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:
         """Return entries of the caller's journal, each with one that was told before or after it on its day.

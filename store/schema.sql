@@ -105,11 +105,13 @@ create table revision (
   said_at       timestamptz,                            -- when it was said
   about         text collate "C",                       -- the project that it was told about, by its slug
   erased        boolean not null default false,         -- words of it were erased, in place
+  valid         daterange,                              -- the days on which it holds, where a caller or the file says so
   primary key (scope_id, path, version)
 );
 create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);
 create unique index revision_open on revision (scope_id, file_id) where rev_end is null;
 create unique index revision_head on revision (scope_id, path) where rev_end is null and not deleted;
+create index revision_valid on revision (scope_id) where valid is not null;
 create index revision_page on revision (scope_id, path) where rev_end is null and not deleted and origin is null;
 create index revision_path_key on revision (scope_id, path_key) where rev_end is null and not deleted;
 create index revision_name_key on revision (scope_id, name_key) where rev_end is null and not deleted;

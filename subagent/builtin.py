@@ -26,6 +26,7 @@ from memex.subagent.context.pool import (
     add_meaning,
     best_first,
     entries_of,
+    in_force,
     included_lines,
     lines_of,
     score_lines,
@@ -96,12 +97,14 @@ class BuiltinPlanner:
 
     async def find_lines(self, request: ContextRequest, tools: MemoryTools) -> LinePool:
         """Return the lines that may answer a query: find passages, score their lines, mark what is out of date."""
+        tools.day = request.today
         survey = await self.find_candidates(request, tools)
         is_small = survey.query.chunks < SMALL_PASSAGES and not survey.is_of_days
         rest = await _rest(survey, tools) if is_small else []
         entries = entries_of((*survey.ranked, *rest))
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
+        lines, others = (in_force(one, tools.out_of_time) for one in (lines, others))
         lines = without_forgotten(lines, tools.forgotten, tools.analyzer)
         others = without_forgotten(others, tools.forgotten, tools.analyzer)
         asked = lines + others if survey.is_compared else lines
@@ -114,7 +117,8 @@ class BuiltinPlanner:
         asks_little = len(survey.query.lexemes) <= MAX_LIST_LEXEMES
         intent = intent_of(request.query) if asks_little else None
         if intent is not None:
-            lines = with_listed(lines, await listed_statements(intent, request, tools))
+            listed = await listed_statements(intent, request, tools)
+            lines = in_force(with_listed(lines, listed), tools.out_of_time)
         return LinePool(
             survey,
             await mark_older(lines, tools),
@@ -170,7 +174,7 @@ class BuiltinPlanner:
     async def find_candidates(self, request: ContextRequest, tools: MemoryTools) -> Candidates:
         """Return the passages that may answer a query, with the texts of the best of them."""
         evidence = await gather_evidence(request, tools)
-        pinned_paths = await tools.pinned()
+        pinned_paths = [path for path in await tools.pinned() if path not in tools.out_of_time]
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS
         first = [worth for file in pinned_files for worth in pinned_passages(file, available // 2)]

@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from memex import telemetry
@@ -95,6 +95,8 @@ class MemoryTools:
         ] = {}  # those of `_texts`, by path and version
         self.language = "english"  # of memory, known once it was searched
         self.forgotten: Sequence[Tombstone] = ()  # likewise: what was forgotten and replaced
+        self.day: date | None = None  # of which searches find out what does not hold
+        self.out_of_time: frozenset[str] = frozenset()  # likewise: what does not hold on the day asked for
 
     @property
     def analyzer(self) -> Analyzer:
@@ -155,6 +157,8 @@ class MemoryTools:
         async with self._operation("memory_find", request) as (memory, logged):
             self.language = memory.language
             self.forgotten = await memory.tombstones()
+            if self.day is not None:
+                self.out_of_time = await memory.out_of_time(self.day)
             found = await memory.find(
                 query,
                 limit=limit,

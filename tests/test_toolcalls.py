@@ -184,6 +184,8 @@ def test_the_arguments_of_an_agent_are_those_of_the_tools() -> None:
         "dry_run",
         "dry_run_id",
         "said_at",
+        "valid_from",
+        "valid_until",
         "statements",
         "wait",
     }

@@ -34,3 +34,7 @@ begin
   execute format('create policy deletes on tombstone for delete using (%s or %s)', writes, is_owner);
 end
 $$;
+
+-- The days on which a file or an entry of the journal holds, where a caller or the file itself says so.
+alter table revision add column valid daterange;
+create index revision_valid on revision (scope_id) where valid is not null;

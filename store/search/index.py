@@ -88,6 +88,7 @@ class FileIndex:
     shifted: tuple[tuple[int, int, int], ...]  # chunk_id, start, end
     added: tuple[NewChunk, ...]
     links: tuple[LinkRow, ...]
+    valid: str | None = None  # a `daterange`: the days on which the file says that it holds
 
 
 def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Analyzer) -> FileIndex:
@@ -173,7 +174,15 @@ def _describe(path: str, description: Description) -> FileIndex:
         shifted=(),
         added=(),
         links=(),
+        valid=day_range(*description.valid),
     )
+
+
+def day_range(first: date | None, last: date | None) -> str | None:
+    """Return the days from `first` to `last`, both included, as a `daterange`; None if neither is known."""
+    if first is None and last is None:
+        return None
+    return f"[{first or ''},{last or ''}]"
 
 
 def chunk_frequencies(chunk: Chunk, analyzer: Analyzer) -> Counter[str]:

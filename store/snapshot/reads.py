@@ -26,7 +26,7 @@ class Reads:
         near: virtual paths with the parts of their texts, for their links.
         back: virtual paths, for the links that lead to them.
         files: virtual paths of files that are read whole.
-        tombstones: whether what was forgotten and replaced is wanted.
+        tombstones: whether what was forgotten and replaced is wanted, and what holds on some days alone.
         texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
             text is left where it is.
     """
@@ -59,6 +59,11 @@ def pinned_statement(scopes: Iterable[Scope], limit: int) -> Statement:
 def tombstones_statement(scope_ids: Sequence[int], revs: Sequence[int]) -> Statement:
     """Return the statement that reads what was forgotten and replaced in scopes, up to a change of each."""
     return "memory/tombstone_list", {"scope_ids": scope_ids, "revs": revs, "limit": MAX_TOMBSTONES}
+
+
+def bounded_statement(scope_ids: Sequence[int], revs: Sequence[int]) -> Statement:
+    """Return the statement that reads which files hold on some days alone."""
+    return "memory/file_bounded", {"scope_ids": scope_ids, "revs": revs}
 
 
 def series_statement(scopes: Iterable[Scope], names: Sequence[str], limit: int) -> Statement:

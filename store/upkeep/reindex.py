@@ -266,4 +266,5 @@ def described_columns(derived: Sequence[FileIndex]) -> dict[str, object]:
         "name_keys": [file_index.name_key for file_index in derived],
         "pinned": [file_index.pinned for file_index in derived],
         "dated": [file_index.dated for file_index in derived],
+        "valid_days": [file_index.valid for file_index in derived],
     }

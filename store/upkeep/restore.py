@@ -64,6 +64,7 @@ class StoredRevision:
     origin: str | None = None
     said_at: datetime | None = None
     about: str | None = None
+    valid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

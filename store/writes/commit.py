@@ -237,6 +237,7 @@ def _revision(planned: PlannedRevision, derived: FileIndex, file_id: int) -> Row
         "name_key": derived.name_key,
         "pinned": derived.pinned,
         "dated": derived.dated.isoformat() if derived.dated else None,
+        "valid": derived.valid,
         "is_entry": planned.is_entry,
         **(file.told.columns() if file.told else {}),
     }

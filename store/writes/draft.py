@@ -520,12 +520,12 @@ class Draft:
 
     def _told_statements(self, rev: int = operations.NEWEST) -> list[Statement]:
         """Return the statement that looks for the entry of a told text, if one is told."""
-        if self._telling is None or self._telling.told is None or self._overtaken:
+        if self._telling is None or (told := self._telling.told) is None or self._overtaken or told.valid:
             return []
         wanted = {
             "scope_id": self._telling.place.scope.scope_id,
             "sha256": text_digest(self._telling.content),
-            "about": self._telling.told.about,
+            "about": told.about,
             "rev": rev,
         }
         return [("writes/entry_told", wanted)]

@@ -71,6 +71,7 @@ class Told:
         about: the slug of the project that it was told about, if any.
         actor: who told it, if not the caller who writes the entry.
         tool_call_id: of the call that told it, if not that which writes the entry.
+        valid: the days on which it holds, as a `daterange`, if the caller says so.
     """
 
     origin: Origin
@@ -78,10 +79,11 @@ class Told:
     about: str | None = None
     actor: str | None = None
     tool_call_id: str | None = None
+    valid: str | None = None
 
     def columns(self) -> dict[str, str | None]:
         """Return the columns of the revision that say it."""
-        own = {"told_by": self.actor, "told_in": self.tool_call_id}
+        own = {"told_by": self.actor, "told_in": self.tool_call_id, "valid": self.valid}
         return {"origin": self.origin, "said_at": self.said_at.isoformat(), "about": self.about} | own
 
 

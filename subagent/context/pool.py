@@ -20,7 +20,7 @@ ones.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -159,6 +159,11 @@ def lines_of(
             if known is None or known.candidate.value < line.candidate.value:
                 found[line.reference] = line
     return list(found.values())
+
+
+def in_force(lines: list[ContextLine], out_of_time: Collection[str]) -> list[ContextLine]:
+    """Return lines without those of files and entries that do not hold on the day of the question."""
+    return [line for line in lines if line.reference.path not in out_of_time] if out_of_time else lines
 
 
 def without_forgotten(

@@ -154,6 +154,8 @@ class UserMemory(BrowsableMemory):
         dry_run_id: str | None = None,
         wait: bool = True,
         said_at: date | str | None = None,
+        valid_from: date | str | None = None,
+        valid_until: date | str | None = None,
         tool_call_id: str | None = None,
     ) -> RememberResult:
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
@@ -163,6 +165,8 @@ class UserMemory(BrowsableMemory):
         its `rivals` and `candidates`; `both_hold` says of such statements that they hold beside the newer one. At
         most 10 handles count. Without any the text is required.
         `said_at` is the day, or the `datetime` with its zone, at which the text was said; by default that is now.
+        `valid_from` and `valid_until` are the first and the last day on which it holds; contexts of other days
+        leave it out.
 
         Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
         another one on the same database. The same call again, under its `tool_call_id`, says what became of it.
@@ -180,6 +184,8 @@ class UserMemory(BrowsableMemory):
             dry_run_id=dry_run_id,
             wait=wait,
             said_at=said_at.isoformat() if isinstance(said_at, date) else said_at,
+            valid_from=valid_from.isoformat() if isinstance(valid_from, date) else valid_from,
+            valid_until=valid_until.isoformat() if isinstance(valid_until, date) else valid_until,
         )
 
     async def context(

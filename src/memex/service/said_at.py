@@ -1,8 +1,9 @@
-"""The moment at which a text was said, if that is not the moment of the call. Pure."""
+"""The moment at which a text was said, if not that of the call, and the days on which it holds. Pure."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
 from memex.errors import ValidationFailed
+from memex.store.search.index import day_range
 
 EARLIEST = date(1900, 1, 1)
 TOLERANCE = timedelta(minutes=10)  # by which the clock of the caller may be ahead
@@ -44,6 +45,25 @@ def said_moment(said_at: str | None, now: datetime) -> datetime:
     if len(said_at) == len("2021-03-09"):
         return datetime.combine(date.fromisoformat(said_at), time(12), UTC)
     return datetime.fromisoformat(said_at.upper())
+
+
+def valid_days(valid_from: str | None, valid_until: str | None) -> str | None:
+    """Return the days on which a text holds, both ends included, as a `daterange`; None if it says none.
+
+    Raises:
+        ValidationFailed: one is no date, or the last day comes before the first one.
+    """
+    try:
+        first, last = (date.fromisoformat(day) if day else None for day in (valid_from, valid_until))
+    except ValueError:
+        raise ValidationFailed(
+            "valid_from and valid_until are dates.", hint="Send a day such as 2027-03-09."
+        ) from None
+    if first is not None and last is not None and last < first:
+        raise ValidationFailed(
+            "valid_until lies before valid_from.", hint="Send the first day as valid_from."
+        )
+    return day_range(first, last)
 
 
 def _parse(said_at: str, now: datetime) -> tuple[date, bool]:

@@ -22,7 +22,8 @@ written as materialized (
          as written (scope_id bigint, file_id bigint, head_version integer, version integer, path text, content text,
                      operation text, deleted boolean, counterpart text, reason text, title text, tags text[],
                      tag_keys text[], size_chars integer, path_key text, name_key text, pinned boolean, dated date,
-                     is_entry boolean, origin text, said_at timestamptz, about text, told_by text, told_in text)
+                     is_entry boolean, origin text, said_at timestamptz, about text, told_by text, told_in text,
+                     valid daterange)
 ),
 closed as (
   -- Each head is found by its key and closed at its place (ctid); one that was closed by somebody else meanwhile is at
@@ -47,14 +48,15 @@ closed as (
 insert into revision
   (scope_id, tenant_id, file_id, version, rev, path, content, sha256, operation, deleted, counterpart, reason,
    actor, channel, tool_call_id, created_at, title, tags, tag_keys, size_chars, path_key, name_key, pinned,
-   dated, origin, said_at, about)
+   dated, origin, said_at, about, valid)
 select written.scope_id, %(tenant_id)s::bigint, written.file_id, written.version, advanced.rev, written.path,
        written.content, sha256(convert_to(written.content, 'UTF8')), written.operation, written.deleted,
        written.counterpart, written.reason, coalesce(written.told_by, %(actor)s::text), %(channel)s::text,
        coalesce(written.told_in, %(tool_call_id)s::text),
        advanced.last_at, written.title, written.tags, written.tag_keys, written.size_chars, written.path_key,
        written.name_key, written.pinned, written.dated, coalesce(written.origin, told.origin),
-       coalesce(written.said_at, told.said_at), coalesce(written.about, told.about)
+       coalesce(written.said_at, told.said_at), coalesce(written.about, told.about),
+       coalesce(written.valid, told.valid)
   from written
   join advanced using (scope_id)
   left join lateral (  -- an entry of the journal stays where it is, and what is known of it stays too

@@ -75,6 +75,13 @@ async def remember(
             help="When the text was said, if not now: 2021-03-09, or 2021-03-09T18:30:00+01:00.",
         ),
     ] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(metavar="DAY", help="The first day on which the text holds: 2027-03-09.")
+    ] = None,
+    valid_until: Annotated[
+        str | None,
+        typer.Option(metavar="DAY", help="The last day on which the text holds; contexts leave it out then."),
+    ] = None,
 ) -> CommandOutput:
     """Remember the statements of a text.
 
@@ -82,7 +89,8 @@ async def remember(
     takes the text of the dry run.
     """
     if write is not None:
-        if text or file is not None or outdated or both_hold or dry_run or no_wait or said_at is not None:
+        named = (file, said_at, valid_from, valid_until)
+        if text or outdated or both_hold or dry_run or no_wait or any(one is not None for one in named):
             raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
         shown = await session.shown_by(write, "memory_remember", without=DRY_RUN_ALONE)
         done = await session.execute("memory_remember", shown)
@@ -98,6 +106,8 @@ async def remember(
         "statements": dry_run,
         "wait": not no_wait,
         "said_at": said_at,
+        "valid_from": valid_from,
+        "valid_until": valid_until,
     }
     done = await session.execute("memory_remember", arguments)
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))

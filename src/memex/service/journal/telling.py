@@ -31,6 +31,7 @@ def tell(
     *,
     said_at: str | None,
     project: str | None,
+    valid: str | None = None,
 ) -> str | None:
     """Stage the entry of a told text, and return its path; nothing of a courtesy, or where no journal is kept.
 
@@ -40,6 +41,7 @@ def tell(
         text: as it was told; None where the call tells none.
         skipped: parts of the text of which no statement was made; those that are `HIDDEN` are blanked.
         said_at: when it was said, as the call names it.
+        valid: the days on which it holds, as a `daterange`, if the call says so.
         project: the slug of the project that the call is about. The entry belongs to the teller alone all the same.
     """
     if text is None or not is_kept(work, text):
@@ -49,5 +51,5 @@ def tell(
         return None
     moment = said_moment(said_at, work.call.request.now)
     path = entry_path(moment, work.call.request.tool_call_id)
-    draft.tell(text, Told("user", moment, project), path)
+    draft.tell(text, Told("user", moment, project, valid=valid), path)
     return f"user/{path}"

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from memex import telemetry
 from memex.errors import PlanChanged, ValidationFailed
 from memex.service.journal import telling
-from memex.service.said_at import said_day, said_moment
+from memex.service.said_at import said_day, said_moment, valid_days
 from memex.service.snapshots import Consistency, MemoryView
 from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
@@ -97,6 +97,13 @@ class RememberArguments(Arguments):
             description="When the text was said, if not now: a date such as 2021-03-09, or a time with its zone."
         ),
     ] = None
+    valid_from: Annotated[
+        StorableText | None, Field(description="The first day on which the text holds, such as 2027-03-09.")
+    ] = None
+    valid_until: Annotated[
+        StorableText | None,
+        Field(description="The last day on which the text holds: contexts of later days leave it out."),
+    ] = None
     wait: Annotated[
         bool,
         Field(
@@ -130,6 +137,11 @@ class RememberArguments(Arguments):
 async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Answer memory_remember: one draft, one commit."""
     said_day(arguments.said_at, work.call.request.now)  # refuses a wrong one before it is queued
+    if _valid(arguments) is not None and not telling.is_kept(work, arguments.text):
+        raise ValidationFailed(
+            "valid_from and valid_until are about a text that the journal keeps.",
+            hint="Send a text, and leave MEMEX_JOURNAL on.",
+        )
     if not arguments.wait:
         return await _enqueue(work, arguments)
     if arguments.dry_run:
@@ -307,6 +319,8 @@ async def _plan(
             skips = [SkippedSpan(start, end, "recalled") for start, end in spans]
             skips += [SkippedSpan(start, end, "forgotten") for start, end in echoes.spans]
             plan = _with_skipped(planned, request.text, skips)
+            if _valid(arguments) is not None:
+                plan = _told_alone(plan)
         settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
         forgotten = [
             removal
@@ -325,6 +339,19 @@ def _moment(work: ToolContext, arguments: RememberArguments) -> datetime | None:
     if said_at is not None and len(said_at) == len("2021-03-09"):
         return None
     return said_moment(said_at, work.call.request.now)
+
+
+def _valid(arguments: RememberArguments) -> str | None:
+    return valid_days(arguments.valid_from, arguments.valid_until)
+
+
+def _told_alone(plan: RememberPlan) -> RememberPlan:
+    """Return the plan for a text that holds on some days: the journal alone keeps it, and nothing is changed."""
+    stated = [*(add.statement for add in plan.adds), *(known.statement for known in plan.known)]
+    unfiled = [SkippedSpan(one.start, one.end, "unfiled") for one in stated]
+    skipped = tuple(sorted((*plan.skipped, *unfiled), key=lambda one: one.start))
+    removals = tuple(removal for removal in plan.removals if removal.is_forgotten)
+    return replace(plan, adds=(), known=(), rivals=(), overtaken=(), removals=removals, skipped=skipped)
 
 
 def _with_skipped(plan: RememberPlan, text: str, skips: Sequence[SkippedSpan]) -> RememberPlan:
@@ -360,7 +387,15 @@ def _stage(
     if not arguments.dry_run:
         project = _project(work, arguments)
         said_at = arguments.said_at
-        entry = telling.tell(work, draft, arguments.text, plan.skipped, said_at=said_at, project=project)
+        entry = telling.tell(
+            work,
+            draft,
+            arguments.text,
+            plan.skipped,
+            said_at=said_at,
+            project=project,
+            valid=_valid(arguments),
+        )
         past = _past_words(arguments.text or "", entry, planned.echoes)
     for path, spans in planned.hidden.items():
         draft.hide(path, spans, reason="memory_remember: forgotten")

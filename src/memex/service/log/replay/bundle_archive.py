@@ -98,6 +98,7 @@ Version = Annotated[int, Field(ge=1, le=MAX_VERSION)]
 State = dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]]
 
 
+DAYS = r"^[\[(](\d{4}-\d\d-\d\d)?,(\d{4}-\d\d-\d\d)?[\])]$"  # a `daterange`
 _OF_ENTRY = Field(exclude_if=lambda value: value is None)  # earlier versions know no journal
 
 
@@ -179,6 +180,7 @@ class _Revision(_Strict):
     origin: Annotated[Origin | None, _OF_ENTRY] = None
     said_at: Annotated[Time | None, _OF_ENTRY] = None
     about: Annotated[Annotated[str, _by(check_slug)] | None, _OF_ENTRY] = None
+    valid: Annotated[Annotated[str, Field(pattern=DAYS)] | None, _OF_ENTRY] = None
 
 
 class _Statement(_Strict):
