@@ -22,7 +22,7 @@ from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
-from memex.subagent.statements.named import content_of, is_generic, names, names_part
+from memex.subagent.statements.named import content_of, names, names_part, thing_of
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import normal_form
@@ -387,11 +387,10 @@ def _about(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_M
 
 
 def _only(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:
-    """Return the one statement that has all words of a topic, if none but it has any of them."""
-    content = " ".join(word for word in content_of(topic).split() if not is_generic(word.strip(".,!?'\"")))
-    asked = set(tools.analyzer.lexemes(content))
+    """Return the one statement that has all words of the thing that a topic names, if no other has any."""
+    asked = set(tools.analyzer.lexemes(thing_of(topic)))
     some = [match for match in matches if not asked.isdisjoint(match.words)]
-    is_whole = len(some) == 1 and asked <= set(tools.analyzer.lexemes(some[0].stored.text))
+    is_whole = len(some) == 1 and bool(asked) and asked <= set(tools.analyzer.lexemes(some[0].stored.text))
     return some if is_whole and not some[0].is_other_value else []
 
 

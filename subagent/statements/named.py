@@ -17,6 +17,10 @@ MIN_NUMBER_DIGITS = 4  # of an identifier that is compared by its digits alone, 
 
 NAME_TABLES = ("particles", "no_names", "owners", "places", "generic")
 
+_ARTICLES = frozenset(
+    {"the", "where", "der", "die", "das", "den", "dem", "le", "la", "les", "el", "los", "las"}
+)
+
 _TOKEN = re.compile(r"[^\s\"“”„«»‘()\[\]{}<>,;!?]+")
 _EDGE = ".:'’*_`-"
 _IDENTIFIER = re.compile(r"[^\W_]+(?:[@._/:+~-][^\W_]*)*[@\d._/:][\w@./:+~-]*|\+?\(?\d[\d ()./-]*\d")
@@ -97,9 +101,16 @@ def _are_plain(words: list[str]) -> bool:
     return all(word.isalpha() and word.islower() and word not in _tables()["places"] for word in words)
 
 
-def is_generic(word: str) -> bool:
-    """Return whether a word says what kind of thing is asked for, such as `name`, and not of what."""
-    return word.casefold() in _tables()["generic"]
+def thing_of(topic: str) -> str:
+    """Return the words by which a topic names a thing, as in `my dentist's number`; "" if it names none.
+
+    They stand behind a possessive or an article; a word such as `number` says only what is asked for of the thing.
+    """
+    tables, words = _tables(), [word.strip(_EDGE + ',!?"') for word in topic.split()]
+    before = tables["owners"] | _ARTICLES
+    first = next((at for at, word in enumerate(words) if word.casefold() in before), len(words))
+    generic = tables["generic"]
+    return content_of(" ".join(word for word in words[first:] if word.casefold() not in generic))
 
 
 def content_of(topic: str) -> str:
