@@ -178,9 +178,14 @@ def _words(text: str, analyzer: Analyzer) -> list[str]:
     return [
         lexeme
         for word in _WORD.findall(plain)
-        for lexeme in analyzer.lexemes(_base_forms().get(word.casefold(), word))
+        for lexeme in analyzer.lexemes(base_form(word))
         if len(lexeme) > 1 or lexeme.isdigit()
     ]
+
+
+def base_form(word: str) -> str:
+    """Return the base form of an irregular past form, such as `write` of `written`; any other word as it is."""
+    return _base_forms().get(word.casefold(), word)
 
 
 def _is_past(word: str) -> bool:

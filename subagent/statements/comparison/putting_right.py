@@ -8,10 +8,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from memex.subagent.statements.comparison.completions import base_form
-
 from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
+from memex.subagent.statements.comparison.clauses import base_form
 from memex.subagent.statements.comparison.frames import verb_in
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.days.dating import without_dates

@@ -31,7 +31,10 @@ BESIDE_EACH_OTHER = [
     ("I need to send Priya the lease.", "I have not sent Priya the lease."),
     ("My brother is called Acker.", "My sister is not called Acker."),
     ("I like coffee.", "Actually, I like tea."),
-    ("A box came that could hold a pony.", "I was unfair about Pieter. I take that back, don't hold on to it."),
+    (
+        "A box came that could hold a pony.",
+        "I was unfair about Pieter. I take that back, don't hold on to it.",
+    ),
     ("My sister is called Branka.", "That's wrong, the shop does open on Sundays."),
     ("My sister is called Branka.", "If I ever move, you may forget my sister."),
     ("My sister is called Branka.", "I misspoke in the meeting and my sister laughed."),
