@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from memex.store.access import Scope
@@ -424,4 +425,10 @@ class Tombstone:
 
     def digest(self, form: str) -> bytes:
         """Return the digest of a value or a word; 16 bytes."""
-        return hashlib.sha256(self.salt + form.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+        return salted_digest(self.salt, form)
+
+
+@lru_cache(maxsize=65_536)
+def salted_digest(salt: bytes, form: str) -> bytes:
+    """Return the digest of a value or a word under the salt of a tombstone; 16 bytes."""
+    return hashlib.sha256(salt + form.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]

@@ -43,7 +43,7 @@ from memex.subagent.context.statements import (
 from memex.subagent.included import FoundPassage, FoundSection, IncludedPlace
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Why
-from memex.subagent.statements.comparison.remains import find_echoes
+from memex.subagent.statements.comparison.remains import find_echoes, may_echo
 from memex.subagent.statements.places import is_statement_file, mount_of
 from memex.subagent.statements.words import CountedWords, LineWords
 from memex.subagent.text_cache import TextCache
@@ -181,6 +181,8 @@ def without_forgotten(
         text, is_beside = line.candidate.text, line.included is not None
         mount = "user" if is_beside else mount_of(line.reference.path)
         own = [one for one in forgotten if one.mount == mount]
+        if not is_beside:
+            own = [one for one in own if may_echo(text, one, analyzer)]
         gone = [echo.span for echo in find_echoes(text, own, analyzer) if echo.is_outright or is_beside]
         if gone and not is_beside and is_entry_at(line.reference.path):
             kept += [part_of(line, span) for span in left_of(text, (0, len(text)), gone)]

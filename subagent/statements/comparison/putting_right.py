@@ -73,8 +73,10 @@ def denied_words(text: str, analyzer: Analyzer) -> frozenset[str]:
 
 def denies(text: str, stored: str, analyzer: Analyzer) -> bool:
     """Return whether a sentence denies just what a statement says: it begins alike, and lacks at most one word."""
-    denied, said = denied_words(text, analyzer), _words(_plain(stored), analyzer)
-    if len(denied) < MIN_COMMON or not denied <= said or _load()["denial"].search(_plain(stored)):
+    if len(denied := denied_words(text, analyzer)) < MIN_COMMON:
+        return False
+    said = _words(_plain(stored), analyzer)
+    if not denied <= said or _load()["denial"].search(_plain(stored)):
         return False
     if denied == said:
         return True

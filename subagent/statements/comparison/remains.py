@@ -10,19 +10,21 @@ Source of the look-alikes: confusables.txt of UTS #39, the single letters of Gre
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from text_to_num import alpha2digit  # type: ignore[import-untyped]  # without types
 
-from memex.store.records import Remains, Span, Tombstone
+from memex.store.records import Remains, Span, Tombstone, salted_digest
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements.comparison.holders import is_about_another
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.days.dating import without_dates
-from memex.subagent.statements.forgetting import all_sentences
+from memex.subagent.statements.forgetting import known_sentences
+from memex.subagent.statements.words import LineWords
+from memex.subagent.text_cache import cached_for_short_texts
 
 LANGUAGES = ("en", "de", "fr", "es")  # in which numbers in words are read
 MAX_READ_CHARS = 2_000  # of a sentence
@@ -35,6 +37,13 @@ LOOSE_SHARE = 0.6
 
 _TOKEN = re.compile(r"[^\W_]+")
 _GROUPED = re.compile(r"\+?\(?\d{2,5}\)?(?:[ ./-]\d{2,7}){1,5}(?![\w-])")  # such as the number of a telephone
+# Parts of words that a number in words has; most texts have none, and are not read for numbers.
+_NUMBER_WORD = re.compile(
+    r"(?:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|hundred|dix|onze|uno|diez|once)"
+    r"|ty|thousand|million|zwei|drei|vier|fünf|sech|sieb|acht|neun|zehn|elf|zwölf|zig|hundert|tausend|deux|trois|quatre"
+    r"|cinq|sept|huit|neuf|douze|treize|vingt|trente|cent|mil|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|doce)\b",
+    re.IGNORECASE,
+)
 _KEPT_SORTS = frozenset({"name", "code", "number", "money"})
 _LOOKALIKES = str.maketrans(
     "аеорсхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅοανριυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
@@ -79,7 +88,9 @@ class _Sentence:
     def readings(self) -> list[list[str]]:
         """The tokens of the text; also with numbers in words as digits, where that makes a difference."""
         plain = self.folded
-        texts = [plain, *(alpha2digit(plain, language, threshold=0) for language in LANGUAGES)]
+        texts = [plain]
+        if _NUMBER_WORD.search(plain):
+            texts += [alpha2digit(plain, language, threshold=0) for language in LANGUAGES]
         return [_TOKEN.findall(text.casefold()) for text in dict.fromkeys(texts)]
 
     def forms(self, size: int) -> set[str]:
@@ -139,22 +150,32 @@ def folded(text: str) -> str:
     return _TOKEN.sub(latin, plain)
 
 
-def find_echoes(
-    text: str, tombstones: Sequence[Tombstone], analyzer: Analyzer, spans: Iterable[Span] | None = None
-) -> list[Echo]:
+def may_echo(text: str, tombstone: Tombstone, analyzer: Analyzer) -> bool:
+    """Return whether a text has so many words of a property that a sentence may say outright what is gone."""
+    if not tombstone.words:
+        return True
+    shared = len(tombstone.words & _digests(text, tombstone.salt, analyzer))
+    return shared >= (PROPERTY_SHARE if tombstone.values else SAID_SHARE) * len(tombstone.words)
+
+
+@cached_for_short_texts(entries=16_384)
+def _digests(text: str, salt: bytes, analyzer: Analyzer) -> frozenset[bytes]:
+    return frozenset(salted_digest(salt, word) for word in LineWords(text).count(analyzer).frequencies)
+
+
+def find_echoes(text: str, tombstones: Sequence[Tombstone], analyzer: Analyzer) -> list[Echo]:
     """Return the sentences that say what was taken out, each once; those of what was forgotten first.
 
     Args:
         text: the whole text.
         tombstones: that stand.
         analyzer: makes lexemes.
-        spans: of the sentences; by default all of the text.
     """
     if not tombstones:
         return []
     found: list[Echo] = []
     ordered = sorted(tombstones, key=lambda one: one.strength != "forgotten")
-    for span in all_sentences(text) if spans is None else spans:
+    for span in known_sentences(text):
         sentence = _Sentence(text[slice(*span)], analyzer)
         said = ((one, _says(sentence, one)) for one in ordered)
         echoes = [Echo(span, one, is_outright, False) for one, is_outright in said if is_outright is not None]
