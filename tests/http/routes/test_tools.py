@@ -101,6 +101,8 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         "dry_run",
         "wait",
         "said_at",
+        "valid_from",
+        "valid_until",
         "statements",
         "dry_run_id",
     }
