@@ -23,6 +23,7 @@ _NO_OWNERS = frozenset(
 )
 # `Kaffee mag ich nicht`: the verb comes before who likes it.
 _FIRST_PERSON = re.compile(r" (?:ich|wir)\b", re.IGNORECASE)
+_FIRST_DOER = re.compile(r"(?:i|we|ich|wir|je|j['’]|nous|yo|nosotr[oa]s)\b", re.IGNORECASE)
 
 
 def is_about_another(text: str, own_names: Collection[str] = ()) -> bool:
@@ -41,9 +42,20 @@ def is_about_another(text: str, own_names: Collection[str] = ()) -> bool:
 
 
 def is_of_another(one: str, other: str) -> bool:
-    """Tell whether two statements are about the same thing of two holders, such as `my email` and `Bob's email`."""
+    """Tell whether two statements are of two holders: `my email`, `Bob's email`; `I work`, `my brother works`."""
     mine, theirs = _holders(one), _holders(other)
-    return any(mine[thing].isdisjoint(theirs[thing]) for thing in mine.keys() & theirs.keys())
+    if any(mine[thing].isdisjoint(theirs[thing]) for thing in mine.keys() & theirs.keys()):
+        return True
+    return {_doer(one), _doer(other)} == {"user", "person"}
+
+
+@cached_for_short_texts(entries=8_192)
+def _doer(text: str) -> str:
+    """Return who a statement begins with: the user, a person of the user's, or "" for anything else."""
+    plain = strip_opening(language.load("en").lead_ins, plain_form(text[:JUDGED_CHARS]))
+    if _FIRST_DOER.match(plain):
+        return "user"
+    return "person" if _person().match(plain) else ""
 
 
 @cached_for_short_texts(entries=8_192)
@@ -58,10 +70,25 @@ def _holders(text: str) -> dict[str, set[str]]:
 
 
 @cache
+def _alternatives() -> dict[str, str]:
+    tables = load_tables("memex.subagent.statements.comparison", "holders.yaml")
+    return {name: f"(?:{'|'.join(words)})" for name, words in tables.items()}
+
+
+@cache
+def _person() -> re.Pattern[str]:
+    """Return the pattern of a person of somebody's, such as `my brother`."""
+    either = _alternatives()
+    return re.compile(
+        rf"{either['owners']} (?:(?!user\b|team\b)[\w'-]+ ){{0,2}}{either['people']}\b(?! (?:and|und|et|y)\b)",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _others() -> re.Pattern[str]:
     """Return the pattern of somebody who likes something, up to the verb."""
-    tables = load_tables("memex.subagent.statements.comparison", "holders.yaml")
-    either = {name: f"(?:{'|'.join(words)})" for name, words in tables.items()}
+    either = _alternatives()
     person = rf"{either['owners']} (?:(?!user\b|team\b)[\w'-]+ ){{0,2}}{either['people']}(?: (?!i\b)[\w'-]+)?"
     return re.compile(
         rf"(?:(?i:{person}|{either['alone']})|(?P<name>(?!{either['no_names']}\b){_NAME}))"
