@@ -17,7 +17,6 @@ _LOSSES = (
     psycopg.errors.UndefinedObject,
     psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedColumn,
-    psycopg.errors.InsufficientPrivilege,
 )
 
 
@@ -65,5 +64,7 @@ async def why_unusable(
 
 def is_loss(error: psycopg.DatabaseError) -> bool:
     """Return whether a statement failed because pgvector is not there any more, or not for this login."""
-    message = str(error)
-    return isinstance(error, _LOSSES) and any(word in message for word in ("halfvec", "vector", "<=>"))
+    said = first_line(error)
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return said.startswith("permission denied for schema")
+    return isinstance(error, _LOSSES) and any(word in said for word in ("halfvec", "vector", "<=>"))

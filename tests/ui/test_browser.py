@@ -370,7 +370,7 @@ def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Calla
             assert page.get_by_text(ROOM).count() == 0
             page.keyboard.press("u")
             page.get_by_text("The decision was undone.").wait_for()
-            page.get_by_text(ROOM).wait_for()
+            page.get_by_text(ROOM).first.wait_for()
             page.get_by_label("Tick all 2 of this kind").check()
             page.keyboard.press("A")
             page.get_by_text("2 items were decided.").wait_for()

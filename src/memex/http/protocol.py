@@ -198,10 +198,17 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def is_sending(self) -> bool:
-        """Return whether a request, which nothing was answered to yet, is on its way or has not begun."""
+        """Return whether a request is on its way, or has not begun, and no answer to it either."""
         if self._is_in_body:
-            return not (self.cycle.response_started or self._awaits_body_later or self.flow.read_paused)
+            cycle = self.cycle
+            is_busy = cycle.response_started or self._awaits_body_later or self.flow.read_paused
+            return cycle.response_complete or not is_busy
         return not (self._is_answering or self.is_idle)
+
+    @property
+    def is_answered(self) -> bool:
+        """Return whether the request whose body is on its way was answered already."""
+        return self._is_in_body and self.cycle.response_complete
 
     def _make_room(self) -> bool:
         """End a connection that waits for its next request, or some whose requests came in part; return whether."""
@@ -213,7 +220,10 @@ class HttpProtocol(HttpToolsProtocol):
             1 + self._limits.connections // ENDED_AT_ONCE, self._late_ones(), key=HttpProtocol._pace
         )
         for other in late:
-            other.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "The service has too many connections.")
+            if other.is_answered:
+                other.transport.close()
+            else:
+                other.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "The service has too many connections.")
         return bool(late)
 
     def _others(self) -> "Iterator[HttpProtocol]":

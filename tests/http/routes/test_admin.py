@@ -84,7 +84,7 @@ def test_a_slug_is_one_clean_segment(root: Client) -> None:
     """Anything that a path could not hold is refused; spaces within, dots and emoji are data."""
     for slug in ("..%20", "%20a", "a.", "a%5Cb", "%E2%80%8B", "x" * 201, "%00", "e%CC%81", "."):
         refused = root.put(f"/v1/admin/projects/{slug.replace('.', '%2E')}")
-        assert refused.json()["code"] in {"VALIDATION_ERROR", "UNKNOWN_ROUTE"}, slug
+        assert refused.json()["code"] in {"VALIDATION_ERROR", "INVALID_ID", "UNKNOWN_ROUTE"}, slug
 
     for slug in ("a b", "2026.q1", "%", "_", "🦊", "Apollo", "apollo", "members"):
         quoted = "".join(f"%{byte:02X}" for byte in slug.encode())
@@ -105,7 +105,6 @@ def test_member_ids_are_data(root: Client, client_of: ClientOf) -> None:
         "Alice",
         "alice",
         "é",
-        "e\u0301",
         "🦊",
         "' or 1=1 --",
     ]

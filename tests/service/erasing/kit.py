@@ -129,7 +129,8 @@ async def plant(
     await run_tool(service, alice, "find", "found", query=CANARY)
     await run_tool(service, alice, "context", "asked", query=f"What did I say about {CANARY}?")
     await run_tool(service, alice, "read", "read", path=page)
-    await put(service, alice, "chat", said(("user", f"I prefer the {CANARY} boat."), ("assistant", f"{CANARY}!")),
+    await put(service, alice, "chat", said(("user", f"I prefer the {CANARY} boat."), ("assistant", f"{CANARY}!"),
+                                     ("user", "I prefer to row in the morning.")),
               title=f"A chat about {CANARY}")  # fmt: skip
     alice = await refreshed(service, alice)
     await distil(service, alice, since="2020-01-01T00:00:00Z", apply=True)

@@ -148,7 +148,7 @@ async def test_a_restored_database_loses_the_words_before_the_first_answer(
     server: Server, lent: LentDatabase, tmp_path: Path
 ) -> None:
     """A dump of before the erasure has the words; a service that starts on it with the ledger has them nowhere."""
-    target = server.create_empty("memex_restored")
+    target = server.create_empty("memex_erased_again")
     database = await lent.open()
     service = Service(database, max_files=10_000, erasure_ledger=tmp_path / LEDGER)
     tenant = await tenants.ensure_tenant(database, "default")
@@ -157,7 +157,7 @@ async def test_a_restored_database_loses_the_words_before_the_first_answer(
     alice = await plant(service, alice, admin, tmp_path / "cases")
     run(server, "pg_dump --format=custom --file=memex.dump --dbname={}", lent.name, tmp_path)
     receipt = await erase(service, await person_of(service, alice), text=CANARY, conversations=True)
-    run(server, "pg_restore --exit-on-error memex.dump --dbname={}", "memex_restored", tmp_path)
+    run(server, "pg_restore --exit-on-error memex.dump --dbname={}", "memex_erased_again", tmp_path)
     restored = await Database.open(target)
     assert len(await places(restored, CANARY)) > 40
     await restored.close()
@@ -182,7 +182,7 @@ async def test_a_restored_database_loses_the_words_before_the_first_answer(
         me = await person_of(again, await again.caller(Principal(tenant, "agent"), CallContext("alice")))
         checked = await verify(again, me, receipt)
 
-    server.drop("memex_restored")
+    server.drop("memex_erased_again")
     assert found == set()
     assert CANARY not in told.lower()
     assert checked.is_gone

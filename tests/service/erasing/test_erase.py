@@ -83,6 +83,7 @@ NAMES = {
     "token_progress": ("model", "error"),
     "token_state": ("model",),
     "told_again": ("tool_call_id", "taken_back_in"),
+    "tombstone": ("strength", "tool_call_id", "lifted_in"),
     "ui_link": ("user_id",),
     "ui_session": ("role", "user_id"),
     "vectors_migration": ("name",),

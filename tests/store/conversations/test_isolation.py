@@ -7,7 +7,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from memex.store.work.answers import MessageAnswer, put_answers
 from tests.conftest import CallerOf
 from tests.kit.memory import open_project
 
@@ -40,7 +39,6 @@ OWN_TABLES = (
     "conversation_import",
     "observation",
     "work_derived",
-    "work_answer",
     "work_mark",
     "work_link",
 )
@@ -53,7 +51,6 @@ CHANGES = {
     "conversation_stat": "messages = messages",
     "event": "messages = messages",
     "work_derived": "derived_to = derived_to",
-    "work_answer": "tries = tries",
     "work_link": "slug = slug",
     "chunk": "start_char = start_char",
     "posting": "n = n",
@@ -92,10 +89,6 @@ async def import_two(service: Service, caller: Caller, word: str) -> None:
         await pending.merge_scopes(connection, [access.conversations.scope_id])
         await put_link(connection, access, f"name:{word}", "apollo", datetime.now(UTC))
     work = await load_work(service, await refreshed(service, caller))
-    answers = [
-        MessageAnswer(one.conversation_no, 1, b"x" * 32, [("decision", 0, 4)]) for one in work.sessions
-    ]
-    await put_answers(service.database, access, "1 model", answers, datetime.now(UTC))
     [kept] = [one.item_id for one in work.state.open if one.text.endswith("kept")]
     await deciding.MARK.call(service, caller, {"id": kept, "action": "drop"})
     await removing.DELETE.call(
@@ -203,7 +196,7 @@ async def test_writes_without_a_filter_touch_the_callers_rows(service: Service, 
             everything = await attempt(connection, f"update {table} set {change}")
             own = await attempt(connection, f"update {table} set {change} where scope_id = any (%s)", hers)
             assert everything == own > 0, table
-        works = ("observation", "work_derived", "work_answer", "work_mark", "work_link")
+        works = ("observation", "work_derived", "work_mark", "work_link")
         deletable = (*works, "chunk", "posting")
         for table in ("source", "conversation", "message", "conversation_removed", *deletable):
             everything = await attempt(connection, f"delete from {table}")

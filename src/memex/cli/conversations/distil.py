@@ -49,6 +49,7 @@ async def distil(
     again: Annotated[
         bool, typer.Option("--again", help="Also read messages that were distilled before.")
     ] = False,
+    _planner: Annotated[str | None, typer.Option("--planner", hidden=True)] = None,  # of older versions
     write: Annotated[
         str | None,
         typer.Option(
@@ -56,7 +57,6 @@ async def distil(
             help="Write exactly what the call with this id showed, or nothing if that has changed since.",
         ),
     ] = None,
-    _planner: Annotated[str | None, typer.Option("--planner", hidden=True)] = None,  # of older versions
 ) -> CommandOutput:
     """Take what you said in conversations into memory, each statement with a citation of its message.
 
