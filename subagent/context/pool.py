@@ -58,7 +58,7 @@ LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
 POOL_LINES = 400  # the best, among which a context chooses
-MAX_KEPT_CHARS = 1_000_000  # of passages whose lines are kept, of each kind, with their words
+MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, with their words
 
 _WORD = re.compile(r"\w")
 _NOTHING: Mapping[str, int] = {}
