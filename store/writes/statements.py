@@ -151,18 +151,20 @@ def statements_of(
     gone = taken_out(
         access, records.taken, locked, tool_call_id, said_on=records.said_on, accepted_at=accepted_at
     )
-    beside = [*gone, *lifted(access, records.lifted, tool_call_id)]
-    if not rows:
-        return beside
+    back = lifted(access, records.lifted, locked, tool_call_id)
+    written = {access.scope_of(parse(change.path)).scope_id for change in changes if change.changed}
+    # Memory as it was knows neither the words that a line is recorded against now, nor what may come back now.
+    known = {row["scope_id"] for row in rows if row["change"] == "filed"}
+    known.update(access.scope_of(parse(taken.path)).scope_id for taken in records.taken)
+    known.update(scope_id for _, given in back for scope_id in given["scope_ids"])
+    advanced = sorted(known & set(locked) - written)
     said = {"said_on": records.said_on, "accepted_at": accepted_at}
     given = {"lines": json.dumps(rows), "tool_call_id": tool_call_id, **said}
-    written = {access.scope_of(parse(change.path)).scope_id for change in changes if change.changed}
-    # A page held the line already: memory as it was does not know the words that it is recorded against now.
-    advanced = {row["scope_id"] for row in rows if row["change"] == "filed"} & set(locked) - written
     return [
-        *([("writes/scope_advance", {"scope_ids": sorted(advanced)})] if advanced else []),
-        ("writes/statement_change", given),
-        *beside,
+        *([("writes/scope_advance", {"scope_ids": advanced})] if advanced else []),
+        *([("writes/statement_change", given)] if rows else []),
+        *gone,
+        *back,
     ]
 
 

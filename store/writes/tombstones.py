@@ -54,9 +54,17 @@ def taken_out(
     return [("writes/tombstone_add", given | {"ended_at": ended_at, "tool_call_id": tool_call_id})]
 
 
-def lifted(access: Access, places: Iterable[TombstonePlace], tool_call_id: str) -> list[Statement]:
-    """Return the statement that lifts tombstones, by the mount and the key of each; none for none."""
-    found = [(access.by_mount[mount].scope_id, key) for mount, key in places if mount in access.by_mount]
+def lifted(
+    access: Access, places: Iterable[TombstonePlace], scope_ids: Sequence[int], tool_call_id: str
+) -> list[Statement]:
+    """Return the statement that lifts tombstones, by the mount and the key of each; none for none.
+
+    Only scopes whose locks are held, `scope_ids`, lose any: a private text lifts none of a project.
+    """
+    scopes = {
+        mount: scope.scope_id for mount, scope in access.by_mount.items() if scope.scope_id in scope_ids
+    }
+    found = [(scopes[mount], key) for mount, key in places if mount in scopes]
     if not found:
         return []
     scope_ids, keys = zip(*found, strict=True)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.kit.memory import remember, write
+from tests.kit.memory import open_project, remember, write
 from tests.kit.rows import select
 from tests.kit.zips import zipped
 from tests.service.distil.kit import distil, put, said
@@ -21,6 +21,10 @@ EMAIL = "My email address is ana.roth@example.org."
 TOLD, OLDER = "2026-01-10", "2026-01-05"
 VALUE = "ana.roth@example.org"
 QUESTION = "What is my email address?"
+STANDING_IN_PROJECT = """
+    select line_key from tombstone join scope using (scope_id)
+     where scope.kind = 'project' and rev_end is null order by line_key
+"""
 
 
 @pytest.fixture
@@ -189,3 +193,21 @@ async def test_the_past_and_a_bundle_know_what_was_forgotten(service: Service, a
     assert (await replay_call(service, alice, "before")).is_equal
     assert (await replay_call(service, alice, "after")).is_equal
     assert any(scope.tombstones for scope in bundle.scopes)
+
+
+async def test_a_private_text_changes_no_project(service: Service, caller_of: CallerOf) -> None:
+    """What a project forgot is not lifted by what a member says alone, and calls of before it replay."""
+    await open_project(service, await caller_of(None, role="admin"), "apollo", "alice")
+    alice = await caller_of("alice")
+    database = "We decided to use {} as the database."
+    for name in ("Postgres", "MySQL"):
+        await remember(service, alice, database.format(name), project="apollo")
+    request = "Forget that we decided to use MySQL as the database."
+    await remember(service, alice, request, project="apollo")
+    await remember(service, alice, "We decided to meet on Mondays.", project="apollo", call="between")
+    stood = await select(service.database, STANDING_IN_PROJECT)
+    await remember(service, alice, database.format("MySQL"))
+
+    assert stood
+    assert await select(service.database, STANDING_IN_PROJECT) == stood
+    assert (await replay_call(service, alice, "between")).is_equal
