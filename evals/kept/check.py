@@ -24,6 +24,8 @@ NOT_KEPT = (
     "recalled",
 )  # parts of a text, by which the answer says that they are not kept
 
+ENDED = ("replaced", "closed")  # states of statements whose place a newer text took
+
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _WORD = re.compile(r"\w")
 _SECRET = "[secret:"  # noqa: S105  # what stands in the place of one
@@ -36,7 +38,8 @@ class FoundSentence:
     Attributes:
         counts: sentences by what became of them: `shown` among the first ten hits, `found` among the first hundred,
             `read` (stop words alone, which stand in their entry), why they are not kept (`secret`, `forget`,
-            `recalled`, `courtesy`; `forgotten` by a later text), or `lost`.
+            `recalled`, `courtesy`; `forgotten` by a later text), `replaced` (its words stand in the entry, and
+            `memory_removed` names the newer text that took its statement's place), or `lost`.
         lost: the lost sentences.
         texts: how many were told.
     """
@@ -142,4 +145,7 @@ async def _fate(
         return "secret"
     if telling.forgets and entry is not None and sentence not in words:
         return "forgotten"
+    removed = (await service.execute(caller, "memory_removed", {}))["lines"]
+    if sentence in words and any(line["text"] in sentence for line in removed if line["state"] in ENDED):
+        return "replaced"
     return "lost"
