@@ -77,7 +77,7 @@ class _Match:
     words: frozenset[str]
     shares_name: bool
     is_other_value: bool  # the request names a number, date or the like, and the statement another one
-    is_past: bool = False  # a page said it, and does not any more
+    is_past: bool = False  # a page said it, and does not any more; or a newer statement contradicts it
     told: tuple[FiledStatement, ...] = ()  # the sentences of the journal that say it
 
     def is_writable(self, project: str | None) -> bool:
@@ -97,7 +97,9 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
         return ForgetPlan()
     if request.is_bare:
         return await _plan_last(request, said, tools)
-    if request.named:
+    # `Forget my old address. I live at …` says itself which address is the old one.
+    is_past = request.is_past and is_courtesy(request.beside)
+    if request.named and not is_past:
         return await _plan_named(request, said, tools)
     meant: list[_Match] = []
     matches: list[_Match] = []
@@ -109,7 +111,8 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
                 return _taking_out(request, named)
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
-        for matches in _pools(await _find_matches(topic, day, tools, has_journal=has_journal)):
+        found = await _find_matches(topic, day, tools, has_journal=has_journal)
+        for matches in await _past_pools(found, tools) if is_past else _pools(found):
             meant = _said_outright(request, matches)
             if request.is_several:
                 meant = meant or _about(topic, matches, tools)
@@ -120,6 +123,8 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
                 break
         if meant or not request.beside:
             break
+    if is_past and not all(match.is_past for match in meant):
+        meant = []  # what holds is not what was meant, or nobody told memory that it holds no more
     if not (meant and _is_sure(request) and _are_writable(meant, said)):
         asked = set(tools.analyzer.lexemes(content_of(f"{request.topic} {request.beside}")))
         return _asking([match for match in matches if not asked.isdisjoint(match.words)])
@@ -183,6 +188,19 @@ def _pools(matches: Sequence[_Match]) -> list[list[_Match]]:
     """
     standing = [match for match in matches if not match.is_past]
     return [standing] if len(standing) == len(matches) else [standing, list(matches)]
+
+
+async def _past_pools(matches: Sequence[_Match], tools: MemoryTools) -> list[list[_Match]]:
+    """Return the matches that hold no more, also where a newer one contradicts them, and then all matches."""
+    paths = {place.path for match in matches for place in (match.stored, *match.told)}
+    older = {(rival.path, rival.line_key) for rival in await tools.rivals(sorted(paths))} if paths else set()
+    marked = [
+        replace(match, is_past=True)
+        if any((place.path, line_key(place.text)) in older for place in (match.stored, *match.told))
+        else match
+        for match in matches
+    ]
+    return [[match for match in marked if match.is_past], marked]
 
 
 async def forgotten_words(

@@ -59,6 +59,7 @@ class ForgetRequest:
         is_addressed: it is one to memory, and no order about what stands in a file, a table or a list.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
+        is_past: it means what holds no more, as in `Forget my old address`.
     """
 
     text: str
@@ -68,6 +69,7 @@ class ForgetRequest:
     beside: str
     is_several: bool
     is_everything: bool
+    is_past: bool = False
     stated: str = ""
     named: str = ""
     is_bare: bool = False
@@ -195,11 +197,13 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         beside=_topic(others),
         is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,
+        is_past=_TABLE.pattern("past").search(sentence) is not None,
         stated=stated["clause"] if stated else "",
         is_addressed=_is_addressed(sentence),
     )
 
 
 def _topic(text: str) -> str:
-    """Return the words of a text without those by which people ask to forget."""
-    return " ".join(_TABLE.pattern("request_words").sub(" ", text.translate(APOSTROPHES)).split())
+    """Return the words of a text without those by which people ask to forget, and that it holds no more."""
+    asked = _TABLE.pattern("request_words").sub(" ", text.translate(APOSTROPHES))
+    return " ".join(_TABLE.pattern("past").sub(" ", asked).split())

@@ -174,3 +174,41 @@ async def test_another_users_words_are_never_meant(service: Service, caller_of: 
         assert (await remember(service, bo, request))["status"] == "nothing", request
 
     assert "jazz" in await whole(service, ana, MILA[0])
+
+
+PAST = [
+    ("mum's phone is 0171 5550192 now, the old one is dead", "Forget mum's old phone number."),
+    ("My address is 12 Elm Road.", "Forget my old address."),
+    ("Meine Adresse ist Elmweg 12.", "Vergiss meine alte Adresse."),
+    ("Mon adresse est 12 rue des Ormes.", "Oublie mon ancienne adresse."),
+    ("Mi dirección es calle Olmo 12.", "Olvida mi antigua dirección."),
+]
+
+
+@pytest.mark.parametrize(("told", "request_text"), PAST)
+async def test_what_holds_is_not_taken_for_the_old(
+    service: Service, alice: Caller, told: str, request_text: str
+) -> None:
+    """The caller is asked, since memory knows of nothing newer."""
+    await remember(service, alice, told)
+    answer = await remember(service, alice, request_text)
+
+    assert told in await whole(service, alice, told)
+    assert [candidate["text"] for candidate in answer["candidates"]] == [told]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("My address is 7 Oak Lane.", "Forget my old address."),
+        ("Forget my old address. My address is 7 Oak Lane now.",),
+    ],
+)
+async def test_the_old_value_is_forgotten(service: Service, alice: Caller, texts: tuple[str, ...]) -> None:
+    """Where a newer one was told, or stands beside the request."""
+    for text in ("My address is 12 Elm Road.", *texts):
+        await remember(service, alice, text)
+    context = await whole(service, alice, "Where do I live, and what is my address?")
+
+    assert "Elm Road" not in context
+    assert "7 Oak Lane" in context
