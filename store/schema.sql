@@ -206,6 +206,56 @@ create table tombstone (
 );
 create index tombstone_standing on tombstone (scope_id) where rev_end is null;
 
+-- Proposals to tidy a mount: edits with what they rest on, which a person or a rule of a person's decides about. All of it can
+-- be made anew from the files, so an erasure of words removes the proposals of the scopes that it changes.
+create table dream (
+  scope_id     bigint primary key,                      -- the mount
+  tenant_id    bigint not null,
+  mode         text not null default 'off' check (mode in ('off', 'propose', 'auto')),
+  auto_kinds   text[] not null default '{}',            -- of edits that `auto` applies by itself
+  paused_until timestamptz,
+  seen_rev     bigint not null default 0,               -- the last change of the scope that a dream has seen
+  dreamt_at    timestamptz,                             -- when the last dream of the job began
+  lease        text collate "C",                        -- who dreams now
+  lease_until  timestamptz
+);
+create index dream_awake on dream (scope_id) where mode <> 'off';
+
+create table proposal (
+  scope_id     bigint not null,
+  tenant_id    bigint not null,
+  proposal_id  text collate "C" not null,               -- also the id of the call that made it
+  made_at      timestamptz not null,
+  rev          bigint not null,                         -- the state of the mount in which it was made
+  planner      text not null,
+  is_expired   boolean not null default false,
+  counts       jsonb not null,                          -- of signals, by their kind
+  listed       jsonb not null,                          -- what is only listed, with both places
+  gate         jsonb,                                   -- what asking before and after showed; null: nothing was asked
+  primary key (scope_id, proposal_id)
+);
+
+create table proposal_edit (
+  scope_id     bigint not null,
+  tenant_id    bigint not null,
+  proposal_id  text collate "C" not null,
+  number       integer not null,
+  part         integer not null,                        -- the group: its edits are applied together or not at all
+  kind         text not null,
+  path         text not null,                           -- virtual
+  base_version integer,                                 -- null: there was no such file
+  change       jsonb not null,                          -- lines with what takes their place
+  removed      text[] not null default '{}',            -- statements, as path@version:start-end
+  kept         text[] not null default '{}',            -- what says the same and stays
+  why          text not null,
+  state        text not null default 'open'
+               check (state in ('open', 'held', 'applied', 'rejected', 'reverted', 'outdated')),
+  tool_call_id text collate "C",                        -- the call that applied it
+  decided_at   timestamptz,
+  primary key (scope_id, proposal_id, number)
+);
+create index proposal_edit_call on proposal_edit (scope_id, tool_call_id) where tool_call_id is not null;
+
 -- Forward links of the heads; by target_key the backlinks. A link whose target may be either side of a bar
 -- has a row for each side, in the order in which they are tried.
 create table link (
@@ -923,14 +973,15 @@ begin
     'message', 'conversation_removed', 'conversation_file', 'conversation_import', 'event', 'observation',
     'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled',
     'work_link', 'project_reading', 'document_stat', 'document_root', 'document', 'token_state',
-    'statement_state', 'token_progress', 'told_again', 'statement', 'rival', 'tombstone'] loop
+    'statement_state', 'token_progress', 'told_again', 'statement', 'rival', 'tombstone', 'dream', 'proposal',
+    'proposal_edit'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
 
   foreach name in array array[
     'scope', 'revision', 'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'chunk_removed', 'posting',
-    'scope_stat'] loop
+    'scope_stat', 'dream', 'proposal', 'proposal_edit'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
   end loop;
@@ -943,7 +994,8 @@ begin
     'and scope_id = (select visitors_scope()) and user_id = (select acting_user()))', writes, is_owner);
   -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
   foreach name in array array[
-    'scope', 'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'posting', 'scope_stat'] loop
+    'scope', 'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'posting', 'scope_stat', 'dream',
+    'proposal', 'proposal_edit'] loop
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
   end loop;
   -- An open revision can be closed, once; nothing else of history can be changed.
@@ -951,7 +1003,8 @@ begin
     'create policy updates on revision for update using (%s and rev_end is null or %s) '
     'with check (%s and rev_end is not null or %s)', writes, is_owner, writes, is_owner);
   foreach name in array array[
-    'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'chunk_removed', 'posting'] loop
+    'told_again', 'statement', 'rival', 'tombstone', 'link', 'chunk', 'chunk_removed', 'posting', 'dream', 'proposal',
+    'proposal_edit'] loop
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;
   foreach name in array array['scope', 'revision', 'scope_stat', 'operation'] loop

@@ -18,6 +18,7 @@
     │   │   │   └── MessagesErased    MESSAGES_ERASED
     │   │   ├── DocumentNotFound      DOCUMENT_NOT_FOUND
     │   │   ├── LineNotFound          LINE_NOT_FOUND
+    │   │   ├── ProposalNotFound      PROPOSAL_NOT_FOUND
     │   │   ├── WorkItemNotFound      WORK_ITEM_NOT_FOUND
     │   │   └── UnknownTool           UNKNOWN_TOOL
     │   ├── Conflict
@@ -181,6 +182,13 @@ class LineNotFound(NotFound):
 
     code = "LINE_NOT_FOUND"
     default_hint = "List the lines that can be put back with memory_removed or `memex removed`."
+
+
+class ProposalNotFound(NotFound):
+    """There is no proposal of a dream with this id in the mounts of the caller."""
+
+    code = "PROPOSAL_NOT_FOUND"
+    default_hint = "List the proposals with `memex dream list`."
 
 
 class WorkItemNotFound(NotFound):

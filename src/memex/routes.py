@@ -55,6 +55,14 @@ _MEMORY = {
     "review_decide": Route("POST", "/review"),
     "review_list": Route("GET", "/review"),
 }
+_DREAMS = {
+    "dream_choose": Route("PUT", "/dreams/choices"),
+    "dream_decide": Route("POST", "/dreams/{proposal_id}/decide", is_long=True),
+    "dream_list": Route("GET", "/dreams"),
+    "dream_report": Route("GET", "/dreams/report"),
+    "dream_run": Route("POST", "/dreams", is_long=True),
+    "dream_show": Route("GET", "/dreams/{proposal_id}"),
+}
 _ERASURES = {
     "erasure_verify": Route("POST", "/erasures/verify", is_long=True),
     "memory_erase": Route("POST", "/erasures", is_long=True),
@@ -147,4 +155,6 @@ _TENANT = {
     "user_list": Route("GET", "/users", role="admin"),
     "user_read": Route("GET", "/users/{user:path}", role="admin"),
 }
-ROUTES: dict[str, Route] = _MEMORY | _ERASURES | _CALLS | _DOCUMENTS | _CONVERSATIONS | _WORK | _TENANT
+ROUTES: dict[str, Route] = (
+    _MEMORY | _DREAMS | _ERASURES | _CALLS | _DOCUMENTS | _CONVERSATIONS | _WORK | _TENANT
+)

@@ -182,6 +182,7 @@ def load_modules(settings: Settings) -> None:
         import_module("memex.jobs.conversation_days")
     if settings.journal_days:
         import_module("memex.jobs.journal_days")
+    import_module("memex.jobs.dreams")
     import_module("memex.jobs.log_hours")
     import_module("memex.jobs.remember_queue")
     import_module("memex.jobs.worker")
@@ -192,11 +193,12 @@ def load_modules(settings: Settings) -> None:
 def _running_workers(
     conninfo: str, service: Service, settings: Settings, breaker: Breaker | None
 ) -> AbstractAsyncContextManager[None]:
-    """Run the workers for queued calls and for sums of the log.
+    """Run the workers for queued calls, for sums of the log, and for dreams.
 
     With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS and MEMEX_JOURNAL_DAYS, those
     that delete.
     """
+    from memex.jobs.dreams import dream_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.worker import running_workers  # noqa: PLC0415
@@ -204,6 +206,7 @@ def _running_workers(
     queues = [
         remember_queue(service, at_once=settings.queue_workers),
         log_queue(service.database),
+        dream_queue(service),
     ]
     if settings.conversation_days is not None:
         from memex.jobs.conversation_days import conversation_queue  # noqa: PLC0415  # needed only with a worker

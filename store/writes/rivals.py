@@ -86,7 +86,7 @@ def rivals_of(
 def reverted_rivals(
     access: Access, edits: Iterable[Edit], scope_ids: Iterable[int], tool_call_id: str
 ) -> list[Statement]:
-    """Return the statements that take back what undone calls said of pairs, and the tombstones that they left.
+    """Return the statements that take back what undone calls said of pairs, and what else they left beside files.
 
     Args:
         access: of the caller who commits.
@@ -98,7 +98,7 @@ def reverted_rivals(
     scopes = {*scope_ids, *([own.scope_id] if own else [])}
     given = {"scope_ids": sorted(scopes), "tool_call_id": tool_call_id}
     undone = [edit.call for edit in edits if isinstance(edit, Undo) and edit.call]
-    statements = ("writes/rival_undo", "writes/tombstone_undo")
+    statements = ("writes/rival_undo", "writes/tombstone_undo", "dreams/edit_reverted")
     return [(name, given | {"reverted": call}) for call in undone for name in statements]
 
 

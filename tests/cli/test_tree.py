@@ -15,7 +15,7 @@ from memex.cli.group import Group
 from memex.cli.tree import MOVED, TREE
 
 ROOT = Path(__file__).parents[2]
-MAX_ENTRIES, MAX_LINES = 32, 62
+MAX_ENTRIES, MAX_LINES = 33, 63
 # The history of the project speaks of commands as they were called then.
 OF_THE_PAST = (
     "store/migrations/",

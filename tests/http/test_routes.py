@@ -302,6 +302,12 @@ def as_agent(code: str) -> Outcomes:
 
 
 NOTHING_DECIDED = {"decisions": [{"id": "secret:none", "decision": "keep"}]}
+DREAM_OF_PROJECT = {"mount": "projects/apollo", "dry_run": True}
+DREAM_OF_ALL = {"mount": "shared"}
+CHOICE_OF_PROJECT = {"mount": "projects/apollo", "mode": "propose"}
+NONE = "PROPOSAL_NOT_FOUND"
+NO_PROPOSAL = agents(alice=NONE, bob=NONE, theirs=NONE)
+NO_PROPOSAL_AT_ALL = admins(admin=NONE, for_alice=NONE, theirs=NONE)
 STATIC = "? /docs/static"  # the files of the page /docs, a mount without methods
 
 ROUTES: dict[str, list[Try]] = {
@@ -455,6 +461,25 @@ ROUTES: dict[str, list[Try]] = {
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
         )
     ],
+    "GET /v1/dreams": [Try(agents())],
+    "POST /v1/dreams": [
+        Try(agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"), json=DREAM_OF_PROJECT),
+        Try(
+            agents(alice="READ_ONLY_MOUNT", bob="READ_ONLY_MOUNT", theirs="READ_ONLY_MOUNT"),
+            json=DREAM_OF_ALL,
+        ),
+    ],
+    "GET /v1/dreams/report": [
+        Try(agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"), query={"mount": "projects/apollo"})
+    ],
+    "PUT /v1/dreams/choices": [
+        Try(agents()),
+        Try(agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"), json=CHOICE_OF_PROJECT),
+    ],
+    "GET /v1/dreams/{proposal_id}": [Try(NO_PROPOSAL, url={"proposal_id": "dream_none"})],
+    "POST /v1/dreams/{proposal_id}/decide": [
+        Try(NO_PROPOSAL, url={"proposal_id": "dream_none"}, json={"decision": "apply"})
+    ],
     "POST /v1/tidy": [
         Try(agents()),
         Try(
@@ -601,6 +626,22 @@ ROUTES: dict[str, list[Try]] = {
             admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
             url={"tool_call_id": ALICES_CALL},
         )
+    ],
+    "GET /v1/admin/dreams": [Try(admins())],
+    "POST /v1/admin/dreams": [
+        Try(admins(theirs="PROJECT_NOT_FOUND"), json=DREAM_OF_PROJECT),
+        Try(admins(as_agent="READ_ONLY_MOUNT"), json=DREAM_OF_ALL),
+    ],
+    "GET /v1/admin/dreams/report": [
+        Try(admins(theirs="PROJECT_NOT_FOUND"), query={"mount": "projects/apollo"})
+    ],
+    "PUT /v1/admin/dreams/choices": [
+        Try(admins()),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), json=CHOICE_OF_PROJECT),
+    ],
+    "GET /v1/admin/dreams/{proposal_id}": [Try(NO_PROPOSAL_AT_ALL, url={"proposal_id": "dream_none"})],
+    "POST /v1/admin/dreams/{proposal_id}/decide": [
+        Try(NO_PROPOSAL_AT_ALL, url={"proposal_id": "dream_none"}, json={"decision": "apply"})
     ],
     "POST /v1/admin/tidy": [
         Try(admins(admin="VALIDATION_ERROR")),

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack
 
 from memex.api.browsing import BrowsableMemory
 from memex.api.conversations import Conversations
+from memex.api.dreams import Dreams
 from memex.api.erasures import Erasures
 from memex.api.local import OwnedMemex, with_database
 from memex.api.moments import AsOf, to_json
@@ -139,6 +140,7 @@ class UserMemory(BrowsableMemory):
         self.removed = Removed(api, context)  # lines that were taken out of files
         self.erasures = Erasures(api, context)  # words that are erased for good, which no agent's key may do
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
+        self.dreams = Dreams(api, context)  # what may be tidied, as proposals
         self.search = Search(api, context)  # why a search shows a file, or does not
         self.conversations = Conversations(api, context)  # evidence, beside memory
 

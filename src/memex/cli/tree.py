@@ -56,6 +56,30 @@ REVIEW = Group(
     default="list",
 )
 
+DREAM = Group(
+    "Tidy pages by proposals that lose nothing, and that can be taken back.",
+    examples=(
+        "memex dream report",
+        "memex dream run",
+        "memex dream apply ID 1 2",
+    ),
+    panels={
+        "Look": {
+            "report": "memory.dreams:report",
+            "run": "memory.dreams:run",
+            "list": "memory.dreams:list_proposals",
+            "show": "memory.dreams:show",
+        },
+        "Decide": {
+            "apply": "memory.dreams:apply",
+            "reject": "memory.dreams:reject",
+            "revert": "memory.dreams:revert",
+            "mode": "memory.dreams:mode",
+            "pause": "memory.dreams:pause",
+        },
+    },
+)
+
 CONVERSATIONS = Group(
     "Import conversations with agents, and dig in them.",
     examples=(
@@ -392,6 +416,7 @@ TREE = Group(
             "erase": "memory.erase:erase",
             "erasure": ERASURE,
             "review": REVIEW,
+            "dream": DREAM,
             "files": FILES,
         },
         "Beside memory": {

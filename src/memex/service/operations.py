@@ -10,6 +10,7 @@ from memex.service.call import Caller
 from memex.service.choice import CallerChoice
 from memex.service.conversations import operations as conversations
 from memex.service.documents import operations as documents
+from memex.service.dreams import operations as dreams
 from memex.service.erasing.erase import ERASE, VERIFY
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
@@ -102,6 +103,7 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {
     **documents.OPERATIONS,
     **conversations.OPERATIONS,
     **work.OPERATIONS,
+    **dreams.OPERATIONS,
     **{one.name: one.call for one in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
     **{one.name: one.call for one in (ERASE, READ_JOURNAL, REVIEW, TOPICS, VERIFY)},
     "erasure_list": _named(erasures.list_erasures),
@@ -148,7 +150,16 @@ WRITING = frozenset(
     (
         *("conversation_delete", "conversation_put"),
         *("document_manifest", "document_put", "document_remove", "document_watch"),
-        *("eval_case_keep", "memory_revert", "memory_tidy", "project_init", "review_decide"),
+        *(
+            "dream_choose",
+            "dream_decide",
+            "dream_run",
+            "eval_case_keep",
+            "memory_revert",
+            "memory_tidy",
+            "project_init",
+            "review_decide",
+        ),
         *("work_link", "work_mark", "work_read_from", "work_rebuild", "work_stop_reading"),
     )
 )

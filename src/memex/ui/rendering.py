@@ -22,6 +22,7 @@ PEOPLE_HINTS = {
     "VERSION_NOT_FOUND": "Choose one of the versions that the file has.",
     "CONVERSATION_NOT_FOUND": "Look for it in the list of conversations, or search for its words.",
     "LINE_NOT_FOUND": "Load the list of removed lines again.",
+    "PROPOSAL_NOT_FOUND": "Load the list of proposals again.",
     "WORK_ITEM_NOT_FOUND": "Look for it among the open work of the project.",
     "PROJECT_NOT_FOUND": "Choose a project that you are a member of. An administrator adds members.",
     "OPERATION_NOT_FOUND": "Look for it in the list of calls. Old calls are removed from the log.",

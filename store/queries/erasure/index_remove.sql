@@ -64,6 +64,15 @@ with links as (
 , retold as (
   delete from told_again where scope_id = any (%(scope_ids)s)
 )
+, dreams as (
+  delete from dream where scope_id = any (%(scope_ids)s)
+)
+, proposals as (
+  delete from proposal where scope_id = any (%(scope_ids)s)
+)
+, proposed as (
+  delete from proposal_edit where scope_id = any (%(scope_ids)s)
+)
 , statements as (
   delete from statement_state where scope_id = any (%(scope_ids)s)
 )

@@ -7,7 +7,7 @@ select case
          when relation.relname in ('message', 'conversation', 'conversation_removed', 'conversation_stat',
                                     'conversation_file', 'conversation_import', 'source', 'event', 'observation',
                                     'work_derived', 'work_answer', 'work_mark', 'citation', 'distilled', 'told_again', 'statement',
-                                    'rival', 'tombstone', 'work_link')
+                                    'rival', 'tombstone', 'work_link', 'dream', 'proposal', 'proposal_edit')
            then 'conversations'
          when relation.relname in ('document', 'document_root', 'document_stat') then 'documents'
          when namespace.nspname = 'procrastinate' then 'jobs'

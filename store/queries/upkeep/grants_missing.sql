@@ -47,6 +47,7 @@ with role as (
     ('{memex_agent,memex_admin}', '{document_stat}', '{select,update}', null),
     ('{memex_agent,memex_admin}', '{token_state,statement_state}', '{select}', null),
     ('{memex_agent,memex_admin}', '{told_again,statement,rival,tombstone}', '{select,insert,delete}', null),
+    ('{memex_agent,memex_admin}', '{dream,proposal,proposal_edit}', '{select,insert,update,delete}', null),
     ('{memex_agent,memex_admin}', '{statement}', '{update}', '{rev_end,said_on,accepted_at}'),
     ('{memex_agent,memex_admin}', '{rival}', '{update}', '{rev_end}'),
     ('{memex_agent,memex_admin}', '{tombstone}', '{update}', '{rev_end,lifted_in}'),

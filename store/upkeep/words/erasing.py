@@ -202,10 +202,11 @@ async def kept(database: Database, reach: Reach, words: ErasedWords, citing: Cit
 
 
 async def _index_anew(database: Database, scope_ids: Sequence[int], erasure_id: str) -> None:
-    """Make the index of scopes anew, and remove the vectors and states of texts that stand nowhere any more."""
+    """Make the index of scopes anew; remove their proposals, and vectors and states of texts that stand nowhere."""
     for scope_id in scope_ids:
         await reindex.rebuild(database, scope_id)
     async with database.maintenance() as connection:
+        await connection.execute(sql("dreams/proposal_forget"), {"scope_ids": list(scope_ids)})
         await connection.execute(sql("erasure/words_recount"), {"scope_ids": list(scope_ids)})
         for table, statement in TRIMMED.items():
             if table == "embedding" and not database.has_vectors:

@@ -116,6 +116,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("tidy",),
     ("review", "list"),
     ("review", "decide", "keep", "secret:none"),
+    ("dream", "report"),
+    ("dream", "mode", "propose"),
     ("removed",),
     ("journal",),
     ("journal", "show"),
@@ -302,6 +304,15 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "keys revoke",
         *("erase", "erasure verify"),
         *("capture pause", "capture resume", "capture status", "capture deliver"),  # of this machine
+        *(
+            "dream run",
+            "dream list",
+            "dream show",
+            "dream apply",
+            "dream reject",
+            "dream revert",
+            "dream pause",
+        ),
         "docs watch",  # it runs until it is stopped
         "mcp",
         "sql",

@@ -44,6 +44,8 @@ DERIVED = {
     "chunk_removed": ("lexemes",),
     "posting": ("lexeme",),
     "link": ("target_key", "raw", "anchor"),
+    "proposal": ("counts", "listed", "gate"),
+    "proposal_edit": ("path", "change", "removed", "kept", "why"),
 }
 # Names by which things are addressed, and codes. A word that is a name stays a name, and the receipt counts it.
 NAMES = {
@@ -55,6 +57,7 @@ NAMES = {
     "distilled": ("conversation_id", "planner", "tool_call_id"),
     "document": ("owner", "kind"),
     "document_root": ("name", "owner", "state"),
+    "dream": ("mode", "auto_kinds", "lease"),
     "embedding": ("model",),
     "embedding_hnsw": ("model",),
     "embedding_progress": ("model", "error"),
@@ -70,6 +73,8 @@ NAMES = {
         "error_code",
     ),
     "project_member": ("user_id",),
+    "proposal": ("proposal_id", "planner"),
+    "proposal_edit": ("proposal_id", "kind", "state", "tool_call_id"),
     "quota": ("kind", "key"),
     "revision": ("operation", "actor", "channel", "tool_call_id", "origin", "about"),
     "rival": ("tool_call_id",),

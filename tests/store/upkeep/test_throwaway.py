@@ -132,6 +132,12 @@ async def live_in(service: Service, tenant_id: int) -> None:
                 "'forgotten', decode(repeat('00', 16), 'hex'), '{}', '{}', '{}', now(), 1, null, 'call', null)"
             ),
             "insert into conversation_stat (scope_id, tenant_id) values (%(scope)s, %(tenant)s)",
+            "insert into dream (scope_id, tenant_id) values (%(scope)s, %(tenant)s)",
+            "insert into proposal values (%(scope)s, %(tenant)s, 'd', now(), 1, 'b', false, '{}', '[]', null)",
+            (
+                "insert into proposal_edit (scope_id, tenant_id, proposal_id, number, part, kind, path, change, "
+                "why) values (%(scope)s, %(tenant)s, 'd', 1, 1, 'duplicate', 'user/a.md', '[]', 'because')"
+            ),
             "insert into source values (%(scope)s, %(tenant)s, 1, 'chatgpt', 'chatgpt', '', 1, now())",
             (
                 "insert into conversation (scope_id, tenant_id, conversation_no, conversation_id, source_id, "

@@ -1,0 +1,1 @@
+"""Dreams: what can be tidied in a mount, as proposals that a person decides about."""

@@ -1,0 +1,1 @@
+"""What a dream reads of a mount, and the proposals that it keeps."""

@@ -1,0 +1,58 @@
+"""What a dream reads of one mount, in one state."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memex.store.access import Access, Scope
+from memex.store.database import Connection, Rows, row, rows
+from memex.store.memory import Memory
+from memex.store.records import Tombstone
+
+MAX_ENTRIES = 500  # of a journal that are looked at, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMount:
+    """A mount as it stands: the number of its last change, its pages, and unfiled entries of its journal."""
+
+    rev: int
+    pages: Rows
+    entries: Rows
+    tombstones: Sequence[Tombstone]
+
+
+async def read_mount(connection: Connection, access: Access, scope: Scope) -> StoredMount:
+    """Return a mount; `connection` is a snapshot begun for `access`."""
+    place = {"scope_id": scope.scope_id}
+    found = await row(connection, "dreams/scope_rev", **place)
+    pages = await rows(connection, "dreams/page_load", **place)
+    entries: Rows = []
+    if scope.mount == "user":
+        entries = await rows(connection, "dreams/entry_unfiled", **place, limit=MAX_ENTRIES)
+    tombstones = await Memory(connection, access).tombstones() if entries else []
+    return StoredMount(found["rev"] if found else 0, pages, entries, tombstones)
+
+
+async def read_past(
+    connection: Connection, scope: Scope, file_ids: Sequence[int], at: datetime
+) -> Mapping[int, str]:
+    """Return the texts of pages as they stood at a time, by their file ids."""
+    found = await rows(connection, "dreams/page_past", scope_id=scope.scope_id, file_ids=file_ids, at=at)
+    return {one["file_id"]: one["content"] for one in found}
+
+
+async def read_moved(connection: Connection, scope: Scope, keys: Sequence[str]) -> Mapping[str, str]:
+    """Return where files stand now that had one of these keys once; a key of several files is left out."""
+    found = await rows(connection, "dreams/page_moved", scope_id=scope.scope_id, keys=keys)
+    places: dict[str, set[str]] = {}
+    for one in found:
+        places.setdefault(one["key"], set()).add(scope.virtual(one["path"]))
+    return {key: next(iter(paths)) for key, paths in places.items() if len(paths) == 1}
+
+
+async def read_known(connection: Connection, access: Access, scope: Scope, keys: Sequence[str]) -> set[str]:
+    """Return which of these keys lead to files of other mounts that the caller reads."""
+    others = [one.scope_id for one in access.scopes if one != scope]
+    found = await rows(connection, "dreams/key_known", scope_ids=others, keys=keys)
+    return {one["key"] for one in found}

@@ -1,0 +1,9 @@
+-- Say what became of parts of a proposal that are open, or whose edits were held back. No rows.
+update proposal_edit
+   set state = %(state)s,
+       tool_call_id = coalesce(%(tool_call_id)s, tool_call_id),
+       decided_at = %(now)s
+ where scope_id = %(scope_id)s
+   and proposal_id = %(proposal_id)s
+   and part = any (%(parts)s::integer[])
+   and state in ('open', 'held');

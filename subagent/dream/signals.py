@@ -1,0 +1,436 @@
+"""Signals: what of a mount may be tidied, found by code alone. What is certain has an edit; the rest is listed."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import combinations
+from typing import Literal
+
+from memex.store import links
+from memex.store.citations.syntax import is_citation_key
+from memex.store.paths import parse
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.dream.pages import DreamPage, MountState, PageLine, UnfiledEntry
+from memex.subagent.remember.filing.entries import entry_subject
+from memex.subagent.remember.reading import is_sure
+from memex.subagent.statements.comparison.asides import comes_again
+from memex.subagent.statements.comparison.holders import is_of_another
+from memex.subagent.statements.comparison.relations import compare, decide
+from memex.subagent.statements.comparison.remains import find_echoes
+from memex.subagent.statements.comparison.values import values_of
+from memex.subagent.statements.comparison.views import view
+from memex.subagent.statements.extraction import Statement, extract_statements
+from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.others_words import without_others_words
+from memex.subagent.statements.places import destination, stands_for_kind
+from memex.subagent.statements.storable import extract_storable
+from memex.subagent.statements.subjects import is_replaceable, normal_form, subject_of
+
+EditedKind = Literal[
+    "duplicate", "superseded", "task_done", "archive", "moved_link", "link", "split", "journal"
+]
+ListedKind = Literal[
+    "contradiction", "said_again", "open_long", "expired", "broken_link", "look_alike", "orphan", "long_page"
+]
+SignalKind = EditedKind | ListedKind
+MAX_PAGE_CHARS = 24_000
+OPEN_LONG = timedelta(days=90)
+DONE_LONG = timedelta(days=90)
+LONG_OVERDUE = timedelta(days=30)
+LEAST_WORDS = 3  # of a statement that can be a duplicate: less is a fragment, such as an item to buy
+OWN_WORDS = 6  # of a statement with a name or a number, which says by itself what it is about
+TASK_WORDS = 3  # of a task without a day that is certainly another one's
+MAX_BUCKET = 40  # statements that are compared with each other
+MAX_NAME_CHARS = 40
+MAX_TITLES = 2_000  # that are compared as look-alikes
+
+_STATES: frozenset[StatementKind] = frozenset(
+    {"preference", "profile", "decision", "constraint", "objective", "definition_of_done"}
+)
+_WORD = re.compile(r"\w+")
+_LETTER = re.compile(r"[^\W\d_]")
+_PRONOUN = re.compile(
+    r"(?:he|she|it|they|his|her|its|their|this|that|these|those|er|sie|es|il|elle|él|ella)\b", re.IGNORECASE
+)
+_UNTIL = re.compile(r"\b(?:until|till|bis|jusqu'au|hasta)\b[^()]{0,40}\((\d{4}-\d\d-\d\d)\)", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"\b(?:today|tomorrow|yesterday|tonight|heute|morgen|gestern|hoy|ayer|mañana|hier|demain)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something that may be tidied.
+
+    Attributes:
+        kind: what it is.
+        lines: where it stands; of edits, the line that stays or comes first.
+        places: the same for what is no line: references or paths.
+        note: what it says beside the lines.
+        link: a link as it is written, and the path that it should lead to.
+        statement: of the journal, that no page holds.
+        entry: the entry that says it.
+    """
+
+    kind: SignalKind
+    lines: tuple[PageLine, ...] = ()
+    places: tuple[str, ...] = ()
+    note: str = ""
+    link: tuple[str, str] = ("", "")
+    statement: Statement | None = None
+    entry: UnfiledEntry | None = field(default=None, compare=False)
+
+    @property
+    def references(self) -> list[str]:
+        """Where it stands."""
+        return [*(line.reference for line in self.lines), *self.places]
+
+    @property
+    def texts(self) -> list[str]:
+        """What stands there."""
+        return [line.text for line in self.lines]
+
+
+def find_signals(state: MountState, analyzer: Analyzer) -> list[Signal]:
+    """Return what may be tidied in a mount, edits first, in an order that the state alone decides."""
+    found: list[Signal] = []
+    found += _duplicates(state)
+    found += _superseded(state, analyzer)
+    found += _tasks(state)
+    found += _archived(state)
+    found += _broken_links(state)
+    found += _journal(state, analyzer)
+    found += _long_pages(state)
+    found += _names(state)
+    found += _look_alikes(state)
+    found += _orphans(state)
+    return found
+
+
+def count_signals(signals: Iterable[Signal]) -> dict[str, int]:
+    """Return how many signals there are of each kind."""
+    return dict(Counter(signal.kind for signal in signals))
+
+
+def _grouped(lines: Iterable[PageLine], key: Callable[[PageLine], Hashable]) -> Iterator[list[PageLine]]:
+    groups: defaultdict[Hashable, list[PageLine]] = defaultdict(list)
+    for line in lines:
+        groups[key(line)].append(line)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _duplicates(state: MountState) -> Iterator[Signal]:
+    """Yield statements that stand several times: the one that stays first."""
+    candidates = [line for line in state.lines if not line.is_listed and _is_statement(line)]
+    for same in _grouped(candidates, lambda line: (line.form, line.is_done, line.due)):
+        for one in _in_one_context(state, same):
+            days = {line.day for line in one} - {None}
+            if not state.is_new(*(line.path for line in one)):
+                continue
+            if len(days) > 1 and not any(line.kind in _STATES or line.is_open for line in one):
+                yield Signal("said_again", tuple(one), note="said on several days")
+                continue
+            if _RELATIVE.search(one[0].text) and (len(days) != 1 or any(line.day is None for line in one)):
+                continue
+            yield Signal("duplicate", tuple(sorted(one, key=lambda line: _staying(state, line))))
+
+
+def _is_statement(line: PageLine) -> bool:
+    return len([word for word in line.form if _LETTER.search(word)]) >= LEAST_WORDS
+
+
+def _in_one_context(state: MountState, lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
+    """Yield those of equal lines that say the same where they stand."""
+    own = [line for line in lines if says_by_itself(state, line)]
+    if len(own) > 1:
+        yield own
+    rest = [line for line in lines if line not in own and (line.day or len(line.form) > OWN_WORDS)]
+    beside = _grouped([*own[:1], *rest] if len(own) == 1 else rest, lambda line: (line.path, line.heading))
+    yield from beside
+
+
+def says_by_itself(state: MountState, line: PageLine) -> bool:
+    """Return whether a line says by itself what it is about, and not by its page or its heading."""
+    words = set(_WORD.findall(line.text.casefold()))
+    if _PRONOUN.match(line.text):
+        return False
+    page = state.pages[line.path]
+    is_own = line.text[:1].isupper() and len(line.form) >= OWN_WORDS and bool(values_of(line.text))
+    heads = _WORD.findall(line.heading.casefold())
+    is_general = not heads or stands_for_kind(line.heading) or line.heading == page.title
+    if not (is_general or is_own or words.issuperset(heads)):
+        return False
+    if state.is_memory_page(line.path) or is_own:
+        return True
+    stem = [word for word in _WORD.findall(page.stem.casefold()) if _LETTER.search(word)]
+    return bool(stem) and words.issuperset(stem)
+
+
+def _staying(state: MountState, line: PageLine) -> tuple[bool, bool, date, str, int]:
+    """Return what lines that say the same are ordered by: the page of their kind first, then the oldest."""
+    found = extract_statements(line.text).statements
+    kind: StatementKind = found[0].kind if found else "note"
+    home = destination(kind, state.project, line.text).path.removesuffix(".md")
+    is_sure_kind = kind != "note"
+    is_at_home = re.fullmatch(rf"{re.escape(home)}(?:-\d+)?\.md", line.path) is not None
+    is_apart = not is_at_home if is_sure_kind else line.kind not in _STATES
+    return is_apart, line.day is None, line.day or date.max, line.path, line.start
+
+
+def _superseded(state: MountState, analyzer: Analyzer) -> Iterator[Signal]:
+    """Yield two values of one key: the newer line first; where it is not sure which holds, as a contradiction."""
+    lines = [
+        line for line in state.lines if state.is_memory_page(line.path) and line.kind in (*_STATES, "note")
+    ]
+    seen: set[tuple[str, str]] = set()
+    keyed = _grouped([line for line in lines if line.subject], lambda line: line.subject)
+    framed = _grouped([line for line in lines if not line.subject], lambda line: (line.kind, line.form[:3]))
+    ending = _grouped([line for line in lines if not line.subject], lambda line: (line.kind, line.form[-3:]))
+    gone: set[str] = set()
+    for group in (*keyed, *framed, *ending):
+        for one, other in combinations(group[:MAX_BUCKET], 2):
+            newer, older = (one, other) if (one.day or date.min) >= (other.day or date.min) else (other, one)
+            pair = newer.reference, older.reference
+            if pair in seen or newer.form == older.form or not state.is_new(newer.path, older.path):
+                continue
+            seen.add(pair)
+            verdict = _verdict(newer, older, analyzer)
+            is_dated = newer.day is not None and older.day is not None and newer.day > older.day
+            if verdict == "replaces" and is_dated and gone.isdisjoint(pair):
+                gone.add(older.reference)
+                yield Signal("superseded", (newer, older))
+            elif verdict is not None and gone.isdisjoint(pair):
+                yield Signal("contradiction", (newer, older), note="nothing says for certain which one holds")
+
+
+def _verdict(newer: PageLine, older: PageLine, analyzer: Analyzer) -> Literal["replaces", "rival"] | None:
+    """Return whether a line takes the place of another one, or may contradict it."""
+    new, old = view(newer.text, newer.kind, analyzer), view(older.text, older.kind, analyzer)
+    if newer.subject is not None and newer.subject == older.subject:
+        if is_of_another(newer.text, older.text):
+            return None
+        is_sure_one = is_replaceable(older.text) and is_replaceable(newer.text) and not new.is_guarded
+        return "replaces" if is_sure_one and not old.is_guarded and not new.is_added else "rival"
+    found = decide(new, [compare(new, old, {})])
+    if found is None or found.outcome == "closes":
+        return None
+    return "replaces" if found.outcome == "replaces" and not found.rest else "rival"
+
+
+def _tasks(state: MountState) -> Iterator[Signal]:
+    """Yield open tasks: those that are done elsewhere, with the line that says so first, and old ones."""
+    done: defaultdict[str, list[PageLine]] = defaultdict(list)
+    for line in state.lines:
+        if line.is_done and (task := task_key(line)):
+            done[task].append(line)
+    for line in state.lines:
+        if not line.is_open:
+            continue
+        ends = [
+            one
+            for one in done.get(task_key(line) or "", ())
+            if one.due == line.due or None in (one.due, line.due)
+        ]
+        if ends and state.is_new(line.path, *(one.path for one in ends)) and _is_done(state, line, ends):
+            yield Signal("task_done", (min(ends, key=lambda one: (one.day or date.max, one.path)), line))
+            continue
+        is_late = line.due is not None and line.due < state.today
+        until = _UNTIL.search(line.text)
+        if is_late or (until and until[1] < state.today.isoformat()):
+            yield Signal("expired", (line,), note=f"was due on {line.due}" if is_late else "its day is over")
+        elif line.day is not None and state.today - line.day > OPEN_LONG:
+            yield Signal("open_long", (line,), note=f"open for {(state.today - line.day).days} days")
+    for line in state.lines:
+        until = _UNTIL.search(line.text) if not line.is_open else None
+        if until and until[1] < state.today.isoformat():
+            yield Signal("expired", (line,), note=f"held until {until[1]}")
+
+
+def task_key(line: PageLine) -> str | None:
+    """Return what task a line is about, whether it is done or not."""
+    return subject_of("pending", line.text)
+
+
+def _is_done(state: MountState, task: PageLine, ends: Sequence[PageLine]) -> bool:
+    """Return whether lines say for certain that a task is done: none is older, and it does not come again."""
+    if comes_again(normal_form(task.text)) or any(comes_again(normal_form(one.text)) for one in ends):
+        return False
+    if task.day is not None:
+        return any(one.day is not None and one.day >= task.day for one in ends)
+    is_clear = len(task.form) >= TASK_WORDS and all(one.box is not None for one in ends)
+    return is_clear and (says_by_itself(state, task) or len(task.form) > TASK_WORDS)
+
+
+def _archived(state: MountState) -> Iterator[Signal]:
+    """Yield tasks of a page of tasks that were done long ago, by their page."""
+    for page in state.pages.values():
+        name = page.path.rpartition("/")[2]
+        if not (page.done_before and state.is_memory_page(page.path) and name.startswith("tasks")):
+            continue
+        old = tuple(line for line in page.lines if line.box in ("x", "X") and line.raw in page.done_before)
+        if old and len({line.raw for line in old}) == len(old):
+            yield Signal("archive", old)
+
+
+def _broken_links(state: MountState) -> Iterator[Signal]:
+    """Yield links that lead nowhere; those whose file stands elsewhere now with that place."""
+    keys = set(state.known_keys)
+    for path in state.pages:
+        relative = parse(path).relative
+        keys |= {*links.path_keys(relative), links.key(path)}
+    for page in state.pages.values():
+        for link in unresolved(page, keys):
+            places = {state.moved[key] for key in link.targets if key in state.moved}
+            reference = f"{page.path}@{page.version}:{link.start}-{link.end}"
+            if len(places) == 1 and (place := places.pop()) in state.pages:
+                yield Signal("moved_link", places=(reference, place), link=(link.raw, place))
+            else:
+                yield Signal("broken_link", places=(reference,), note=link.raw)
+
+
+def unresolved(page: DreamPage, keys: frozenset[str] | set[str]) -> list[links.ParsedLink]:
+    """Return the links of a page whose targets have none of these keys."""
+    found = links.parse(page.text, parse(page.path).relative, page.document)
+    return [
+        link
+        for link in found
+        if not any(key in keys or is_citation_key(key.partition("#")[0]) for key in link.targets)
+        and not any(
+            key.startswith(("conversations/", "user/", "shared/", "projects/")) for key in link.targets
+        )
+    ]
+
+
+def _long_pages(state: MountState) -> Iterator[Signal]:
+    for page in state.pages.values():
+        if len(page.text) > MAX_PAGE_CHARS:
+            note = f"{len(page.text):,} characters"
+            yield Signal(
+                "split" if can_be_split(state, page) else "long_page", places=(page.path,), note=note
+            )
+
+
+def can_be_split(state: MountState, page: DreamPage) -> bool:
+    """Return whether each section of a page can become a page of its own, with nothing changed."""
+    heads = [heading for heading in page.document.headings if heading.level == 2]
+    is_plain = not (page.has_front_matter or page.has_definitions or "](" in page.text)
+    return is_plain and len(heads) > 1 and not state.is_memory_page(page.path)
+
+
+def _names(state: MountState) -> Iterator[Signal]:
+    """Yield the first line of each page that says the name of another page, and does not link to it."""
+    names = {page.title: page for page in state.pages.values() if _is_name(state, page)}
+    if not names:
+        return
+    titles = Counter(page.title for page in state.pages.values())
+    lower = {word for page in state.pages.values() for word in _WORD.findall(page.text) if word.islower()}
+    usable = {
+        name: page
+        for name, page in names.items()
+        if titles[name] == 1 and (" " in name or name.casefold() not in lower)
+    }
+    if not usable:
+        return
+    pattern = re.compile(
+        r"(?<![\w\[|/#@-])("
+        + "|".join(map(re.escape, sorted(usable, key=len, reverse=True)))
+        + r")(?![\w\]-])"
+    )
+    for page in state.pages.values():
+        linked = set(page.link_keys)
+        for line in page.lines:
+            for name in dict.fromkeys(pattern.findall(line.text)):
+                named = usable[name]
+                keys = {*links.path_keys(parse(named.path).relative), links.key(named.path)}
+                if named.path == page.path or not keys.isdisjoint(linked):
+                    continue
+                linked |= keys
+                if state.is_new(page.path, named.path):
+                    yield Signal("link", (line,), (named.path,), note=name, link=(name, named.path))
+
+
+def _is_name(state: MountState, page: DreamPage) -> bool:
+    """Return whether the title of a page is a name that other pages may say."""
+    title, words = page.title, page.title.split()
+    return (
+        not state.is_memory_page(page.path)
+        and 2 < len(title) <= MAX_NAME_CHARS
+        and len(words) <= 4
+        and all(word[0].isupper() and _LETTER.match(word) for word in words)
+        and not stands_for_kind(title)
+        and links.key(title) in (links.key(page.stem), *links.path_keys(parse(page.path).relative))
+    )
+
+
+def _look_alikes(state: MountState) -> Iterator[Signal]:
+    """Yield pages whose names differ by a letter or two."""
+    named: defaultdict[str, list[DreamPage]] = defaultdict(list)
+    for page in list(state.pages.values())[:MAX_TITLES]:
+        if (
+            len(page.stem) >= 5
+            and not any(map(str.isdigit, page.stem))
+            and not state.is_memory_page(page.path)
+        ):
+            for at in range(len(page.stem) + 1):
+                folded = page.stem.casefold()
+                named[folded[:at] + folded[at + 1 :]].append(page)
+    seen = set()
+    for group in named.values():
+        for one, other in combinations(dict.fromkeys(group), 2):
+            pair = one.path, other.path
+            if pair not in seen and state.is_new(*pair):
+                seen.add(pair)
+                yield Signal("look_alike", places=pair, note=f"{one.stem} and {other.stem}")
+
+
+def _orphans(state: MountState) -> Iterator[Signal]:
+    """Yield pages that no page links to and that link to none, where most pages are linked."""
+    ends: set[str] = set()
+    sources = set()
+    for page in state.pages.values():
+        targets = page.link_keys
+        ends |= targets
+        if targets:
+            sources.add(page.path)
+    alone = [
+        page
+        for page in state.pages.values()
+        if page.path not in sources
+        and ends.isdisjoint({*links.path_keys(parse(page.path).relative), links.key(page.path)})
+        and not state.is_memory_page(page.path)
+    ]
+    if len(alone) * 2 < len(state.pages):
+        yield from (Signal("orphan", places=(page.path,)) for page in alone if state.is_new(page.path))
+
+
+def _journal(state: MountState, analyzer: Analyzer) -> Iterator[Signal]:
+    """Yield sure statements of the journal that no page says, and that nothing has replaced since."""
+    if not state.entries:
+        return
+    known = {line.form for line in state.lines}
+    texts = [" ".join(page.text.casefold().split()) for page in state.pages.values()]
+    subjects = {line.subject for line in state.lines if line.subject}
+    for entry in state.entries:
+        if find_echoes(entry.text, state.tombstones, analyzer):
+            continue
+        try:
+            reading = extract_storable(entry.text, entry.said_at.date())
+        except Exception:  # noqa: BLE001, S112  # a text that is too long to remember stays where it is
+            continue
+        for statement in without_others_words(entry.text, reading).statements:
+            subject = entry_subject(statement.kind, statement.text, normal_form(statement.text))
+            is_known = any(" ".join(statement.text.casefold().split()) in text for text in texts)
+            if not is_sure(statement, None) or is_known or (subject and subject in subjects):
+                continue
+            if statement.kind in ("pending", "done", "blocker"):
+                continue  # what was to do when it was told may be done by now
+            reference = f"{entry.path}@{entry.version}:{statement.start}-{statement.end}"
+            yield Signal(
+                "journal", places=(reference,), note=statement.text, statement=statement, entry=entry
+            )
+            if subject:
+                subjects.add(subject)
+            known.add(tuple(normal_form(statement.text)))

@@ -1,0 +1,272 @@
+"""The proof that edits lose nothing: of the texts before and after, whoever planned the edits.
+
+Nothing here trusts a planner. Each check has a name, which a refusal carries.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from memex.store import links
+from memex.store.entry_path import is_entry_at
+from memex.store.paths import parse
+from memex.subagent.dream.edits import FileEdit, Group, apply_groups, split_lines
+from memex.subagent.dream.pages import LINKS_AT_END, DreamPage, MountState, PageLine
+from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILES, REMOVED_SHARE
+from memex.subagent.dream.signals import task_key
+from memex.subagent.statements.bullets import ITEM, STAMP
+from memex.subagent.statements.days.dating import without_dates
+from memex.subagent.statements.paraphrase import paraphrase_form
+from memex.subagent.statements.places import mount_of
+from memex.subagent.statements.subjects import subject_of
+
+Check = Literal["mount", "bounds", "tenth", "lost", "twin", "invented", "stamp", "box", "link", "merge"]
+
+_TARGET = re.compile(r"(\[\[)[^\[\]\n|#]+|(\]\()[^()\s#]+")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|without|cannot|\w+n't"
+    r"|nicht|kein\w*|nie|pas|jamais|nunca)\b"
+)
+
+
+class UnsafeEdits(Exception):  # says what the edits are
+    """Edits that would lose or change what a mount says; `check` names what found it. No caller sees it."""
+
+    def __init__(self, check: Check, why: str) -> None:
+        super().__init__(f"The check {check!r} refuses the edits: {why}.")
+        self.check = check
+
+
+def verify(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
+    """Return the changed texts of groups of edits that lose nothing.
+
+    Raises:
+        UnsafeEdits: they would; nothing of them may be kept.
+        VersionConflict: an edit does not fit.
+    """
+    edits = [edit for group in groups for edit in group]
+    _check_bounds(state, edits)
+    before = {path: page.text for path, page in state.pages.items()}
+    after = apply_groups(before, groups)
+    pages = {path: DreamPage(path, 0, text) for path, text in (before | after).items()}
+    touched = after.keys()
+    old = [line for path in touched for line in _lines(before.get(path, ""))]
+    new = [line for path in touched for line in _lines(after[path])]
+    _check_lost(state, edits, pages, Counter(map(core, old)) - Counter(map(core, new)))
+    _check_invented(state, edits, old, new)
+    _check_links(state, pages, after, before)
+    return after
+
+
+def core(line: str) -> str:
+    """Return what of a line a dream may not change: all but box, stamp, targets of links, and links at the end."""
+    bare = line.strip()
+    marker = ITEM.match(bare)
+    said = LINKS_AT_END.sub("", STAMP.sub("", bare[marker.end() :])) if marker else bare
+    return " ".join(_TARGET.sub(lambda found: f"{found[1] or found[2]}*", said).split())
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in (one.rstrip("\r\n") for one in split_lines(text)) if line.strip()]
+
+
+def _check_bounds(state: MountState, edits: Sequence[FileEdit]) -> None:
+    for edit in edits:
+        if mount_of(edit.path) != state.mount or is_entry_at(edit.path):
+            raise UnsafeEdits("mount", f"{edit.path} is no page of {state.mount}")
+    if len(edits) > MAX_EDITS or len({edit.path for edit in edits}) > MAX_FILES:
+        raise UnsafeEdits("bounds", f"{len(edits)} edits are more than one proposal may hold")
+    going = sum(len(edit.removed) for edit in edits if edit.kind in GOING)
+    if going > max(LEAST_REMOVED, len(state.lines) // REMOVED_SHARE):
+        raise UnsafeEdits("tenth", f"{going} of {len(state.lines)} statements would go")
+
+
+def _check_lost(
+    state: MountState, edits: Sequence[FileEdit], pages: Mapping[str, DreamPage], lost: Counter[str]
+) -> None:
+    """Check that each line that stands nowhere any more is named as removed, and has a twin that stands."""
+    by_reference = {line.reference: line for line in state.lines}
+    named: Counter[str] = Counter()
+    for edit in edits:
+        if edit.kind not in GOING:
+            continue
+        for reference, twin in zip(edit.removed, edit.kept, strict=True):
+            line = by_reference.get(reference)
+            if line is None:
+                raise UnsafeEdits("lost", f"{reference} is no statement")
+            if edit.kind == "merge":
+                named[core(line.raw)] += 1
+                continue
+            other = by_reference.get(twin)
+            if other is None or not _stands(pages, other) or not _is_twin(edit, line, other):
+                raise UnsafeEdits("twin", f"{twin} does not say what {reference} says")
+            named[core(line.raw)] += 1
+    for said, count in lost.items():
+        if said and count > named[said]:
+            raise UnsafeEdits("lost", f"a line would be lost: {said[:100]}")
+
+
+def _stands(pages: Mapping[str, DreamPage], line: PageLine) -> bool:
+    """Return whether a line stands in its page after the edits, as it did or with another stamp or links."""
+    wanted = core(line.raw)
+    return any(core(one) == wanted for one in _lines(pages[line.path].text))
+
+
+def _is_twin(edit: FileEdit, line: PageLine, other: PageLine) -> bool:
+    if line.reference == other.reference:
+        return False
+    if edit.kind == "duplicate":
+        same = paraphrase_form(line.text) == paraphrase_form(other.text) and line.due == other.due
+        return same and line.is_done == other.is_done
+    is_newer = line.day is not None and other.day is not None and other.day > line.day
+    subject = subject_of(line.kind, line.text)
+    is_same_key = subject is not None and subject == subject_of(other.kind, other.text)
+    return is_newer and (is_same_key or _differs_in_one_place(line.text, other.text))
+
+
+def _differs_in_one_place(one: str, other: str) -> bool:
+    """Return whether two statements have the same beginning and end around one value."""
+    first, second = without_dates(one).casefold().split(), without_dates(other).casefold().split()
+    start = 0
+    while start < min(len(first), len(second)) and first[start] == second[start]:
+        start += 1
+    end = 0
+    while end < min(len(first), len(second)) - start and first[-1 - end] == second[-1 - end]:
+        end += 1
+    return start + end >= 2 and max(len(first), len(second)) - start - end <= 4
+
+
+def _check_invented(
+    state: MountState, edits: Sequence[FileEdit], old: Iterable[str], new: Iterable[str]
+) -> None:
+    """Check that lines that did not stand before say nothing that did not, nor on another day."""
+    everywhere = [*old, *(line.raw for line in state.lines)]
+    cores = {core(line) for line in everywhere}
+    stamps = {(core(line), *_stamp(line)) for line in everywhere}
+    boxes = {(core(line), _box(line)) for line in everywhere}
+    for edit in edits:
+        if edit.kind == "duplicate":
+            _add_twins(state, edit, stamps)
+    done = {key for line in state.lines if line.is_done and (key := task_key(line))}
+    allowed = {core(line) for edit in edits for line in _allowed(state, edit)}
+    known = set(everywhere)
+    for line in new:
+        said = core(line)
+        if line in known or not said:
+            continue
+        if said not in cores:
+            if said not in allowed:
+                raise UnsafeEdits("invented", f"nobody said: {said[:100]}")
+            continue
+        if (said, *_stamp(line)) not in stamps:
+            raise UnsafeEdits("stamp", f"the day of a statement would change: {said[:100]}")
+        if (said, _box(line)) not in boxes and not (_box(line) == "x" and _task_of(line) in done):
+            raise UnsafeEdits("box", f"nothing says that it is done: {said[:100]}")
+
+
+def _add_twins(state: MountState, edit: FileEdit, stamps: set[tuple[str, str, str]]) -> None:
+    """Let a line that stays bear the older date of a line that goes, which says the same."""
+    by_reference = {line.reference: line for line in state.lines}
+    for reference, twin in zip(edit.removed, edit.kept, strict=True):
+        if reference in by_reference and twin in by_reference:
+            line, other = by_reference[reference], by_reference[twin]
+            if line.day is not None and other.day is not None and line.day < other.day:
+                stamps.add((core(other.raw), str(line.day), _stamp(other.raw)[1]))
+
+
+def _allowed(state: MountState, edit: FileEdit) -> Iterator[str]:
+    """Yield the lines beside those that stood that an edit may write: titles, links, words of the journal."""
+    entries = {f"{entry.path}@{entry.version}": entry.text for entry in state.entries}
+    for change in edit.changes:
+        if change.does == "add":
+            yield f"# {change.title}"
+        elif change.does == "text" and edit.kind == "split":
+            yield from (
+                f"[[{path.removeprefix(f'{state.mount}/').removesuffix('.md')}]]" for path in edit.kept
+            )
+        elif change.does == "file":
+            reference, _, span = change.source.rpartition(":")
+            start, _, end = span.partition("-")
+            said = entries.get(reference, "")[int(start) : int(end)]
+            if _words(without_dates(change.new or "")) != _words(said) and _words(change.new or "") != _words(
+                said
+            ):
+                raise UnsafeEdits("invented", f"the journal does not say: {(change.new or '')[:100]}")
+            yield f"- {change.new}"
+            yield from (f"# {change.title}", f"## {change.heading}")
+        elif edit.kind == "merge" and change.does == "line" and change.new:
+            yield change.new
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _stamp(line: str) -> tuple[str, str]:
+    """Return the day of a stamp, and the rest of it."""
+    found = STAMP.search(line)
+    return (found[1], f"{found[2]} {found[3]}") if found else ("", "")
+
+
+def _box(line: str) -> str:
+    marker = ITEM.match(line.strip())
+    return ((marker[3] or "") if marker else "").lower()
+
+
+def _task_of(line: str) -> str | None:
+    marker = ITEM.match(line.strip())
+    said = line.strip()[marker.end() :] if marker else line
+    return subject_of("pending", STAMP.sub("", LINKS_AT_END.sub("", said)).strip())
+
+
+def _check_links(
+    state: MountState, pages: Mapping[str, DreamPage], after: Mapping[str, str], before: Mapping[str, str]
+) -> None:
+    """Check that links which did not stand before lead to pages of the mount."""
+    keys = set()
+    for path in pages:
+        keys |= {*links.path_keys(parse(path).relative), links.key(path)}
+    everywhere = (
+        {
+            key
+            for path in before
+            for link in links.parse(before[path], parse(path).relative)
+            for key in link.targets
+        }
+        if after
+        else set()
+    )
+    for path, text in after.items():
+        for link in links.parse(text, parse(path).relative):
+            if not any(key in keys or key in everywhere for key in link.targets):
+                raise UnsafeEdits("link", f"{link.raw} leads to no page of {state.mount}")
+
+
+def check_merged(texts: Sequence[str], merged: str) -> None:
+    """Check that one sentence says what several statements say: numbers, names, negations and most words.
+
+    Raises:
+        UnsafeEdits: it says more, or less.
+    """
+    said = " ".join(texts)
+    if sorted(set(_NUMBER.findall(said))) != sorted(set(_NUMBER.findall(merged))):
+        raise UnsafeEdits("merge", "a number is missing, or new")
+    if {word.casefold() for word in _NEGATION.findall(said)} != {
+        word.casefold() for word in _NEGATION.findall(merged)
+    }:
+        raise UnsafeEdits("merge", "a negation is missing, or new")
+    names = {word for word in _WORD.findall(said) if word[0].isupper()}
+    if not {word for word in _WORD.findall(merged)[1:] if word[0].isupper()} <= names:
+        raise UnsafeEdits("merge", "a name is new")
+    words, now = set(_words(said)), set(_words(merged))
+    if (
+        not {word.casefold() for text in texts for word in _WORD.findall(text)[1:] if word[0].isupper()}
+        <= now
+    ):
+        raise UnsafeEdits("merge", "a name is missing")
+    long = {word for word in words if len(word) > 3}
+    if len(long & now) < 0.9 * len(long) or len(now - words) > 0.2 * len(now):
+        raise UnsafeEdits("merge", "it says more, or less")

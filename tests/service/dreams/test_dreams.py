@@ -1,0 +1,239 @@
+"""Dreams: a proposal is made, shown, applied, rejected and taken back, and nothing is lost."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from tests.kit.memory import open_project, remember, run_tool, write, write_each
+from tests.kit.rows import select
+
+from memex.errors import ProjectNotFound, ProposalNotFound, ReadOnlyMount, ValidationFailed
+from memex.service.dreams.operations import CHOOSE, DECIDE, LIST, REPORT, RUN, SHOW
+from memex.service.service import Caller, Service
+
+CallerOf = Callable[..., Awaitable[Caller]]
+
+pytestmark = pytest.mark.embedded_only
+
+NOTES = "# Notes\n\n## Notes\n\n- I like green tea in the morning. (2026-03-02)\n- The bins go out. (2026-03-03)\n"
+LIKES = "# Preferences\n\n## Likes and wishes\n\n- I like green tea in the morning. (2026-04-02)\n"
+TASKS = "# Tasks\n\n## To do\n\n- [ ] call the plumber about the sink (2026-02-01)\n"
+HOUSE = "# House\n\n- [x] call the plumber about the sink (2026-03-05)\n"
+DIRT = {
+    "user/notes.md": NOTES,
+    "user/preferences.md": LIKES,
+    "user/tasks.md": TASKS,
+    "user/house.md": HOUSE,
+}
+
+
+async def texts(service: Service, caller: Caller, *paths: str) -> dict[str, str]:
+    """Return files by path."""
+    found = {}
+    for path in paths:
+        found[path] = str((await service.execute(caller, "memory_read", {"path": path}))["content"])
+    return found
+
+
+async def decide(
+    service: Service, caller: Caller, proposal_id: str, decision: str, **more: Any
+) -> dict[int, str]:
+    """Decide about a proposal, and return the state of each group."""
+    given = {"proposal_id": proposal_id, "decision": decision, **more}
+    done = await DECIDE.call(service, caller, given)
+    return {one.group: one.state for one in done.groups}
+
+
+async def test_a_proposal_is_applied_and_taken_back_to_the_same_bytes(
+    service: Service, alice: Caller
+) -> None:
+    """A duplicate goes to the page of its kind with the older date; a task that is done elsewhere is ticked."""
+    await write_each(service, alice, DIRT)
+    before = await texts(service, alice, *DIRT)
+
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+    unchanged = await texts(service, alice, *DIRT)
+    states = await decide(service, alice, made.proposal_id, "apply")
+    after = await texts(service, alice, *DIRT)
+
+    assert unchanged == before
+    assert [group.kind for group in made.groups] == ["duplicate", "task_done"]
+    assert states == {1: "applied", 2: "applied"}
+    assert after["user/preferences.md"] == LIKES.replace("2026-04-02", "2026-03-02")
+    assert "tea" not in after["user/notes.md"]
+    assert "bins" in after["user/notes.md"]
+    assert "- [x] call the plumber about the sink (2026-02-01) [[house]]\n" in after["user/tasks.md"]
+    assert after["user/house.md"] == HOUSE
+    channels = await select(service.database, "select distinct channel from revision where version > 1")
+    assert channels == [("dream",)]
+
+    assert await decide(service, alice, made.proposal_id, "revert") == {1: "reverted", 2: "reverted"}
+    assert await texts(service, alice, *DIRT) == before
+    again = await RUN.call(service, alice, {})
+    assert (again.status, again.proposal) == ("nothing", None)  # what was taken back is not proposed again
+
+
+async def test_a_rejected_group_is_not_proposed_again_until_its_lines_change(
+    service: Service, alice: Caller
+) -> None:
+    """Each group is decided about by itself."""
+    await write_each(service, alice, DIRT)
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+
+    waiting = await RUN.call(service, alice, {})
+    rejected = await decide(service, alice, made.proposal_id, "reject", groups=[1])
+    applied = await decide(service, alice, made.proposal_id, "apply")
+    again = await RUN.call(service, alice, {})
+    await write(service, alice, "user/notes.md", NOTES.replace("2026-03-02", "2026-03-04"))
+    changed = await RUN.call(service, alice, {})
+
+    assert waiting.status == "waiting"
+    assert waiting.proposal is not None
+    assert waiting.proposal.proposal_id == made.proposal_id
+    assert (rejected, applied) == ({1: "rejected"}, {2: "applied"})
+    assert again.status == "nothing"
+    assert changed.proposal is not None
+    assert [group.kind for group in changed.proposal.groups] == ["duplicate"]
+    listed = (await LIST.call(service, alice, {})).proposals
+    assert [one.state for one in listed] == ["open", "decided"]
+
+
+async def test_what_somebody_wrote_meanwhile_wins(service: Service, alice: Caller) -> None:
+    """An edit is made anew for the text that stands; one whose line is gone is left out, and named."""
+    await write_each(service, alice, DIRT)
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+    await write(service, alice, "user/notes.md", NOTES + "- A new line. (2026-05-01)\n")
+    await write(service, alice, "user/tasks.md", TASKS.replace("sink", "basin"))
+
+    states = await decide(service, alice, made.proposal_id, "apply")
+    after = await texts(service, alice, "user/notes.md", "user/tasks.md")
+
+    assert states == {1: "applied", 2: "outdated"}
+    assert "tea" not in after["user/notes.md"]
+    assert "A new line." in after["user/notes.md"]
+    assert after["user/tasks.md"] == TASKS.replace("sink", "basin")
+
+
+async def test_a_line_goes_only_while_its_twin_stands(service: Service, alice: Caller) -> None:
+    """The twin is looked for under the same lock as the line that goes."""
+    await write_each(service, alice, DIRT)
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+    await write(service, alice, "user/preferences.md", "# Preferences\n")
+
+    states = await decide(service, alice, made.proposal_id, "apply", groups=[1])
+
+    assert states == {1: "outdated"}
+    assert (await texts(service, alice, "user/notes.md"))["user/notes.md"] == NOTES
+
+
+async def test_a_revert_by_the_id_of_the_call_counts_as_a_revert_of_the_group(
+    service: Service, alice: Caller
+) -> None:
+    """Log, blame and revert work as for any other call."""
+    await write_each(service, alice, DIRT)
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+    done = await DECIDE.call(
+        service, alice, {"proposal_id": made.proposal_id, "decision": "apply", "groups": [1]}
+    )
+
+    await service.revert(alice, str(done.groups[0].tool_call_id))
+    shown = (await SHOW.call(service, alice, {"proposal_id": made.proposal_id})).proposal
+
+    assert [group.state for group in shown.groups] == ["reverted", "open"]
+
+
+async def test_a_dry_run_writes_nothing_at_all(service: Service, alice: Caller) -> None:
+    """No proposal, no row of the log, no file."""
+    await write_each(service, alice, DIRT)
+    count = (
+        "select (select count(*) from operation), (select count(*) from proposal), (select count(*) from dream), "
+        "(select count(*) from revision)"
+    )
+    before = await select(service.database, count)
+
+    shown = await RUN.call(service, alice, {"dry_run": True})
+
+    assert shown.status == "dry_run"
+    assert shown.proposal is not None
+    assert len(shown.proposal.groups) == 2
+    assert await select(service.database, count) == before
+
+
+async def test_a_superseded_value_goes_and_is_never_filed_again(service: Service, alice: Caller) -> None:
+    """The line is replaced: it is listed among the removed lines, and its words are still in the journal."""
+    await remember(service, alice, "I live in Berlin.", said_at="2026-01-05")
+    await write(service, alice, "user/home.md", "# Home\n\n- Nothing.\n")
+    await write(
+        service, alice, "user/profile-2.md", "# Profile\n\n## About me\n\n- I live in Hamburg. (2026-05-01)\n"
+    )
+
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+    states = await decide(service, alice, made.proposal_id, "apply")
+    removed = await run_tool(service, alice, "removed", "r")
+    again = await RUN.call(service, alice, {})
+
+    assert [group.kind for group in made.groups] == ["superseded"]
+    assert states == {1: "applied"}
+    assert [line["text"] for line in removed["lines"]] == ["I live in Berlin."]
+    assert again.status == "nothing"
+
+
+async def test_the_words_of_a_removed_line_follow_to_its_twin(service: Service, alice: Caller) -> None:
+    """The journal entry from which a duplicate was made is the source of the line that stays."""
+    await remember(service, alice, "I prefer trains over planes for short trips.", said_at="2026-01-05")
+    path = "user/preferences-2.md"
+    text = "# Preferences\n\n## Likes and wishes\n\n- I prefer trains over planes for short trips. (2025-01-05)\n"
+    await write(service, alice, path, text)
+
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+    await decide(service, alice, made.proposal_id, "apply")
+    standing = await select(
+        service.database,
+        "select revision.path, statement.state from statement join revision using (scope_id, file_id) "
+        "where statement.rev_end is null and revision.rev_end is null order by 1",
+    )
+
+    assert standing == [("preferences-2.md", "in_force"), ("preferences.md", "removed")]
+
+
+async def test_a_project_has_dreams_of_its_own(service: Service, caller_of: CallerOf) -> None:
+    """Nobody else sees them, and nothing leaves the mount; shared files are an administrator's."""
+    await open_project(service, await caller_of(None, role="admin"), "apollo", "alice")
+    alice, bob = await caller_of("alice"), await caller_of("bob")
+    mount = "projects/apollo"
+    await write_each(service, alice, {path.replace("user", mount): text for path, text in DIRT.items()})
+
+    report = await REPORT.call(service, alice, {"mount": mount})
+    made = (await RUN.call(service, alice, {"mount": mount})).proposal
+
+    assert report.counts["task_done"] == 1
+    assert made is not None
+    assert {edit.path.split("/")[1] for group in made.groups for edit in group.edits} == {"apollo"}
+    assert (await LIST.call(service, bob, {})).proposals == []
+    with pytest.raises(ProposalNotFound):
+        await DECIDE.call(service, bob, {"proposal_id": made.proposal_id, "decision": "apply"})
+    with pytest.raises(ProjectNotFound):
+        await RUN.call(service, bob, {"mount": mount})
+    with pytest.raises(ReadOnlyMount):
+        await RUN.call(service, bob, {"mount": "shared"})
+
+
+async def test_who_decides_is_chosen_for_each_mount(service: Service, alice: Caller) -> None:
+    """Off by default; only kinds that lose nothing can be applied by themselves."""
+    first = (await CHOOSE.call(service, alice, {"mount": "user"})).mounts[0]
+    chosen = (
+        await CHOOSE.call(service, alice, {"mode": "auto", "auto_kinds": ["duplicate"], "pause_days": 3})
+    ).mounts
+
+    assert (first.mode, first.auto_kinds) == ("off", [])
+    mine = next(one for one in chosen if one.mount == "user")
+    assert (mine.mode, mine.auto_kinds, mine.paused_until is not None) == ("auto", ["duplicate"], True)
+    with pytest.raises(ValidationFailed, match="never applied"):
+        await CHOOSE.call(service, alice, {"auto_kinds": ["superseded"]})
