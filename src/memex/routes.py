@@ -48,7 +48,6 @@ _MEMORY = {
     "memory_changes": Route("GET", "/changes"),
     "memory_find_explain": Route("POST", "/files:explain-find"),
     "memory_journal": Route("GET", "/journal"),
-    "memory_tidy": Route("POST", "/tidy"),
     "memory_topics": Route("GET", "/topics"),
     "project_init": Route("POST", "/projects"),
     "prompt_block": Route("GET", "/prompt-block"),

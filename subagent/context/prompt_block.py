@@ -5,6 +5,9 @@
     <memory-3fa9>
     Pinned notes, and the list of files.
 
+    [3fa9] who this is
+    - I live in Lisbon. (2026-11-22)
+
     [3fa9] shared/guide.md@3:21-160
     …
 
@@ -17,17 +20,22 @@ gives the same bytes, so that a provider's prompt cache holds them.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date
 
-from memex.store import catalogue
+from memex.store import catalogue, markdown
 from memex.store.records import FileSummary, JournalCount, Reference
+from memex.store.statement_lines import line_key
 from memex.subagent.context.assembly import Section, enclose, wrapper_chars
 from memex.subagent.context.rendering import RENDERING, Rendering
+from memex.subagent.remember.filing.items import list_items
+from memex.subagent.statements.language import StatementKind
 
 FORMAT = "memex-prompt-block-3"
 SENTENCE = "Pinned notes, and the list of files."
 FILES = "files"
+WHO = "who this is"
 LEFT_OUT = "pinned notes that do not fit: {count}"
 SEARCH = "memory_context"  # the tool that recalls what does not fit
 RECALL = "{search} recalls them."
@@ -92,11 +100,12 @@ def render(
     budget: int,
     search: str = SEARCH,
     journal: Sequence[JournalCount] = (),
+    who: Sequence[str] = (),
 ) -> PromptBlock:
     """Return the block for a budget of characters.
 
-    The guide goes first, then pinned notes in their order, the first that does not fit cut at a line and those
-    after it left out, then the list of files with those that were changed last.
+    The guide goes first, then the lines of `who`, then pinned notes in their order, the first that does not fit cut
+    at a line and those after it left out, then the list of files with those that were changed last.
 
     Args:
         guide: how to use the memory; cut at a line where even that is too long.
@@ -105,17 +114,20 @@ def render(
         budget: that the whole block keeps to.
         search: the tool that recalls the notes that do not fit.
         journal: the months of the journal, which the list of files ends with.
+        who: lines about the person or the project, of which those are left out that do not fit.
     """
     if len(guide) > budget:
         guide = guide[: max(guide.rfind("\n", 0, budget + 1), 0)].rstrip()
     room = budget - len(guide) - len("\n\n") - wrapper_chars(SENTENCE)
+    about = _who_section(who, room // FILES_SHARE * 2)
+    room -= _total_chars(about)
     listed, _ = _file_section(files, journal, room // FILES_SHARE)
     notes, left_out = _fit_notes(pinned, room - _total_chars(listed), search)
     sections = [note.section for note in notes]
     if left_out and (told := _left_out_section(left_out, search)).chars <= room - _total_chars(sections):
         sections.append(told)
     listed, named = _file_section(files, journal, room - _total_chars(sections))
-    sections += listed
+    sections = [*about, *sections, *listed]
     text = guide
     if sections:
         text += f"\n\n{enclose(sections, sentence=SENTENCE, form=FORMAT).text}"
@@ -126,6 +138,41 @@ def render(
         left_out=tuple(note.reference.path for note in left_out),
         files=named,
     )
+
+
+def who_lines(
+    pages: Sequence[tuple[str, str]],
+    kinds: Collection[StatementKind],
+    outdated: Collection[bytes],
+    max_chars: int,
+) -> list[str]:
+    """Return the lines of pages that say for certain who somebody is, or what a project is: the newest first.
+
+    Args:
+        pages: the paths and texts of pages that `memory_remember` writes.
+        kinds: of the statements that count.
+        outdated: keys of lines that newer ones contradict; see `store.statement_lines.line_key`.
+        max_chars: that all of them have at most, with their line ends.
+    """
+    found = [
+        (item.day or date.min, item.start, text[item.start : item.own_end].strip())
+        for path, text in pages
+        for item in list_items(text, markdown.parse(text), path)
+        if item.kind in kinds and line_key(item.text) not in outdated
+    ]
+    lines: list[str] = []
+    for *_, line in sorted(found, key=lambda one: one[:2], reverse=True):
+        if "\n" not in line and sum(map(len, lines)) + len(lines) + len(line) <= max_chars:
+            lines.append(line)
+    return lines
+
+
+def _who_section(who: Sequence[str], max_chars: int) -> list[Section]:
+    kept: list[str] = []
+    for line in who:
+        if Section(WHO, "\n".join([*kept, line])).chars <= max_chars:
+            kept.append(line)
+    return [Section(WHO, "\n".join(kept))] if kept else []
 
 
 def _fit_notes(

@@ -480,13 +480,6 @@ ROUTES: dict[str, list[Try]] = {
     "POST /v1/dreams/{proposal_id}/decide": [
         Try(NO_PROPOSAL, url={"proposal_id": "dream_none"}, json={"decision": "apply"})
     ],
-    "POST /v1/tidy": [
-        Try(agents()),
-        Try(
-            agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"),
-            json={"project": "apollo", "dry_run": True},
-        ),
-    ],
     "GET /v1/blame": on_files(READ, shows=True),
     "GET /v1/seen/calls": on_versions(
         RESTORE | {PLAN: READ[PLAN], GUIDE: agents(theirs="VERSION_NOT_FOUND")}
@@ -642,10 +635,6 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/admin/dreams/{proposal_id}": [Try(NO_PROPOSAL_AT_ALL, url={"proposal_id": "dream_none"})],
     "POST /v1/admin/dreams/{proposal_id}/decide": [
         Try(NO_PROPOSAL_AT_ALL, url={"proposal_id": "dream_none"}, json={"decision": "apply"})
-    ],
-    "POST /v1/admin/tidy": [
-        Try(admins(admin="VALIDATION_ERROR")),
-        Try(admins(theirs="PROJECT_NOT_FOUND"), json={"project": "apollo", "dry_run": True}),
     ],
     "GET /v1/admin/folders": [
         Try(admins()),

@@ -77,8 +77,6 @@ def send_again(client: httpx2.Client, call: dict[str, Any]) -> httpx2.Response:
     headers = {"Memex-Tool-Call-Id": call["call"]}
     if "revert" in call:
         return client.post(f"/v1/operations/{call['revert']}/revert", headers=headers)
-    if "tidy" in call:
-        return client.post("/v1/tidy", json=call["tidy"], headers=headers)
     if "conversations" in call:
         return client.post("/v1/conversations", content=call["conversations"].encode(), headers=headers)
     body = {"context": {"userId": "alice", "toolCallId": call["call"]}, "arguments": call["arguments"]}
@@ -95,7 +93,7 @@ def find(client: httpx2.Client, query: str) -> str:
 
 def is_kept(call: dict[str, Any]) -> bool:
     """Return whether the log keeps the answer for the call that is sent again; a queued call gets its result."""
-    reads = call.get("tool") in READS or call.get("arguments", {}).get("dry_run")
+    reads = call.get("tool") in READS or call.get("arguments", {}).get("dry_run") or "tidy" in call
     return not reads and call["answer"].get("status") != "queued"
 
 

@@ -53,6 +53,7 @@ ADDRESSES = (
     "/ui/removed",
     "/ui/removed?state=forgotten&prefix=user/",
     "/ui/review",
+    "/ui/review/dreams",
     "/ui/review?kind=queue",
     "/ui/work",
     "/ui/documents",

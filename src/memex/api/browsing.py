@@ -33,11 +33,21 @@ class BrowsableMemory(UserCalls):
         budget: int | None = None,
         project: str | None = None,
         profile: PromptProfile | None = None,
+        who: int | None = None,
         tool_call_id: str | None = None,
     ) -> PromptBlockResult:
-        """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
+        """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is.
+
+        With `who` it begins with lines, of so many characters at most, that say who the user is.
+        """
         return await self._run(
-            PromptBlockResult, "prompt_block", tool_call_id, budget=budget, project=project, profile=profile
+            PromptBlockResult,
+            "prompt_block",
+            tool_call_id,
+            budget=budget,
+            project=project,
+            profile=profile,
+            who=who,
         )
 
     async def browse(

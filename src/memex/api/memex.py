@@ -31,7 +31,6 @@ from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.counterfactual import ChangedResult, ReplayChanges
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.search.links import LinksResult
-from memex.service.tidy import TidyResult
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import FindResult, ListResult, ReadResult
@@ -451,12 +450,6 @@ class UserMemory(BrowsableMemory):
             reason=reason,
             base_version=base_version,
         )
-
-    async def tidy(
-        self, *, project: str | None = None, dry_run: bool = False, tool_call_id: str | None = None
-    ) -> TidyResult:
-        """Group the statements of the user's files, or of a project's, by their topics; no word is changed."""
-        return await self._run(TidyResult, "memory_tidy", tool_call_id, project=project, dry_run=dry_run)
 
     async def revert(
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None

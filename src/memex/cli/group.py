@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
     from typer._click.formatting import HelpFormatter
 
+# Commands that are gone, by the command that does their work now.
+REPLACED = {"tidy": "memex dream run"}
 COMMANDS, HIDDEN = "Commands", "Hidden"  # the panel of a group that needs one, and of what no help text shows
 
 
@@ -103,6 +105,8 @@ class LazyGroup(TyperGroup):
         """Return the command that is called; an unknown one is refused with the names that are near."""
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            if (successor := REPLACED.get(name)) is not None:
+                ctx.fail(f"No such command {name!r}: {successor!r} took its place.")
             near = self._near(name)
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {near}?" if near else ""))
         return super().resolve_command(ctx, args)

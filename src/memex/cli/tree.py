@@ -31,7 +31,6 @@ FILES = Group(
             "write-many": "memory.files:write_many",
             "move": "memory.files:move",
             "delete": "memory.files:delete",
-            "tidy": "memory.tidy:tidy",
         },
         "Versions": {
             "diff": "memory.revisions:diff",
@@ -449,7 +448,7 @@ TREE = Group(
 # Commands and groups that stood on the first level once, by their names, and the group that they are in now.
 MOVED = {
     **dict.fromkeys(("folders", "topics", "links", "changes", "journal", "write-many", "move"), "files"),
-    **dict.fromkeys(("delete", "tidy", "diff", "restore", "blame", "import", "export"), "files"),
+    **dict.fromkeys(("delete", "diff", "restore", "blame", "import", "export"), "files"),
     **dict.fromkeys(("dig", "keyword", "semantic", "similar", "thread", "timeline"), "conversations"),
     **dict.fromkeys(("corpus", "sources", "distil", "evidence", "ingest", "capture"), "conversations"),
     **dict.fromkeys(("backfill", "rebuild"), "conversations"),

@@ -35,7 +35,6 @@ from memex.http.routes import (
     queue,
     removed,
     review,
-    tidy,
     tools,
     transfer,
 )
@@ -83,7 +82,6 @@ PAIRED = (
     review,
     transfer,
     prompt_block,
-    tidy,
     standing,
     places,
 )

@@ -143,10 +143,14 @@ def new_server(
             prompt, text = WORK_PROMPT, await work_prompt(connection.api, connection.context, given)
         elif params.name != MEMORY_PROMPT:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}.")
-        elif unknown := set(given) - {"project"}:
+        elif unknown := set(given) - {"project", "who"}:
             raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
         else:
-            asked = {"project": given.get("project"), "profile": "project" if profile == "project" else None}
+            who = given.get("who", "0")
+            if not (who.isdecimal() and len(who) < 6):
+                raise ValidationFailed("The argument who is a number of characters.")
+            names = "project" if profile == "project" else None
+            asked = {"project": given.get("project"), "profile": names, "who": int(who)}
             block = await connection.api.call(connection.context, "prompt_block", asked)
             prompt, text = _PROMPT, block["text"]
         return types.GetPromptResult(
@@ -194,7 +198,12 @@ _PROMPT = types.Prompt(
     title="Memory",
     description="How to use the memory, the pinned notes, and the list of files: for the beginning of a session.",
     arguments=[
-        types.PromptArgument(name="project", description="List this project's files.", required=False)
+        types.PromptArgument(name="project", description="List this project's files.", required=False),
+        types.PromptArgument(
+            name="who",
+            description="Begin with lines that say who the user is, or what the project is: so many characters.",
+            required=False,
+        ),
     ],
 )
 

@@ -36,7 +36,6 @@ from memex.service.search.topics import TOPICS
 from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
-from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.vaults.browsing import BROWSE
 from memex.service.work import operations as work
@@ -120,7 +119,6 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {
     "memory_replay": _named(_replay),
     "memory_replayable": _named(_replayable),
     "memory_revert": _revert,
-    "memory_tidy": _named(tidy_files, takes_id=True),
     "project_close": _named(administration.close_project),
     "project_list": _named(administration.list_projects),
     "project_member_add": _named(administration.add_member),
@@ -156,7 +154,6 @@ WRITING = frozenset(
             "dream_run",
             "eval_case_keep",
             "memory_revert",
-            "memory_tidy",
             "project_init",
             "review_decide",
         ),

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from memex.ui.pages import (
     ask,
+    dreams,
     evidence,
     file,
     file_edit,
@@ -29,7 +30,7 @@ from memex.ui.pages.people import erasures, keys, projects, users
 PAGES = (
     *(sign_in, sessions, memory, journal, demo, connect, vault_import, file, evidence, file_edit, search),
     *(ask, remember, finding, reading, deleting, distilling, importing, roots, calls, call, case, comparing),
-    *(removed, review, work, users, keys, projects, erasures, health, static),
+    *(removed, dreams, review, work, users, keys, projects, erasures, health, static),
 )
 
 

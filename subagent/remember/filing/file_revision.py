@@ -350,11 +350,8 @@ class FileRevision:
         self.prose.discard(normal_form(self.text[change[0] : change[1]]))
         self.prose_paraphrases.discard(paraphrase.paraphrase_form(self.text[change[0] : change[1]]))
 
-    def group(self, *, all_of_them: bool = False) -> None:
-        """Put the new statements of the general heading, or all of them, under the headings that they name.
-
-        An older statement moves as it is, if it stands there with a date and nothing below it.
-        """
+    def group(self) -> None:
+        """Put the new statements of the general heading under the headings that they name."""
         general = general_heading(self.path)
         if general is None:
             return
@@ -362,28 +359,6 @@ class FileRevision:
         for item in self.added:
             if not item.is_gone and layout.is_same(item.heading, general):
                 item.heading = heading_for(item.text, index) or item.heading
-        standing = list(self._movable_items(general)) if all_of_them else []
-        moved = [
-            self._moved(item, heading) for item in standing if (heading := heading_for(item.text, index))
-        ]
-        self.added = [*moved, *self.added]
-
-    def _movable_items(self, general: str) -> Iterator[ListItem]:
-        """Yield the dated bullets of the outermost lists under a heading that have nothing below them."""
-        start, end = self._own_part(general) or (0, 0)
-        for item in self.items:
-            is_here = start <= item.start < end and item.marker[0] == "-" and not item.is_gone
-            if is_here and (item.is_stamped or item.is_changed) and not self._nests(item):
-                yield item
-
-    def _moved(self, item: ListItem, heading: str) -> ListItem:
-        """Take a bullet out, and return it as one that is put under a heading."""
-        is_written = item.is_changed or bool(item.lines)
-        lines = self._lines(item) if is_written else self.text[item.start : item.end]
-        item.is_gone = True
-        return ListItem(
-            item.text, item.normal_form, item.subject, item.kind, heading, lines=self._ended(lines)
-        )
 
     def _ended(self, lines: str) -> str:
         """Return lines, the last of them ended."""

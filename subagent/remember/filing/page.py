@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memex.store import markdown
 from memex.store.statement_lines import line_key
 from memex.subagent.remember.filing.entries import (
     Entry,
@@ -11,10 +10,6 @@ from memex.subagent.remember.filing.entries import (
     plan_entries,
 )
 from memex.subagent.remember.filing.file_revision import FileRevision
-from memex.subagent.remember.filing.items import line_end, list_items
-from memex.subagent.remember.filing.layout import BOXES
-from memex.subagent.statements.bullets import STAMP
-from memex.subagent.statements.places import general_heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,34 +73,3 @@ def revise(
     page.group()
     changed = page.content()
     return RevisedFile((content or "") if changed is None else changed, outcomes, removed)
-
-
-def tidy(content: str, path: str) -> str:
-    """Return a file that `memory_remember` writes with its statements grouped as new ones would be.
-
-    Dated bullets under the general heading go under headings that they name, and dated tasks get a box. Every
-    word, date and link stays, and so do all other headings. A file that is tidy comes back as it is.
-
-    Args:
-        content: the file as it is.
-        path: of the file, which tells the kinds of its statements.
-    """
-    boxed = _with_boxes(content, path)
-    page = FileRevision.of(boxed, "", path, matches_paraphrases=False)
-    page.group(all_of_them=True)
-    grouped = page.content()
-    return boxed if grouped is None else grouped
-
-
-def _with_boxes(content: str, path: str) -> str:
-    """Return a file whose dated tasks have boxes."""
-    parts, at = [], 0
-    for item in list_items(content, markdown.parse(content), path):
-        box = BOXES.get(item.kind)
-        line = content[item.start : line_end(content, item.start)].rstrip()
-        if box is None or "[" in item.marker or not STAMP.search(line) or general_heading(path) is None:
-            continue
-        place = item.start + len(item.marker)
-        parts += [content[at:place], box.removeprefix("- ")]
-        at = place
-    return "".join([*parts, content[at:]])

@@ -5,7 +5,7 @@ from datetime import date
 
 from memex.store.writes.edits import Revised
 from memex.subagent.remember.filing.entries import Entry
-from memex.subagent.remember.filing.page import RevisedFile, revise, tidy
+from memex.subagent.remember.filing.page import RevisedFile, revise
 from memex.subagent.statements.bullets import confirm
 
 
@@ -43,14 +43,3 @@ class Filing:
         """Return the text of `revise`, none if there is no file and nothing to add, with the `RevisedFile`."""
         made = self.revise(content, later)
         return Revised(None if content is None and not made.content else made.content, made)
-
-
-@dataclass(frozen=True, slots=True)
-class Tidying:
-    """Groups the statements of a file; see `page.tidy`."""
-
-    path: str
-
-    def __call__(self, content: str | None) -> str | None:
-        """Return the tidied file."""
-        return None if content is None else tidy(content, self.path)

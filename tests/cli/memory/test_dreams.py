@@ -1,10 +1,15 @@
 """`memex dream`: what it shows, and how a decision is made and undone."""
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 from tests.cli.conftest import Memex
 
 pytestmark = pytest.mark.usefixtures("server_up")
 
+PAGE = Path(__file__).parents[3] / "docs" / "dreaming.md"
 TEA = "- I like green tea in the morning. ({})\n"
 
 
@@ -54,3 +59,45 @@ def test_a_group_is_rejected_and_dreams_are_paused(memex: Memex) -> None:
     assert rejected == "Group 1: rejected\n"
     assert modes == "user  auto: duplicate\n"
     assert paused.startswith("user  auto: duplicate, paused until ")
+
+
+def test_the_commands_of_the_page_run(memex: Memex) -> None:
+    """Each line of the blocks of docs/dreaming.md, one after the other, with the id of the proposal."""
+    una = ("--user", "una-reads")
+    done = "- [x] call the plumber about the sink (2026-03-05)\n"
+    pages = {
+        "user/notes.md": TEA.format("2026-03-02"),
+        "user/preferences.md": TEA.format("2026-04-02"),
+        "user/tasks.md": "- [ ] call the plumber about the sink (2026-02-01)\n",
+        "user/house.md": done,
+    }
+    for path, text in pages.items():
+        memex.plain("write", path, "--content", text, *una)
+    blocks = re.findall(r"^```\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+
+    told = {}
+    for line in lines:
+        words = shlex.split(line)[1:]
+        if "ID" in words:
+            proposal_id = memex.json("dream", "list", *una)["proposals"][0]["proposal_id"]
+            words = [proposal_id if word == "ID" else word for word in words]
+        told[line] = memex.plain(*words, *una)
+
+    assert len(lines) == 13
+    assert told["memex dream apply ID 1"].startswith("Group 1: applied\n")
+    assert told["memex dream revert ID 1"] == "Group 1: reverted\n"
+    assert told["memex dream reject ID 2"] == "Group 2: rejected\n"
+    assert told["memex dream apply ID"] == "There is nothing to decide about.\n"
+    assert (
+        "user  auto: duplicate, moved_link\n"
+        in told["memex dream mode auto --kind duplicate --kind moved_link"]
+    )
+
+
+def test_the_name_of_the_command_that_is_gone_says_what_took_its_place(memex: Memex) -> None:
+    """On the first level and below `files`."""
+    for words in (("tidy",), ("files", "tidy")):
+        refused = memex.run(*words)
+        assert refused.code == 2
+        assert "memex dream run" in refused.err

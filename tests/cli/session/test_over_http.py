@@ -112,8 +112,6 @@ COMMANDS: list[tuple[str, ...]] = [
     ("remember", "The boat is called Oolong."),
     ("forget", "--dry-run", "The boat is called Oolong."),
     ("forget", "The boat is called Oolong."),
-    ("tidy", "--dry-run"),
-    ("tidy",),
     ("review", "list"),
     ("review", "decide", "keep", "secret:none"),
     ("dream", "report"),

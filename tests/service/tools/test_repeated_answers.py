@@ -10,7 +10,6 @@ from memex.service.distil.answer import DistilResult
 from memex.service.distil.removal import WithdrawResult
 from memex.service.review.items import DecidedResult
 from memex.service.service import Caller, Service
-from memex.service.tidy import TidyResult
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.file_edits import WriteResult
 from memex.service.tools.registry import BY_NAME
@@ -91,8 +90,6 @@ SkippedResult: end known_in reason start
 StatementResult: end heading kind outcome path replaced start text
 StoreMemoryResult: id note rivals status
 StoredRivalResult: id text
-TidiedFile: diff path version
-TidyResult: status writes
 UnresolvedResult: handle reason
 WithdrawResult: status writes
 WriteMade: diff operation path reason version
@@ -105,7 +102,7 @@ def test_what_a_version_adds_to_a_stored_answer_is_not_required() -> None:
     """The log gives answers of older versions, which lack it."""
     known = {line.split(":")[0]: set(line.split()[1:]) for line in REQUIRED.strip().splitlines()}
     of_tools = [tool.result for tool in BY_NAME.values() if not tool.is_read_only and tool is not CONTEXT]
-    own = [REVERT.result, TidyResult, DistilResult, WithdrawResult, DecidedResult, _Batch]
+    own = [REVERT.result, DistilResult, WithdrawResult, DecidedResult, _Batch]
     for kind in (*of_tools, *own):
         schema = kind.model_json_schema()
         for name, part in {kind.__name__: schema, **schema.get("$defs", {})}.items():

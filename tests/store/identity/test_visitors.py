@@ -16,7 +16,6 @@ from memex.service.identity.users import list_users
 from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
-from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import PROMPT_BLOCK
 from memex.service.vaults.vault_export import export_files
 from memex.service.vaults.vault_import import import_vault
@@ -79,7 +78,6 @@ async def test_reading_makes_no_scope_for_a_user(
             await run_tool(service, caller, "find", f"{name}-project", query="tea", project="none")
         with pytest.raises(OperationNotFound):
             await service.revert(caller, "none")
-        await tidy_files(service, caller, dry_run=True)
         await import_vault(service, caller, _zipped({"a.md": "# A\n"}), dry_run=True)
         exported = await export_files(service, caller, ZipWriter(BytesIO()))
         assert exported.files == 0
@@ -99,7 +97,7 @@ def _zipped(files: dict[str, str]) -> bytes:
 
 @pytest.mark.parametrize(
     "way",
-    ["write", "write_many", "remember", "queue", "import", "demo", "tidy", "admin"],
+    ["write", "write_many", "remember", "queue", "import", "demo", "admin"],
 )
 async def test_each_way_to_write_makes_the_scope_first(service: Service, visitor: Visitor, way: str) -> None:
     """After a call that may write, the user has a scope, and what was written is there."""
@@ -118,8 +116,6 @@ async def test_each_way_to_write_makes_the_scope_first(service: Service, visitor
             await import_vault(service, caller, _zipped({"a.md": "tea"}))
         case "demo":
             await load_sample(service, caller)
-        case "tidy":
-            await tidy_files(service, caller)
         case "admin":
             principal = Principal(caller.access.tenant_id, "admin")
             admin = await service.caller(principal, CallContext(user_id="anna"))
@@ -130,7 +126,7 @@ async def test_each_way_to_write_makes_the_scope_first(service: Service, visitor
     assert ("user", "anna") in await scopes(service)
     assert not later.access.is_visitor
     listed = await service.execute(later, "memory_list", {})
-    assert bool(listed["files"]) == (way not in ("queue", "tidy"))
+    assert bool(listed["files"]) == (way != "queue")
 
 
 async def test_a_user_finds_what_it_asked_as_a_visitor(

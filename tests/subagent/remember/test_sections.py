@@ -1,20 +1,17 @@
 """Headings of files, under which statements go that name them."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kit.growth import LINEAR, growth
 
 from memex.store import markdown
 from memex.subagent.remember.filing.entries import Entry
 from memex.subagent.remember.filing.items import list_items
-from memex.subagent.remember.filing.page import revise, tidy
+from memex.subagent.remember.filing.page import revise
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import destination
@@ -149,57 +146,3 @@ def test_grouping_loses_nothing_and_is_done_once(calls: list[list[str]]) -> None
         assert not lines - Counter(content.splitlines())
         assert revise(content, entries, title="Notes", path=NOTES).content == content
         assert "\n\n\n" not in content.replace("```", "")
-
-
-@given(TEXTS)
-def test_tidying_is_done_once_and_keeps_every_line(calls: list[list[str]]) -> None:
-    """What is tidy stays as it is, byte for byte."""
-    content = OWN
-    for texts in calls:  # as an older version filed it
-        content = revise(content, [entry(text) for text in texts], title="Notes").content
-    once = tidy(content, NOTES)
-    lines = [line for line in content.splitlines() if line and line[0] != "#"]
-
-    assert not Counter(lines) - Counter(once.splitlines())
-    assert tidy(once, NOTES) == once
-
-
-def test_tidying_moves_what_has_a_date_and_nothing_below_it() -> None:
-    """It goes under the heading that it names, as it is; what the user wrote without a date stays."""
-    told = "- We met Mara in Linz. (2026-01-02)\n  - at the fair\n- On Sunday Mara plays chess.\n"
-    flat = f"{OWN}{told}- Has Mara a boat? (2026-01-02)\n"
-
-    assert (
-        tidy(flat, NOTES)
-        == OWN.replace(
-            "neighbour. (2026-01-02)\n", "neighbour. (2026-01-02)\n- Has Mara a boat? (2026-01-02)\n"
-        )
-        + told
-    )
-
-
-def test_tidying_gives_tasks_boxes() -> None:
-    """The open ones, the blocked ones and the done ones; what the user wrote without a date stays."""
-    old = (
-        "# Tasks\n\n## To do\n\n- a (2026-01-02)\n- own\n\n## Blocked\n\n- b (2026-01-02)\n\n"
-        "## Done\n\n- c (2026-01-02)\n"
-    )
-
-    assert tidy(old, "user/tasks.md") == (
-        "# Tasks\n\n## To do\n\n- [ ] a (2026-01-02)\n- own\n\n## Blocked\n\n- [ ] b (2026-01-02)\n\n"
-        "## Done\n\n- [x] c (2026-01-02)\n"
-    )
-    assert tidy(old, "user/own.md") == old
-
-
-def test_grouping_a_large_file_takes_linear_time() -> None:
-    """Four times the statements and headings take about four times as long."""
-
-    def prepared(size: int) -> Callable[[], Any]:
-        headings = "".join(f"## Mara{number}\n\nA friend.\n\n" for number in range(size // 4))
-        texts = [f"On day {number} we met Mara{number // 4} again." for number in range(size)]
-        flat = "".join(f"- {text} (2026-01-02)\n" for text in texts)
-        return lambda: tidy(f"# Notes\n\n{headings}## Notes\n\n{flat}", NOTES)
-
-    assert "friend.\n\n- On day 0 we" in prepared(400)()
-    assert growth(prepared, 400) < LINEAR

@@ -15,9 +15,17 @@ async def prompt(
     budget: Annotated[
         int | None, typer.Option(help="The largest number of characters, 500 to 50,000; 4,000 by default.")
     ] = None,
+    who: Annotated[
+        int | None,
+        typer.Option(
+            help="Begin with lines that say who the user is, or what the project is: so many characters."
+        ),
+    ] = None,
 ) -> CommandOutput:
     """Print the text for a system prompt: how to use memory, the pinned files of shared/, and a list of files."""
-    block = await session.call("prompt_block", {"budget": budget})
+    block = await session.call(
+        "prompt_block", {"budget": budget, "who": who, "project": session.project if who else None}
+    )
 
     def show(screen: Screen) -> None:
         if not screen.is_terminal:

@@ -8,6 +8,7 @@ from memex.http.routers import RouterPair
 from memex.service.tools.prompt_block import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
+    MAX_WHO,
     MIN_BUDGET,
     PromptBlockResult,
     PromptProfile,
@@ -28,6 +29,12 @@ ProfileQuery = Annotated[
     PromptProfile | None,
     Query(description="The MCP profile whose tools it names: `project` has its own; by default `agent`."),
 ]
+WhoQuery = Annotated[
+    int,
+    Query(
+        ge=0, le=MAX_WHO, description="Characters of lines that say who the user is, or what the project is."
+    ),
+]
 IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: the hash of the block.")]
 RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names the block as it is."}}
 
@@ -42,6 +49,7 @@ def read_prompt_block(
     budget: BudgetQuery = DEFAULT_BUDGET,
     project: ProjectQuery = None,
     profile: ProfileQuery = None,
+    who: WhoQuery = 0,
     if_none_match: IfNoneMatch = None,
 ) -> PromptBlockResult:
     """Return a text for a system prompt: how to use the memory, what is pinned in shared/, what files there are."""

@@ -12,11 +12,13 @@ from memex.service.tools.context import BudgetResult, Source, SourceSpan
 from memex.service.tools.tool import Arguments, ToolResult
 from memex.store import catalogue, markdown
 from memex.store.memory import Memory
-from memex.store.records import Reference
+from memex.store.records import FileSummary, Reference
 from memex.subagent import prompts
-from memex.subagent.context.prompt_block import SEARCH, PinnedNote, render
+from memex.subagent.context.prompt_block import SEARCH, PinnedNote, render, who_lines
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MAX_PINNED
+from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import is_statement_file
 
 PROMPT = "block"
 PromptProfile = Literal[
@@ -25,9 +27,13 @@ PromptProfile = Literal[
 GUIDES: Mapping[PromptProfile, str] = {"agent": PROMPT, "project": "project"}
 SEARCHES: Mapping[PromptProfile, str] = {"agent": SEARCH, "project": "search_memories"}
 SHARED = "shared"
+ABOUT_USER: frozenset[StatementKind] = frozenset({"profile", "preference", "constraint"})
+ABOUT_PROJECT: frozenset[StatementKind] = frozenset({"objective", "decision", "constraint"})
 MIN_BUDGET = 500
 MAX_BUDGET = 50_000
 DEFAULT_BUDGET = 4_000
+MAX_WHO = 4_000  # characters of lines about the person or the project
+MAX_WHO_PAGES = 12
 FRONT_MATTER_CHARS = 4_096  # of a pinned file that are read beside what the budget holds
 
 
@@ -37,6 +43,7 @@ class PromptBlockArguments(Arguments):
     budget: Annotated[int, Field(le=MAX_BUDGET)] = DEFAULT_BUDGET
     project: str | None = None
     profile: PromptProfile | None = None
+    who: Annotated[int, Field(ge=0, le=MAX_WHO)] = 0
 
 
 class PromptBlockResult(ToolResult):
@@ -83,8 +90,11 @@ async def _prompt_block(
         journal = await memory.journal_months()
         shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
         pinned = await _pinned(shared, arguments.budget, service.rendering)
+        who = await _who(memory, files, arguments.project, arguments.who) if arguments.who else []
         budget_chars, search = arguments.budget, SEARCHES[tools]
-        block = render(guide.body, pinned, files, budget=budget_chars, search=search, journal=journal)
+        block = render(
+            guide.body, pinned, files, budget=budget_chars, search=search, journal=journal, who=who
+        )
     result = PromptBlockResult(
         text=block.text,
         hash=block.sha256,
@@ -98,6 +108,18 @@ async def _prompt_block(
     config = {"prompt": f"{GUIDES[tools]}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
     # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
     return LoggedAnswer(result, logged, state=state, config=config)
+
+
+async def _who(
+    memory: Memory, files: Sequence[FileSummary], project: str | None, max_chars: int
+) -> list[str]:
+    """Return the sure lines in force about the user, or about a project; lines that newer ones contradict go."""
+    folder = "user/" if project is None else f"projects/{project}/"
+    own = [file.path for file in files if file.path.startswith(folder) and is_statement_file(file.path)]
+    paths = own[:MAX_WHO_PAGES]
+    pages = [(page.virtual_path, page.content) for page in await memory.read_files(paths)]
+    outdated = {rival.line_key for rival in await memory.rivals(paths)}
+    return who_lines(pages, ABOUT_USER if project is None else ABOUT_PROJECT, outdated, max_chars)
 
 
 async def _pinned(shared: Memory, budget: int, rendering: Rendering) -> list[PinnedNote]:
