@@ -26,7 +26,7 @@ from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.others_words import without_others_words
 from memex.subagent.statements.places import destination, stands_for_kind
 from memex.subagent.statements.storable import extract_storable
-from memex.subagent.statements.subjects import is_replaceable, normal_form, subject_of
+from memex.subagent.statements.subjects import claim_of, is_replaceable, normal_form, subject_of
 
 EditedKind = Literal[
     "duplicate", "superseded", "task_done", "archive", "moved_link", "link", "split", "journal"
@@ -209,15 +209,20 @@ def _superseded(state: MountState, analyzer: Analyzer) -> Iterator[Signal]:
 def _verdict(newer: PageLine, older: PageLine, analyzer: Analyzer) -> Literal["replaces", "rival"] | None:
     """Return whether a line takes the place of another one, or may contradict it."""
     new, old = view(newer.text, newer.kind, analyzer), view(older.text, older.kind, analyzer)
+    is_denial = claim_of(normal_form(newer.text))[1] != claim_of(normal_form(older.text))[1]
     if newer.subject is not None and newer.subject == older.subject:
         if is_of_another(newer.text, older.text):
             return None
         is_sure_one = is_replaceable(older.text) and is_replaceable(newer.text) and not new.is_guarded
-        return "replaces" if is_sure_one and not old.is_guarded and not new.is_added else "rival"
+        return (
+            "replaces"
+            if is_sure_one and not is_denial and not old.is_guarded and not new.is_added
+            else "rival"
+        )
     found = decide(new, [compare(new, old, {})])
     if found is None or found.outcome == "closes":
         return None
-    return "replaces" if found.outcome == "replaces" and not found.rest else "rival"
+    return "replaces" if found.outcome == "replaces" and not found.rest and not is_denial else "rival"
 
 
 def _tasks(state: MountState) -> Iterator[Signal]:

@@ -55,8 +55,8 @@ def verify(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
     touched = after.keys()
     old = [line for path in touched for line in _lines(before.get(path, ""))]
     new = [line for path in touched for line in _lines(after[path])]
-    _check_lost(state, edits, pages, Counter(map(core, old)) - Counter(map(core, new)))
     _check_invented(state, edits, old, new)
+    _check_lost(state, edits, pages, Counter(map(core, old)) - Counter(map(core, new)))
     _check_links(state, pages, after, before)
     return after
 
@@ -122,6 +122,8 @@ def _is_twin(edit: FileEdit, line: PageLine, other: PageLine) -> bool:
         same = paraphrase_form(line.text) == paraphrase_form(other.text) and line.due == other.due
         return same and line.is_done == other.is_done
     is_newer = line.day is not None and other.day is not None and other.day > line.day
+    if set(_NEGATION.findall(line.text.casefold())) != set(_NEGATION.findall(other.text.casefold())):
+        return False
     subject = subject_of(line.kind, line.text)
     is_same_key = subject is not None and subject == subject_of(other.kind, other.text)
     return is_newer and (is_same_key or _differs_in_one_place(line.text, other.text))

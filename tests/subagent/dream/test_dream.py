@@ -1,0 +1,340 @@
+"""Signals, the planner by rules, and the checks: pure, over memories that a generator makes."""
+
+import random
+from collections import Counter
+from datetime import date, timedelta
+
+import pytest
+
+from memex.errors import VersionConflict
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.dream.edits import EditChange, FileEdit, apply_groups, edit_of
+from memex.subagent.dream.pages import DreamPage, MountState
+from memex.subagent.dream.rules import plan_by_rules
+from memex.subagent.dream.signals import count_signals, find_signals
+from memex.subagent.dream.verify import UnsafeEdits, check_merged, core, verify
+
+TODAY = date(2026, 11, 29)
+ANALYZER = Analyzer()
+NOTES, LIKES, TASKS = "user/notes.md", "user/preferences.md", "user/tasks.md"
+SEEDS = 60  # of random memories in each run; `test_a_thousand_random_memories_lose_nothing` has them all
+
+
+def state_of(texts: dict[str, str], **more: object) -> MountState:
+    """Return a mount of pages."""
+    pages = {path: DreamPage(path, 1, text) for path, text in sorted(texts.items())}
+    return MountState("user", 1, pages, TODAY, **more)  # type: ignore[arg-type]
+
+
+def kinds(texts: dict[str, str], **more: object) -> dict[str, int]:
+    """Return how many signals there are of each kind."""
+    return count_signals(find_signals(state_of(texts, **more), ANALYZER))
+
+
+def dreamt(texts: dict[str, str]) -> dict[str, str]:
+    """Apply all that dreams propose until nothing comes."""
+    for _ in range(12):
+        state = state_of(texts)
+        plan = plan_by_rules(state, find_signals(state, ANALYZER))
+        if not plan.groups:
+            return texts
+        changed = verify(state, plan.groups)
+        texts = texts | changed
+    raise AssertionError("there is always something to dream of")
+
+
+# Statements with what stands in for hostile Markdown, code, and other languages.
+STATEMENTS = (
+    "I like green tea in the morning.",
+    "The user likes green tea in the morning.",
+    "I like green tea in the evening.",
+    "I do not like green tea in the morning.",
+    "I live in Berlin.",
+    "I live in Hamburg.",
+    "My sister lives in Berlin.",
+    "We use Postgres 15 for the queue.",
+    "We use Postgres 16 for the queue.",
+    "Mara Lindqvist sold the boat in May.",
+    "Mara Lindquist sold the boat in May.",
+    "Ich trinke morgens gern grünen Tee.",
+    "J'aime le thé vert le matin.",
+    "`code` and **bold** and <b>html</b> stay as they are.",
+    "See [[mara|our Mara]] and [[nowhere]].",
+    "Price: 40 EUR | or 50?",
+    "> quoted # heading",
+    "\\- escaped 1. item",
+    "The meeting is on 2026-05-01 at 10:00.",
+    "The meeting is on 2026-05-02 at 10:00.",
+    "日本語の文です。",
+)
+TASKS_SAID = (
+    "call the plumber about the sink",
+    "water the plants every week",
+    "Buy milk",
+    "send Ada the offer",
+)
+PROSE = (
+    "# Title\n",
+    "\n",
+    "Some prose about Mara.\n",
+    "```python\n- no item\n```\n",
+    "| a | b |\n|---|---|\n",
+    "---\n",
+)
+
+
+def random_memory(seed: int) -> dict[str, str]:
+    """Return pages that say some things twice, with prose, code, lists and nested items between."""
+    rnd = random.Random(seed)
+    texts: dict[str, str] = {}
+    for path in (NOTES, LIKES, TASKS, "user/profile.md", "user/mara.md", "user/sub/own.md"):
+        if rnd.random() < 0.2:
+            continue
+        parts = ["# Mara\n\n"] if path == "user/mara.md" else []
+        for _ in range(rnd.randrange(14)):
+            sort = rnd.random()
+            day = date(2026, 1, 1) + timedelta(days=rnd.randrange(300))
+            stamp = f" ({day})" if rnd.random() < 0.7 else ""
+            if sort < 0.55:
+                parts.append(f"- {rnd.choice(STATEMENTS)}{stamp}\n")
+            elif sort < 0.75:
+                box = rnd.choice("x ")
+                parts.append(f"- [{box}] {rnd.choice(TASKS_SAID)}{stamp}\n")
+            elif sort < 0.8:
+                parts.append(f"- {rnd.choice(STATEMENTS)}{stamp}\n  - nested {rnd.choice(STATEMENTS)}\n")
+            else:
+                parts.append(rnd.choice(PROSE))
+        text = "".join(parts)
+        texts[path] = text.replace("\n", "\r\n") if rnd.random() < 0.1 else text
+    return texts
+
+
+def check_loses_nothing(texts: dict[str, str]) -> None:
+    """Check by words alone, apart from `verify`, that each line stands after all dreams, or one that says it."""
+    after = dreamt(texts)
+    standing = Counter(core(line) for text in after.values() for line in text.splitlines())
+    forms = {" ".join(said.casefold().replace("the user likes", "i like").split()) for said in standing}
+    for text in texts.values():
+        for line in text.splitlines():
+            said = core(line)
+            replaced = said == "I live in Berlin." and standing["I live in Hamburg."]
+            replaced = replaced or (said == "I live in Hamburg." and standing["I live in Berlin."])
+            replaced = replaced or said.startswith(("We use Postgres", "The meeting is on"))
+            is_kept = (
+                standing[said]
+                or " ".join(said.casefold().replace("the user likes", "i like").split()) in forms
+            )
+            assert is_kept or replaced, said
+    assert dreamt(after) == after
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_random_memory_loses_nothing(seed: int) -> None:
+    """Every statement stands after all proposals, or is named with its twin; then nothing more is proposed."""
+    check_loses_nothing(random_memory(seed))
+
+
+@pytest.mark.slow
+def test_a_thousand_random_memories_lose_nothing() -> None:
+    """The same for a thousand."""
+    for seed in range(SEEDS, 1_000):
+        check_loses_nothing(random_memory(seed))
+
+
+def test_what_looks_alike_stays() -> None:
+    """Another number, name, negation, date or person is another statement."""
+    pairs = [
+        ("I like green tea in the morning.", "I do not like green tea in the morning."),
+        ("The rent is 900 EUR a month.", "My sister says the rent is 950 EUR a month."),
+        ("Mara Lindqvist sold the boat in May.", "Mara Lindquist sold the boat in May."),
+        ("Tom met Ada in Graz in 2024.", "Tom met Ida in Graz in 2024."),
+        ("The flight leaves at 9:40 on 2026-05-01.", "The flight leaves at 9:40 on 2026-06-01."),
+    ]
+    for one, other in pairs:
+        found = kinds({NOTES: f"# Notes\n\n- {one} (2026-03-02)\n- {other} (2026-03-02)\n"})
+        assert found.get("duplicate", 0) == 0, one
+    found = kinds(
+        {
+            "user/mara.md": "# Mara\n\n- Likes long walks at night.\n",
+            "user/tom.md": "# Tom\n\n- Likes long walks at night.\n",
+        }
+    )
+    assert found.get("duplicate", 0) == 0
+
+
+def test_signals_count_where_somebody_changed_a_page_since() -> None:
+    """What a dream wrote, and what stood before the last dream, is no reason to dream."""
+    line = "- I like green tea in the morning. (2026-03-02)\n"
+    old = {NOTES: DreamPage(NOTES, 1, line, changed=3), LIKES: DreamPage(LIKES, 1, line, changed=0)}
+
+    def found(since: int) -> dict[str, int]:
+        return count_signals(find_signals(MountState("user", 9, old, TODAY, since), ANALYZER))
+
+    assert found(0) == {"duplicate": 1}
+    assert found(3) == {}
+
+
+def test_tasks_that_come_again_or_are_older_stay_open() -> None:
+    """A task is ticked only if it was done after it was said, and does not come again."""
+    for task, done in (
+        ("- [ ] water the plants every week (2026-01-02)", "- [x] water the plants every week (2026-02-02)"),
+        (
+            "- [ ] call the plumber about the sink (2026-05-02)",
+            "- [x] call the plumber about the sink (2026-02-02)",
+        ),
+        (
+            "- [ ] call the plumber about the sink (2026-01-02)",
+            "- [x] call the plumber about the bath (2026-02-02)",
+        ),
+    ):
+        assert (
+            kinds({TASKS: f"# Tasks\n\n{task}\n", "user/a.md": f"# A\n\n{done}\n"}).get("task_done") is None
+        )
+
+
+def test_a_long_page_becomes_a_page_for_each_heading() -> None:
+    """No word is changed, and the old page leads to the new ones."""
+    sections = "".join(f"## Part {number}\n\n{'Some words of prose. ' * 300}\n\n" for number in range(6))
+    texts = {"user/big.md": f"# Big\n\nAn introduction.\n\n{sections}"}
+
+    after = dreamt(texts)
+
+    assert sorted(after) == ["user/big.md", *(f"user/big/part-{number}.md" for number in range(6))]
+    assert "## Part 3\n\n[[big/part-3]]\n" in after["user/big.md"]
+    assert after["user/big/part-3.md"] == sections.split("## Part 4")[0][sections.index("## Part 3") :]
+
+
+def test_a_moved_link_follows_its_file() -> None:
+    """In a list, in prose and as a Markdown link; one that could mean two files is listed."""
+    texts = {
+        "user/a.md": "# A\n\nSee [[old plan]] for it.\n\n- [the plan](old-plan.md#now) (2026-01-01)\n- [[gone]]\n",
+        "user/plans/new.md": "# New\n",
+    }
+    state = state_of(texts, moved={"old-plan": "user/plans/new.md"})
+
+    plan = plan_by_rules(state, find_signals(state, ANALYZER))
+    after = verify(state, plan.groups)
+
+    assert "See [[plans/new]] for it." in after["user/a.md"]
+    assert "- [the plan](plans/new.md#now) (2026-01-01)" in after["user/a.md"]
+    assert [one.kind for one in plan.listed] == ["broken_link"]
+
+
+def test_a_name_gets_a_link_at_the_end_of_its_line() -> None:
+    """Once on each page, not where the word is an ordinary one, and never more than three in a line."""
+    texts = {
+        "user/people/mara.md": "# Mara\n\nOur neighbour.\n",
+        "user/people/will.md": "# Will\n\nA friend.\n",
+        "user/diary.md": (
+            "# Diary\n\n- Met Mara at the fair. (2026-01-02)\n- Mara again. (2026-01-03)\n- I will go with Will.\n"
+        ),
+    }
+
+    after = dreamt(texts)
+
+    assert (
+        "- Met Mara at the fair. (2026-01-02) [[people/mara]]\n- Mara again. (2026-01-03)\n"
+        in after["user/diary.md"]
+    )
+    assert "[[people/will]]" not in after["user/diary.md"]
+
+
+def sabotaged(change: EditChange, *, path: str = NOTES, kind: str = "duplicate", **more: object) -> FileEdit:
+    """Return an edit that a planner could make up."""
+    return FileEdit(kind, path, 1, (change,), **more)  # type: ignore[arg-type]
+
+
+BEFORE = {
+    NOTES: (
+        "# Notes\n\n- I like green tea in the morning. (2026-03-02)\n- Mara has 2 boats. (2026-03-02)\n"
+        "- [ ] sell it\n"
+    ),
+    LIKES: "# Preferences\n\n- I like green tea in the morning. (2026-04-02)\n- Mira has 2 boats. (2026-03-02)\n",
+}
+TEA, BOATS = BEFORE[NOTES].splitlines()[2], BEFORE[NOTES].splitlines()[3]
+SABOTAGE = {
+    "lost": sabotaged(EditChange("line", BOATS, None)),
+    "twin": sabotaged(
+        EditChange("line", BOATS, None), removed=(f"{NOTES}@1:57-89",), kept=(f"{LIKES}@1:64-96",)
+    ),
+    "invented": sabotaged(EditChange("line", BOATS, BOATS.replace("2", "3")), kind="link"),
+    "stamp": sabotaged(EditChange("line", BOATS, BOATS.replace("2026-03-02", "2025-03-02")), kind="link"),
+    "box": sabotaged(EditChange("line", "- [ ] sell it", "- [x] sell it"), kind="task_done"),
+    "link": sabotaged(EditChange("line", BOATS, f"{BOATS} [[nowhere]]"), kind="link"),
+    "mount": sabotaged(EditChange("text", new="# Theirs\n"), path="projects/apollo/a.md", kind="split"),
+}
+
+
+@pytest.mark.parametrize("check", SABOTAGE)
+def test_sabotage_is_stopped_by_the_named_check(check: str) -> None:
+    """A planner that drops a statement, merges two people, invents a number, or edits another mount."""
+    state = state_of(BEFORE)
+
+    with pytest.raises(UnsafeEdits) as refused:
+        verify(state, [(SABOTAGE[check],)])
+
+    assert refused.value.check == check
+
+
+def test_too_much_at_once_is_refused() -> None:
+    """More than 40 edits, and more than a tenth of the statements."""
+    path, other = "user/many.md", "user/others.md"
+    lines = [f"- Statement number {number} says a thing. (2026-01-01)" for number in range(30)]
+    text = "\n".join(lines) + "\n"
+    state = state_of({path: text, other: text})
+    twins = {line.raw: line for line in state.pages[other].lines}
+    gone = [
+        FileEdit(
+            "duplicate",
+            path,
+            1,
+            (EditChange("line", one.raw, None),),
+            (one.reference,),
+            (twins[one.raw].reference,),
+        )
+        for one in state.pages[path].lines
+    ]
+
+    with pytest.raises(UnsafeEdits) as tenth:
+        verify(state, [(edit,) for edit in gone[:7]])
+    with pytest.raises(UnsafeEdits) as bounds:
+        verify(state, [(FileEdit("link", path, 1, (EditChange("need", lines[0]),)),)] * 41)
+
+    assert verify(state, [(edit,) for edit in gone[:6]])[path].count("\n") == 24
+    assert (tenth.value.check, bounds.value.check) == ("tenth", "bounds")
+
+
+def test_a_merged_sentence_keeps_numbers_names_and_negations() -> None:
+    """One sentence in the place of several, by a model; what says more or less is refused."""
+    said = ["Mara has 2 boats in Graz.", "Mara bought 2 boats in Graz."]
+
+    check_merged(said, "Mara has 2 boats in Graz, which Mara bought.")
+    for merged in (
+        "Mara has 3 boats in Graz.",
+        "Mara has no 2 boats in Graz, which she bought.",
+        "Ada has 2 boats in Graz, which Mara bought.",
+        "Mara has 2 boats.",
+        "Mara has 2 boats in Graz, which she bought with all of her money after a long winter of saving.",
+    ):
+        with pytest.raises(UnsafeEdits, match="merge"):
+            check_merged(said, merged)
+
+
+def test_edits_are_refused_where_their_lines_changed() -> None:
+    """The file says something else now, or says it twice; and an edit is the same after it was kept as JSON."""
+    edit = sabotaged(EditChange("line", TEA, None), removed=("r",), kept=("k",))
+    row = {
+        "kind": "duplicate",
+        "path": NOTES,
+        "base_version": 1,
+        "change": edit.as_json(),
+        "removed": ["r"],
+        "kept": ["k"],
+        "why": "",
+    }
+
+    assert edit_of(row) == edit
+    for text in ("# Notes\n", f"{TEA}\n{TEA}\n", None):
+        with pytest.raises(VersionConflict):
+            edit(text)
+    assert apply_groups({NOTES: f"{TEA}\r\nend"}, [(edit,)]) == {NOTES: "end"}
