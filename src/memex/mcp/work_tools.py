@@ -15,6 +15,7 @@ from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.service.conversations import reading
+from memex.service.dreams.results import HealthReport
 from memex.service.tools.aliases import ToolAlias
 from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
 from memex.service.work.packing import PackResult
@@ -71,6 +72,12 @@ class WorkListArguments(Arguments):
     limit: Annotated[int | None, Field(ge=1, le=100, description="How many at most.")] = None
 
 
+class HealthArguments(Arguments):
+    """Tell what may be tidied in a memory: duplicates, old tasks, links to no file, in counts with places."""
+
+    project: Annotated[Text, Field(description="A slug; by default the user's own files.")] = None
+
+
 class RuntimeArguments(Arguments):
     """Tell whether Memex answers, and for whom."""
 
@@ -89,13 +96,14 @@ OPEN = Tool("work_open", WorkOpenArguments, WorkResult)
 CHECK = Tool("work_check", WorkCompletionArguments, WorkCheckResult)
 SESSIONS = Tool("work_sessions", WorkListArguments, WorkSessionsResult)
 RUNTIME = Tool("work_runtime", RuntimeArguments, RuntimeResult)
+HEALTH = Tool("memory_health", HealthArguments, HealthReport)
 WORK_TOOLS: Mapping[Tool[Any], str] = {
     CONTEXT: "Where work stands",
     OPEN: "Open work",
     CHECK: "Check completion",
     SESSIONS: "List sessions",
 }
-UNLISTED_TOOLS: tuple[Tool[Any], ...] = (RESOLVE, RUNTIME, reading.READ)
+UNLISTED_TOOLS: tuple[Tool[Any], ...] = (RESOLVE, RUNTIME, HEALTH, reading.READ)
 _PLACE = {"project_id": "project", "scope": "project", "session_id": "session"}
 _PACK = {
     **_PLACE,
@@ -120,6 +128,7 @@ WORK_ALIASES: Mapping[str, ToolAlias] = {
     ),
     "mem_provenance": ToolAlias(reading.READ.name, {"source": "reference", "id": "reference"}),
     "mem_health_runtime": ToolAlias(RUNTIME.name, {}),
+    "mem_health_project": ToolAlias(HEALTH.name, _PLACE),
 }
 
 _OPERATIONS = {
@@ -137,6 +146,10 @@ async def run_work_tool(
     """Run a tool of this profile; None for a tool of another one."""
     if (operation := _OPERATIONS.get(tool)) is not None:
         return await api.call(context, operation, given)
+    if tool == HEALTH.name:
+        project = given.get("project")
+        mount = f"projects/{project}" if project else None
+        return await api.call(context, "dream_report", {"mount": mount})
     if tool == RUNTIME.name:
         me = await api.me(context)
         mounts = [mount["mount"] for mount in me["mounts"]]
