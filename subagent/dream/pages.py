@@ -76,6 +76,11 @@ class PageLine:
         return self.box in ("x", "X") or (self.box is None and self.kind == "done")
 
     @property
+    def is_nested(self) -> bool:
+        """Return whether it stands below another item, which says what it is about."""
+        return self.raw[:1].isspace()
+
+    @property
     def is_listed(self) -> bool:
         """Return whether its order among others may say something."""
         marker = ITEM.match(self.raw)

@@ -40,6 +40,7 @@ OPEN_LONG = timedelta(days=90)
 DONE_LONG = timedelta(days=90)
 LONG_OVERDUE = timedelta(days=30)
 LEAST_WORDS = 3  # of a statement that can be a duplicate: less is a fragment, such as an item to buy
+LIST_WORDS = 5  # of a line without a day that stands in one list twice
 OWN_WORDS = 6  # of a statement with a name or a number, which says by itself what it is about
 TASK_WORDS = 3  # of a task without a day that is certainly another one's
 MAX_BUCKET = 40  # statements that are compared with each other
@@ -124,7 +125,9 @@ def _grouped(lines: Iterable[PageLine], key: Callable[[PageLine], Hashable]) -> 
 
 def _duplicates(state: MountState) -> Iterator[Signal]:
     """Yield statements that stand several times: the one that stays first."""
-    candidates = [line for line in state.lines if not line.is_listed and _is_statement(line)]
+    candidates = [
+        line for line in state.lines if not (line.is_listed or line.is_nested) and _is_statement(line)
+    ]
     for same in _grouped(candidates, lambda line: (line.form, line.is_done, line.due)):
         for one in _in_one_context(state, same):
             days = {line.day for line in one} - {None}
@@ -144,10 +147,11 @@ def _is_statement(line: PageLine) -> bool:
 
 def _in_one_context(state: MountState, lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
     """Yield those of equal lines that say the same where they stand."""
-    own = [line for line in lines if says_by_itself(state, line)]
+    memory = [line for line in lines if line.day or state.is_memory_page(line.path)]
+    own = [line for line in memory if says_by_itself(state, line)]
     if len(own) > 1:
         yield own
-    rest = [line for line in lines if line not in own and (line.day or len(line.form) > OWN_WORDS)]
+    rest = [line for line in lines if line not in own and (line.day or len(line.form) >= LIST_WORDS)]
     beside = _grouped([*own[:1], *rest] if len(own) == 1 else rest, lambda line: (line.path, line.heading))
     yield from beside
 
@@ -232,7 +236,7 @@ def _tasks(state: MountState) -> Iterator[Signal]:
         if line.is_done and (task := task_key(line)):
             done[task].append(line)
     for line in state.lines:
-        if not line.is_open:
+        if not line.is_open or line.is_nested:
             continue
         ends = [
             one

@@ -119,7 +119,9 @@ async def test_what_somebody_wrote_meanwhile_wins(service: Service, alice: Calle
 
 async def test_a_line_goes_only_while_its_twin_stands(service: Service, alice: Caller) -> None:
     """The twin is looked for under the same lock as the line that goes."""
-    await write_each(service, alice, DIRT)
+    await write_each(
+        service, alice, DIRT | {"user/preferences.md": LIKES.replace("2026-04-02", "2026-03-02")}
+    )
     made = (await RUN.call(service, alice, {})).proposal
     assert made is not None
     await write(service, alice, "user/preferences.md", "# Preferences\n")

@@ -252,11 +252,13 @@ BEFORE = {
     LIKES: "# Preferences\n\n- I like green tea in the morning. (2026-04-02)\n- Mira has 2 boats. (2026-03-02)\n",
 }
 TEA, BOATS = BEFORE[NOTES].splitlines()[2], BEFORE[NOTES].splitlines()[3]
+BOATS_AT = {
+    path: next(line.reference for line in DreamPage(path, 1, text).lines if "boats" in line.text)
+    for path, text in BEFORE.items()
+}
 SABOTAGE = {
     "lost": sabotaged(EditChange("line", BOATS, None)),
-    "twin": sabotaged(
-        EditChange("line", BOATS, None), removed=(f"{NOTES}@1:57-89",), kept=(f"{LIKES}@1:64-96",)
-    ),
+    "twin": sabotaged(EditChange("line", BOATS, None), removed=(BOATS_AT[NOTES],), kept=(BOATS_AT[LIKES],)),
     "invented": sabotaged(EditChange("line", BOATS, BOATS.replace("2", "3")), kind="link"),
     "stamp": sabotaged(EditChange("line", BOATS, BOATS.replace("2026-03-02", "2025-03-02")), kind="link"),
     "box": sabotaged(EditChange("line", "- [ ] sell it", "- [x] sell it"), kind="task_done"),

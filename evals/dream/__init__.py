@@ -1,0 +1,1 @@
+"""How much known dirt dreams find in memories, and how much that only looks like it they leave alone."""

@@ -1,0 +1,102 @@
+"""`python -m memex.evals.dream`: known dirt in states and vaults, and look-alikes; precision and recall by kind.
+
+The states are those of this checkout, and the vaults those of MEMEX_EVAL_DATA. What dreams propose for the memories
+as they are is told apart: nobody has said whether that is dirt.
+"""
+
+import argparse
+import random
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from memex.evals.dream.dirt import DirtyMemory, soil
+from memex.evals.fixtures.states import SHIPPED
+from memex.evals.retrieval.datasets import find_data_folder
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.dream.rules import plan_by_rules
+from memex.subagent.dream.signals import find_signals
+from memex.subagent.dream.verify import verify
+
+KINDS = ("duplicate", "superseded", "task_done", "moved_link")
+MAX_DREAMS = 12
+
+
+def memories() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the memories by name: each mount of the states, and each vault."""
+    for state in sorted(path for path in SHIPPED.iterdir() if path.is_dir()):
+        for mount in sorted(path for folder in ("users", "projects") for path in state.glob(f"{folder}/*")):
+            texts = {
+                f"user/{page.relative_to(mount)}": page.read_text("utf-8") for page in mount.rglob("*.md")
+            }
+            if texts:
+                yield f"{state.name}/{mount.name}", texts
+    for vault in sorted((find_data_folder() / "vaults").glob("*.tar.gz")):
+        with tarfile.open(vault) as archive:
+            texts = {}
+            for member in archive:
+                file = archive.extractfile(member) if member.name.endswith(".md") else None
+                if file is not None:
+                    texts[f"user/{Path(member.name).as_posix()}"] = file.read().decode("utf-8", "replace")
+        yield vault.name.removesuffix(".tar.gz"), texts
+
+
+def changed_lines(memory: DirtyMemory) -> Counter[tuple[str, str]]:
+    """Return the lines that dreams would change, with the kind of the edit, until nothing more comes."""
+    found: Counter[tuple[str, str]] = Counter()
+    for _ in range(MAX_DREAMS):
+        state = memory.state()
+        plan = plan_by_rules(state, find_signals(state, Analyzer()))
+        if not plan.groups:
+            break
+        for edit in (edit for group in plan.groups for edit in group):
+            found.update((edit.kind, one.old) for one in edit.changes if one.does == "line")
+        memory.texts |= verify(state, plan.groups)
+    return found
+
+
+def main() -> None:
+    """Measure, and print a line for each kind, with what was missed and what was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m memex.evals.dream", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="How often each memory is soiled.")
+    parser.add_argument("--show", action="store_true", help="Print each miss, and edits of clean memories.")
+    asked = parser.parse_args()
+    right, missed, wrong, own = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    for name, texts in memories():
+        clean = changed_lines(DirtyMemory(dict(texts)))
+        own.update(kind for kind, _ in clean.elements())
+        if asked.show:
+            for kind, line in clean:
+                print(f"own     {kind:12} {name}: {line}")  # noqa: T201  # its output
+        for seed in range(asked.seeds):
+            memory = soil(texts, random.Random(f"{name}-{seed}"))  # noqa: S311  # for no secret
+            found = changed_lines(memory)
+            for kind in KINDS:
+                for line in memory.dirt.get(kind, ()):
+                    is_found = any(one == kind and _same(old, line) for one, old in found)
+                    (right if is_found else missed)[kind] += 1
+                    if asked.show and not is_found:
+                        print(f"missed  {kind:12} {name}: {line}")  # noqa: T201  # its output
+                for line in memory.look_alikes.get(kind, ()):
+                    if any(old == line and one in KINDS[:3] for one, old in found):
+                        wrong[kind] += 1
+                        print(f"wrong   {kind:12} {name}: {line}")  # noqa: T201  # its output
+    print("kind          right missed  wrong precision  recall   own")  # noqa: T201  # its output
+    for kind in KINDS:
+        precision = right[kind] / max(1, right[kind] + wrong[kind])
+        recall = right[kind] / max(1, right[kind] + missed[kind])
+        print(  # noqa: T201  # its output
+            f"{kind:12} {right[kind]:6} {missed[kind]:6} {wrong[kind]:6} {precision:9.3f} {recall:7.3f}"
+            f" {own[kind]:5}"
+        )
+
+
+def _same(old: str, line: str) -> bool:
+    """Return whether a changed line is the dirty one: of two that say the same, either may go."""
+    words = line.casefold().rstrip(".! ").removesuffix(".")
+    return old == line or old.casefold().rstrip(".! ") == words
+
+
+if __name__ == "__main__":
+    main()
