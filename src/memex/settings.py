@@ -331,6 +331,11 @@ class Settings(BaseSettings):
         validation_alias="MEMEX_REMEMBER_MODEL",
         description="The planner for memory_remember, if it differs from MEMEX_MODEL.",
     )
+    dream_model: str | None = Field(
+        None,
+        validation_alias="MEMEX_DREAM_MODEL",
+        description="The model that proposes more edits in a dream, behind those of the rules; by default none.",
+    )
     model_api: Literal["chat", "responses"] = Field(
         "chat",
         validation_alias="MEMEX_MODEL_API",

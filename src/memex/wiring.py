@@ -160,6 +160,10 @@ async def running_service(
                 erasure_ledger=postgres.ledger_of(settings),
             )
             service.identities.agents_make_projects = settings.agent_projects
+            if settings.dream_model not in (None, BUILTIN):
+                service.dream_model = _chat_model(settings.dream_model, settings)
+                service.dream_limits = model_limits(settings)
+                held.push_async_callback(service.dream_model.close)
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_running_workers(ready.conninfo, service, settings, breaker))
             yield service

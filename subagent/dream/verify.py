@@ -15,7 +15,7 @@ from memex.subagent.dream.edits import FileEdit, Group, apply_groups, split_line
 from memex.subagent.dream.pages import LINKS_AT_END, DreamPage, MountState, PageLine
 from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILES, REMOVED_SHARE
 from memex.subagent.dream.signals import task_key
-from memex.subagent.statements.bullets import ITEM, STAMP
+from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.places import mount_of
@@ -55,6 +55,7 @@ def verify(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
     touched = after.keys()
     old = [line for path in touched for line in _lines(before.get(path, ""))]
     new = [line for path in touched for line in _lines(after[path])]
+    _check_merges(state, edits)
     _check_invented(state, edits, old, new)
     _check_lost(state, edits, pages, Counter(map(core, old)) - Counter(map(core, new)))
     _check_links(state, pages, after, before)
@@ -245,6 +246,18 @@ def _check_links(
         for link in links.parse(text, parse(path).relative):
             if not any(key in keys or key in everywhere for key in link.targets):
                 raise UnsafeEdits("link", f"{link.raw} leads to no page of {state.mount}")
+
+
+def _check_merges(state: MountState, edits: Sequence[FileEdit]) -> None:
+    """Check that each sentence in the place of several lines says what they say."""
+    by_reference = {line.reference: line for line in state.lines}
+    for edit in edits:
+        if edit.kind == "merge":
+            said = [by_reference[one].text for one in edit.removed if one in by_reference]
+            written = [parse_bullet(change.new) for change in edit.changes if change.new]
+            if len(said) < 2 or len(written) != 1:
+                raise UnsafeEdits("merge", "it is no sentence in the place of several")
+            check_merged(said, written[0])
 
 
 def check_merged(texts: Sequence[str], merged: str) -> None:

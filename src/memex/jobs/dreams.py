@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from memex.jobs.worker import JobQueue, periodic_queue
-from memex.service.dreams.dreaming import PlansMore
 from memex.service.dreams.night import dream_where_due
 from memex.service.service import Service
 
@@ -12,11 +11,11 @@ DREAM = "dream_where_due"
 DREAM_TIMES = "*/10 * * * *"  # cron: every ten minutes
 
 
-def dream_queue(service: Service, plans_more: PlansMore | None = None) -> JobQueue:
+def dream_queue(service: Service) -> JobQueue:
     """Return the queue that dreams; a mount is dreamt over by one process at a time, as its lease says."""
 
     async def dream(_: object) -> None:
-        await dream_where_due(service, datetime.now(UTC), plans_more=plans_more)
+        await dream_where_due(service, datetime.now(UTC))
 
     async def begin(_: object) -> None:
         """Nothing: a service that starts has other things to do."""

@@ -47,6 +47,8 @@ from memex.store.waiting.pgvector import VectorsLost
 from memex.store.writes.draft import Draft
 from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.embedders.interface import Embedder
+from memex.subagent.limits import Limits
+from memex.subagent.model.chat import ChatModel
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
@@ -96,6 +98,8 @@ class Service:
         self.keeps_journal, self.erasure_ledger = keeps_journal, erasure_ledger
         self._max_files, self.max_journal_bytes = max_files, max_journal_bytes
         self.secret_policies = secret_policies or SecretPolicies()
+        self.dream_model: ChatModel | None = None  # see MEMEX_DREAM_MODEL
+        self.dream_limits = Limits()
 
     @property
     def embedder(self) -> Embedder | None:

@@ -144,13 +144,13 @@ def _own_questions(groups: Sequence[Group]) -> list[str]:
 def _twins(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
     """Return what is said in the place of what goes, by the words of lines."""
     by_reference = {line.reference: line for line in state.lines}
-    return {
-        core(by_reference[gone].raw): core(by_reference[kept].raw)
-        for group in groups
-        for edit in group
-        for gone, kept in zip(edit.removed, edit.kept, strict=False)
-        if gone in by_reference and kept in by_reference
-    }
+    twins = {}
+    for edit in (edit for group in groups for edit in group):
+        merged = next((change.new for change in edit.changes if edit.kind == "merge" and change.new), None)
+        for gone, kept in zip(edit.removed, edit.kept, strict=False):
+            if gone in by_reference and (merged or kept in by_reference):
+                twins[core(by_reference[gone].raw)] = core(merged or by_reference[kept].raw)
+    return twins
 
 
 def _quiet(service: Service) -> Service:

@@ -16,7 +16,8 @@ from memex.call_context import CallContext
 from memex.errors import MemexError
 from memex.service.call import Caller
 from memex.service.dreams import deciding
-from memex.service.dreams.dreaming import Dream, PlansMore, dream, may_apply
+from memex.service.dreams.dreaming import Dream, dream, may_apply
+from memex.service.dreams.model_planner import planner_of
 from memex.service.service import Service
 from memex.store.dreams import proposals
 from memex.store.dreams.proposals import LIFETIME, DreamTimes, DueMount
@@ -30,9 +31,7 @@ TIMES = DreamTimes()
 _log = structlog.get_logger("memex.dreams")
 
 
-async def dream_where_due(
-    service: Service, now: datetime, *, times: DreamTimes = TIMES, plans_more: PlansMore | None = None
-) -> list[DueMount]:
+async def dream_where_due(service: Service, now: datetime, *, times: DreamTimes = TIMES) -> list[DueMount]:
     """Dream over the mounts in which a dream may begin, one after the other; return those that it dreamt over."""
     async with service.database.maintenance() as connection:
         await connection.execute(sql("dreams/proposal_expire"), {"before": now - LIFETIME})
@@ -43,7 +42,7 @@ async def dream_where_due(
         async with service.database.maintenance() as connection:
             is_taken = await proposals.take(connection, mount, lease, times, now)
         if is_taken:
-            await _dream_over(service, mount, lease, now, times, plans_more)
+            await _dream_over(service, mount, lease, now, times)
             done.append(mount)
     return done
 
@@ -54,12 +53,11 @@ async def _dream_over(
     lease: str,
     now: datetime,
     times: DreamTimes,
-    plans_more: PlansMore | None,
 ) -> None:
     seen = mount.seen_rev
     try:
         async with _heartbeat(service, mount, lease, times):
-            made = await _dream(service, mount, now, plans_more)
+            made = await _dream(service, mount, now)
             # What one proposal had no room for is looked at again by the next dream.
             seen = mount.seen_rev if made.left_out else made.state.rev
     except (MemexError, TimeoutError) as error:
@@ -70,10 +68,11 @@ async def _dream_over(
             await proposals.done(connection, mount, lease, seen)
 
 
-async def _dream(service: Service, mount: DueMount, now: datetime, plans_more: PlansMore | None) -> Dream:
+async def _dream(service: Service, mount: DueMount, now: datetime) -> Dream:
     caller = await _caller_of(service, mount)
     name = {"user": "user", "shared": "shared"}.get(mount.kind, f"projects/{mount.key}")
-    made = await dream(service, caller, name, now, since=mount.seen_rev, plans_more=plans_more)
+    more = planner_of(service, caller)
+    made = await dream(service, caller, name, now, since=mount.seen_rev, plans_more=more)
     if made.proposal is not None and mount.mode == "auto":
         parts = may_apply(made.proposal, mount.auto_kinds)
         await deciding.apply(service, caller, made.proposal, parts, now)

@@ -9,6 +9,7 @@ from memex.errors import ProposalNotFound, ValidationFailed
 from memex.service.call import Caller
 from memex.service.dreams import deciding
 from memex.service.dreams.dreaming import dream, waiting
+from memex.service.dreams.model_planner import planner_of
 from memex.service.dreams.reading import read_state, signals_of
 from memex.service.dreams.results import (
     ChoicesResult,
@@ -116,7 +117,8 @@ async def _run(call: OperationCall, arguments: RunArguments) -> LoggedAnswer[Dre
             shown = await _shown(call.service, caller, earlier)
             result = DreamResult(status="waiting", proposal=shown, counts=earlier.counts)
             return LoggedAnswer(result, {"status": "waiting", "proposal_id": earlier.proposal_id})
-    made = await dream(call.service, caller, mount, call.now, keeps=not arguments.dry_run, plans_more=None)
+    more = None if arguments.dry_run else planner_of(call.service, caller)
+    made = await dream(call.service, caller, mount, call.now, keeps=not arguments.dry_run, plans_more=more)
     if made.refused is not None:
         result = DreamResult(status="refused", counts=made.counts, detail=made.refused)
         return LoggedAnswer(result, None if arguments.dry_run else {"status": "refused"})
