@@ -6,6 +6,7 @@ as they are is told apart: nobody has said whether that is dirt.
 
 import argparse
 import random
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from memex.subagent.dream.verify import verify
 
 KINDS = ("duplicate", "superseded", "task_done", "moved_link")
 MAX_DREAMS = 12
+_WORDS = re.compile(r"\w+")
 
 
 def memories() -> Iterator[tuple[str, dict[str, str]]]:
@@ -94,8 +96,7 @@ def main() -> None:
 
 def _same(old: str, line: str) -> bool:
     """Return whether a changed line is the dirty one: of two that say the same, either may go."""
-    words = line.casefold().rstrip(".! ").removesuffix(".")
-    return old == line or old.casefold().rstrip(".! ") == words
+    return _WORDS.findall(old.casefold()) == _WORDS.findall(line.casefold())
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def verify(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
     _check_merges(state, edits)
     _check_invented(state, edits, old, new)
     _check_lost(state, edits, pages, Counter(map(core, old)) - Counter(map(core, new)))
-    _check_links(state, pages, after, before)
+    _check_links(state, pages, after)
     return after
 
 
@@ -225,26 +225,16 @@ def _task_of(line: str) -> str | None:
     return subject_of("pending", STAMP.sub("", LINKS_AT_END.sub("", said)).strip())
 
 
-def _check_links(
-    state: MountState, pages: Mapping[str, DreamPage], after: Mapping[str, str], before: Mapping[str, str]
-) -> None:
+def _check_links(state: MountState, pages: Mapping[str, DreamPage], after: Mapping[str, str]) -> None:
     """Check that links which did not stand before lead to pages of the mount."""
-    keys = set()
+    keys: set[str] = set()
     for path in pages:
         keys |= {*links.path_keys(parse(path).relative), links.key(path)}
-    everywhere = (
-        {
-            key
-            for path in before
-            for link in links.parse(before[path], parse(path).relative)
-            for key in link.targets
-        }
-        if after
-        else set()
-    )
+    if after:
+        keys |= {key for page in state.pages.values() for key in page.link_keys}
     for path, text in after.items():
         for link in links.parse(text, parse(path).relative):
-            if not any(key in keys or key in everywhere for key in link.targets):
+            if keys.isdisjoint(link.targets):
                 raise UnsafeEdits("link", f"{link.raw} leads to no page of {state.mount}")
 
 

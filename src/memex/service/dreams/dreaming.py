@@ -11,7 +11,7 @@ import structlog
 
 from memex.service.call import Caller
 from memex.service.dreams.gate import MIN_REAL_QUESTIONS, hold_against_questions
-from memex.service.dreams.reading import plan_of, read_state, signals_of
+from memex.service.dreams.reading import plan_of, read_state
 from memex.service.dreams.results import signal_results
 from memex.service.service import Service
 from memex.store.dreams import proposals
@@ -91,21 +91,20 @@ async def dream(
     scope = caller.access.scope_at(mount)
     async with asyncio.timeout(DREAM_SECONDS):
         state = await read_state(service, caller.access, mount, now, since)
-        signals = await signals_of(state, scope.language)
+        async with service.database.transaction(caller.access) as connection:
+            refused = await proposals.refused(connection, scope)
+        try:
+            signals, plan = await plan_of(state, refused, scope.language)
+        except UnsafeEdits as error:
+            _log.warning("dream_refused", mount=mount, check=error.check)
+            return Dream(state, {}, refused=str(error))
         counts = count_signals(signals)
         if not signals:
             _log.info("dream_without_signals", mount=mount)
             return Dream(state, counts)
-        async with service.database.transaction(caller.access) as connection:
-            refused = await proposals.refused(connection, scope)
-        try:
-            plan = await plan_of(state, signals, refused)
-            planner = BUILTIN
-            if plans_more is not None:
-                plan, planner = await _with_more(state, plan, signals, refused, plans_more)
-        except UnsafeEdits as error:
-            _log.warning("dream_refused", mount=mount, check=error.check)
-            return Dream(state, counts, refused=str(error))
+        planner = BUILTIN
+        if plans_more is not None:
+            plan, planner = await _with_more(state, plan, signals, refused, plans_more)
         if not plan.groups:
             return Dream(state, counts)
         gate = None

@@ -68,13 +68,13 @@ async def signals_of(state: MountState, language: str) -> list[Signal]:
     return await offload.run(_chars(state), _signals, state, language)
 
 
-async def plan_of(state: MountState, signals: list[Signal], refused: Refused) -> DreamPlan:
-    """Return what the rules make of signals, which code has proved to lose nothing.
+async def plan_of(state: MountState, refused: Refused, language: str) -> tuple[list[Signal], DreamPlan]:
+    """Return what may be tidied, and what the rules make of it, which code has proved to lose nothing.
 
     Raises:
         UnsafeEdits: it would lose or change something.
     """
-    return await offload.run(_chars(state), _plan, state, signals, refused)
+    return await offload.run(_chars(state), _plan, state, refused, language)
 
 
 def _chars(state: MountState) -> int:
@@ -85,7 +85,8 @@ def _signals(state: MountState, language: str) -> list[Signal]:
     return find_signals(state, analyzer_of(language))
 
 
-def _plan(state: MountState, signals: list[Signal], refused: Refused) -> DreamPlan:
+def _plan(state: MountState, refused: Refused, language: str) -> tuple[list[Signal], DreamPlan]:
+    signals = _signals(state, language)
     plan = plan_by_rules(state, signals, refused)
     verify(state, plan.groups)
-    return plan
+    return signals, plan
