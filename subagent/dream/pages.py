@@ -20,6 +20,7 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 LINKS_AT_END = re.compile(r"(?:[ \t]+\[\[[^\[\]\n]+\]\])+[ \t]*$")
 _TITLE = re.compile(r"^# (?P<title>\S.*?)[ \t#]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:", re.MULTILINE)
+ALL = -1  # before the first change of a mount
 ERASED = "█"  # what stands for words that were erased
 
 
@@ -89,7 +90,7 @@ class PageLine:
 
 @dataclass(frozen=True)
 class DreamPage:
-    """A page of a mount. `changed` is the change of its mount that wrote it last; 0 if a dream did."""
+    """A page of a mount. `changed` is the last change of its mount in which somebody wrote it; 0: only dreams did."""
 
     path: str
     version: int
@@ -191,7 +192,7 @@ class MountState:
         rev: the number of its last change.
         pages: by path.
         today: the day of the dream.
-        since: signals count only where a page changed after this change; 0 for all.
+        since: signals count only where a page changed after this change; `ALL` for all.
         known_keys: keys of links that lead to other mounts, to which a link may lead as well.
         moved: where a file stands now, by a key that it had once; only keys of one file.
         entries: of the journal, if it is the user's mount.
@@ -202,7 +203,7 @@ class MountState:
     rev: int
     pages: Mapping[str, DreamPage]
     today: date
-    since: int = 0
+    since: int = ALL
     known_keys: frozenset[str] = frozenset()
     moved: Mapping[str, str] = field(default_factory=dict)
     entries: Sequence[UnfiledEntry] = ()

@@ -1,14 +1,17 @@
 """Dreams: a proposal is made, shown, applied, rejected and taken back, and nothing is lost."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.kit.memory import open_project, remember, run_tool, write, write_each
 from tests.kit.rows import select
+from tests.service.erasing.kit import person_of
 
 from memex.errors import ProjectNotFound, ProposalNotFound, ReadOnlyMount, ValidationFailed
 from memex.service.dreams.operations import CHOOSE, DECIDE, LIST, REPORT, RUN, SHOW
+from memex.service.erasing.erase import ERASE
 from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -239,3 +242,37 @@ async def test_who_decides_is_chosen_for_each_mount(service: Service, alice: Cal
     assert (mine.mode, mine.auto_kinds, mine.paused_until is not None) == ("auto", ["duplicate"], True)
     with pytest.raises(ValidationFailed, match="never applied"):
         await CHOOSE.call(service, alice, {"auto_kinds": ["superseded"]})
+
+
+async def test_an_erasure_of_words_removes_the_proposals_that_may_hold_them(
+    service: Service, alice: Caller, tmp_path: Path
+) -> None:
+    """They can be made anew from the files."""
+    service.erasure_ledger = tmp_path / "erasures"
+    await write_each(service, alice, DIRT)
+    assert (await RUN.call(service, alice, {})).proposal is not None
+    me = await person_of(service, alice)
+
+    asked = await ERASE.call(service, me, {"text": "green tea"})
+    await ERASE.call(service, me, {"text": "green tea", "confirm": asked.confirm})
+
+    assert (
+        await select(service.database, "select 1 from proposal union all select 1 from proposal_edit") == []
+    )
+
+
+async def test_dirt_that_one_proposal_had_no_room_for_is_found_by_the_next(
+    service: Service, alice: Caller
+) -> None:
+    """Also in pages that a dream wrote last."""
+    lines = "".join(f"- Statement number {number} says a thing. (2026-01-01)\n" for number in range(6))
+    await write_each(service, alice, {"user/notes.md": lines, "user/notes-2.md": lines})
+
+    found = []
+    for _ in range(3):
+        done = await RUN.call(service, alice, {})
+        found.append((len(done.proposal.groups) if done.proposal else 0, done.left_out))
+        if done.proposal is not None:
+            await decide(service, alice, done.proposal.proposal_id, "apply")
+
+    assert found == [(3, 3), (3, 0), (0, 0)]

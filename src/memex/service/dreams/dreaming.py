@@ -17,7 +17,7 @@ from memex.service.service import Service
 from memex.store.dreams import proposals
 from memex.store.dreams.proposals import StoredProposal
 from memex.subagent.dream.edits import Group
-from memex.subagent.dream.pages import MountState
+from memex.subagent.dream.pages import ALL, MountState
 from memex.subagent.dream.rules import DreamPlan, Refused
 from memex.subagent.dream.signals import Signal, count_signals
 from memex.subagent.dream.verify import UnsafeEdits, verify
@@ -68,7 +68,7 @@ async def dream(
     mount: str,
     now: datetime,
     *,
-    since: int = 0,
+    since: int = ALL,
     keeps: bool = True,
     asks: bool = True,
     plans_more: PlansMore | None = None,

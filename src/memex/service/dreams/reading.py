@@ -11,7 +11,7 @@ from memex.store.dreams.reading import read_known, read_mount, read_moved, read_
 from memex.store.paths import parse
 from memex.store.search.analyzer import analyzer_of
 from memex.store.text_pool import offload
-from memex.subagent.dream.pages import DreamPage, MountState, UnfiledEntry
+from memex.subagent.dream.pages import ALL, DreamPage, MountState, UnfiledEntry
 from memex.subagent.dream.rules import DreamPlan, Refused, plan_by_rules
 from memex.subagent.dream.signals import DONE_LONG, Signal, find_signals, unresolved
 from memex.subagent.dream.verify import verify
@@ -20,7 +20,7 @@ WORK = 8  # how many times longer a dream works on a text than a call that reads
 
 
 async def read_state(
-    service: Service, access: Access, mount: str, now: datetime, since: int = 0
+    service: Service, access: Access, mount: str, now: datetime, since: int = ALL
 ) -> MountState:
     """Return a mount as it stands, of which signals count that came after the change `since`.
 
