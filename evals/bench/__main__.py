@@ -23,6 +23,7 @@ from memex.evals.bench.conversations.section import bench_conversations
 from memex.evals.bench.distil import bench_distil
 from memex.evals.bench.documents.client import bench_client
 from memex.evals.bench.documents.service import bench_memory_beside, bench_pushing
+from memex.evals.bench.dreams import bench_dream
 from memex.evals.bench.felt.load import CLIENTS, LoadShape, bench_load
 from memex.evals.bench.felt.meaning import bench_meaning
 from memex.evals.bench.felt.section import bench_felt, bench_floor
@@ -65,6 +66,7 @@ SECTIONS = (
     "ui",
     "bloat",
     "telling",
+    "dream",
 )
 
 
@@ -122,6 +124,10 @@ async def _bench_sections(bench: Bench, arguments: argparse.Namespace) -> None:
 
 async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
     await bench_bloat(bench, edits=arguments.edits)
+
+
+async def _bench_dream(bench: Bench, _: argparse.Namespace) -> None:
+    await bench_dream(bench, files=1_000)
 
 
 async def _bench_telling(bench: Bench, arguments: argparse.Namespace) -> None:
@@ -274,6 +280,7 @@ def main() -> None:
         "documents",
         "hooks",
         "distil",
+        "dream",
     }:
         with temporary_data_folder() as folder:
             asyncio.run(_bench_database(arguments, _bench_sections, folder))
@@ -283,6 +290,7 @@ def main() -> None:
         "conversations": _bench_conversations,
         "documents": _bench_beside_documents,
         "distil": _bench_distil,
+        "dream": _bench_dream,
     }
     for name, section in alone.items():
         if name in arguments.only:  # in a database that holds nothing else

@@ -90,7 +90,7 @@ class PageLine:
 
 @dataclass(frozen=True)
 class DreamPage:
-    """A page of a mount. `changed` is the last change of its mount in which somebody wrote it; 0: only dreams did."""
+    """A page of a mount. `changed` is the last change of its mount in which somebody wrote it; 0: dreams alone."""
 
     path: str
     version: int

@@ -148,7 +148,8 @@ def _is_statement(line: PageLine) -> bool:
 def _in_one_context(state: MountState, lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
     """Yield those of equal lines that say the same where they stand."""
     memory = [line for line in lines if line.day or state.is_memory_page(line.path)]
-    own = [line for line in memory if says_by_itself(state, line)]
+    is_one_telling = len({line.day for line in lines} - {None}) == 1 and len(lines[0].form) >= LIST_WORDS
+    own = [line for line in memory if says_by_itself(state, line, may_refer=is_one_telling)]
     if len(own) > 1:
         yield own
     rest = [line for line in lines if line not in own and (line.day or len(line.form) >= LIST_WORDS)]
@@ -156,10 +157,13 @@ def _in_one_context(state: MountState, lines: Sequence[PageLine]) -> Iterator[li
     yield from beside
 
 
-def says_by_itself(state: MountState, line: PageLine) -> bool:
-    """Return whether a line says by itself what it is about, and not by its page or its heading."""
+def says_by_itself(state: MountState, line: PageLine, *, may_refer: bool = False) -> bool:
+    """Return whether a line says by itself what it is about, and not by its page or its heading.
+
+    With `may_refer` it may begin with a word such as `it`: what was said on one day twice is one telling.
+    """
     words = set(_WORD.findall(line.text.casefold()))
-    if _PRONOUN.match(line.text):
+    if _PRONOUN.match(line.text) and not may_refer:
         return False
     page = state.pages[line.path]
     is_own = line.text[:1].isupper() and len(line.form) >= OWN_WORDS and bool(values_of(line.text))
