@@ -52,9 +52,9 @@ def load(conninfo: str, commit: str) -> None:
 
 
 def calls_of(commit: str) -> list[dict[str, Any]]:
-    """Return the calls that the older version answered, with their answers."""
+    """Return the calls that the older version answered, with their answers; those of what is gone are left out."""
     found: list[dict[str, Any]] = json.loads(gzip.decompress((FOLDER / f"{commit}.json.gz").read_bytes()))
-    return found
+    return [call for call in found if "tidy" not in call]
 
 
 def schema(conninfo: str) -> dict[tuple[Any, ...], str]:
@@ -93,7 +93,7 @@ def find(client: httpx2.Client, query: str) -> str:
 
 def is_kept(call: dict[str, Any]) -> bool:
     """Return whether the log keeps the answer for the call that is sent again; a queued call gets its result."""
-    reads = call.get("tool") in READS or call.get("arguments", {}).get("dry_run") or "tidy" in call
+    reads = call.get("tool") in READS or call.get("arguments", {}).get("dry_run")
     return not reads and call["answer"].get("status") != "queued"
 
 
