@@ -333,3 +333,25 @@ async def test_memory_is_read_as_it_stood(memex: Memex) -> None:
         assert [link.exists for link in (await memory.links("user/a.md", as_of=moment)).links] == [False]
     with pytest.raises(ValidationFailed, match="no zone"):
         await memory.read("user/a.md", as_of=datetime(2026, 11, 22))
+
+
+async def test_a_dream_from_python(memex: Memex) -> None:
+    """Report, run, show, apply, take back, and choose who decides."""
+    memory = memex.for_user("dreamer-of-python")
+    await memory.write("user/notes.md", "- I like green tea in the morning. (2026-03-02)\n")
+    await memory.write("user/preferences.md", "- I like green tea in the morning. (2026-04-02)\n")
+
+    report = await memory.dreams.report()
+    made = (await memory.dreams.run()).proposal
+    assert made is not None
+    applied = await memory.dreams.decide(made.proposal_id, "apply", [1])
+    shown = await memory.dreams.show(made.proposal_id)
+    reverted = await memory.dreams.decide(made.proposal_id, "revert")
+    chosen = await memory.dreams.choose("user", mode="propose")
+
+    assert report.counts == {"duplicate": 1}
+    assert [one.proposal_id for one in await memory.dreams.list()] == [made.proposal_id]
+    assert [group.state for group in applied.groups] == ["applied"]
+    assert [group.state for group in shown.groups] == ["applied"]
+    assert [group.state for group in reverted.groups] == ["reverted"]
+    assert [(one.mount, one.mode) for one in chosen.mounts] == [("user", "propose")]
