@@ -38,7 +38,8 @@ MIN_REAL_QUESTIONS = 20  # with fewer, nothing is applied by itself
 RECENT = timedelta(days=90)
 KEPT_SHARE = 0.99
 MAX_GROWTH = 0.02
-SHORT_CONTEXT = 1_000  # characters; of a shorter one the growth is counted as if it had so many
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+SHORT_CONTEXT = 2_000  # characters; of a shorter one the growth is counted as if it had so many
 SENTENCES = (SENTENCE, WEAK_SENTENCE)
 MAX_ROUNDS = 6  # in which groups are taken out
 DREAMER = "dreamer"  # who asks in the throw-away tenant, where the mount is nobody's
@@ -203,8 +204,8 @@ def _compare(before: Contexts, after: Contexts, twins: Mapping[str, str]) -> _Co
     lost: list[str] = []
     growths: list[float] = []
     for (old_chars, old), (new_chars, new) in zip(before, after, strict=True):
-        now = set(new)
-        missing = [line for line in old if line not in now and twins.get(line) not in now]
+        now = " ".join(new)
+        missing = [line for line in old if not _is_said(line, now) and twins.get(line, line) not in now]
         stood += len(old)
         kept += len(old) - len(missing)
         lost += missing
@@ -212,6 +213,11 @@ def _compare(before: Contexts, after: Contexts, twins: Mapping[str, str]) -> _Co
         growths.append((new_chars - old_chars) / max(old_chars, SHORT_CONTEXT))
     share = kept / stood if stood else 1.0
     return _Compared(share, emptied, max(0.0, median(growths or [0.0])), tuple(lost))
+
+
+def _is_said(line: str, context: str) -> bool:
+    """Return whether a context says each sentence of a line, in one line or in several."""
+    return line in context or all(sentence in context for sentence in _SENTENCE_END.split(line))
 
 
 def _costliest(applied: Mapping[int, Group], lost: Sequence[str]) -> list[int]:
