@@ -21,9 +21,6 @@ from memex.subagent.statements.language import StatementKind
 EditKind = Literal[
     "duplicate", "superseded", "task_done", "archive", "link", "moved_link", "split", "journal", "merge"
 ]
-EDIT_KINDS: tuple[EditKind, ...] = (
-    *("duplicate", "superseded", "task_done", "archive", "link", "moved_link", "split", "journal", "merge"),
-)
 AUTO_KINDS: tuple[EditKind, ...] = ("duplicate", "moved_link", "archive")  # that a person may let be applied
 
 

@@ -10,7 +10,6 @@ from memex.store.dreams.proposals import EditState, MountChoice, StoredProposal
 from memex.subagent.dream.edits import EditKind, diff_of, edit_of
 from memex.subagent.dream.signals import Signal, SignalKind
 
-GroupState = EditState
 Mode = Literal["off", "propose", "auto"]
 
 
@@ -40,7 +39,7 @@ class GroupResult(ResultPart):
 
     group: int
     kind: EditKind
-    state: GroupState
+    state: EditState
     why: str
     removed: list[str]
     kept: list[str]
@@ -84,14 +83,13 @@ class DreamResult(ToolResult):
     """The outcome of a dream: `proposed`, `nothing`, `waiting` for a decision on an earlier one, or `refused`.
 
     With `dry_run` the status is `dry_run`, and nothing was written. `left_out` counts groups of edits that are more
-    than one proposal holds. `applied` are the groups that a rule of a person applied.
+    than one proposal holds.
     """
 
     status: Literal["proposed", "nothing", "waiting", "refused", "dry_run"]
     proposal: ProposalResult | None = None
     counts: dict[str, int] = Field(default_factory=dict)
     left_out: int = 0
-    applied: list[int] = Field(default_factory=list)
     detail: str | None = None
 
 
@@ -135,7 +133,7 @@ class DecidedGroup(ResultPart):
     """
 
     group: int
-    state: GroupState
+    state: EditState
     tool_call_id: str | None
     detail: str | None = None
 
