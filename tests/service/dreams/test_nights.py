@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models.function import FunctionModel
 from tests.kit.memory import run_tool, write, write_each
 from tests.kit.rows import select
 from tests.service.dreams.test_dreams import DIRT, texts
@@ -15,6 +17,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.dreams import proposals
 from memex.store.dreams.proposals import DreamTimes
+from memex.subagent.model.chat import ChatModel
 
 CallerOf = Callable[..., Awaitable[Caller]]
 
@@ -147,3 +150,29 @@ async def test_ten_thousand_mounts_without_changes_cost_little(service: Service,
 
     assert await dream_where_due(service, datetime.now(UTC) + HOUR) == []
     assert asyncio.get_running_loop().time() - started < 5
+
+
+async def test_a_dream_whose_lease_is_lost_ends_and_writes_nothing(service: Service, alice: Caller) -> None:
+    """Its model has not answered yet; the job goes on with the next mount."""
+    is_asked = asyncio.Event()
+
+    async def never(_: object, __: object) -> ModelResponse:
+        is_asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    service.dream_model = ChatModel("function:slow", lambda: (FunctionModel(never), None))
+    await write_each(service, alice, DIRT)
+    await live(service, alice, 20)
+    await CHOOSE.call(service, alice, {"mode": "propose"})
+    lines = "- Tom keeps the keys. (2026-01-02)\n- Tom keeps the keys. (2026-03-02)\n"
+    await write(service, alice, "user/notes.md", lines)
+
+    times = DreamTimes(lease=timedelta(seconds=0.4))
+    dreaming = asyncio.create_task(dream_where_due(service, datetime.now(UTC) + HOUR, times=times))
+    await is_asked.wait()
+    await run_sql(service.database, b"update dream set lease = 'other'")
+    await dreaming
+
+    assert (await LIST.call(service, alice, {})).proposals == []
+    assert await select(service.database, "select lease, seen_rev from dream") == [("other", 0)]

@@ -6,8 +6,6 @@ killed ends by itself; a dream whose lease is another's writes nothing more.
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 
 import structlog
@@ -26,6 +24,7 @@ from memex.store.identity.authentication import Principal
 from memex.store.sql import sql
 
 MOUNTS_AT_ONCE = 20  # that one run of the job dreams over
+BEATS = 4  # in the time of a lease
 TIMES = DreamTimes()
 
 _log = structlog.get_logger("memex.dreams")
@@ -55,15 +54,21 @@ async def _dream_over(
     times: DreamTimes,
 ) -> None:
     seen = mount.seen_rev
+    dreaming = asyncio.create_task(_dream(service, mount, now))
+    beating = asyncio.create_task(_beat(service, mount, lease, times, dreaming))
     try:
-        async with _heartbeat(service, mount, lease, times):
-            made = await _dream(service, mount, now)
+        await asyncio.wait([dreaming, beating], return_when=asyncio.FIRST_COMPLETED)
+        if dreaming.done():
+            made = dreaming.result()
             # What one proposal had no room for is looked at again by the next dream.
             seen = mount.seen_rev if made.left_out else made.state.rev
     except (MemexError, TimeoutError) as error:
         seen = mount.rev  # the same pages would fail again
         _log.warning("dream_failed", error=type(error).__name__)
     finally:
+        for task in (dreaming, beating):
+            task.cancel()
+        await asyncio.gather(dreaming, beating, return_exceptions=True)
         async with service.database.maintenance() as connection:
             await proposals.done(connection, mount, lease, seen)
 
@@ -90,27 +95,15 @@ async def _caller_of(service: Service, mount: DueMount) -> Caller:
     return Caller(principal, await authentication.resolve(service.database, principal, context))
 
 
-@asynccontextmanager
-async def _heartbeat(service: Service, mount: DueMount, lease: str, times: DreamTimes) -> AsyncIterator[None]:
-    """Keep the lease while the block runs; cancel the block if the lease is another's by now."""
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101  # a coroutine runs in one
-
-    async def beat() -> None:
-        every = times.lease.total_seconds() / 4
-        while True:
-            await asyncio.sleep(every)
-            async with service.database.maintenance() as connection:
-                found = await connection.execute(b"select clock_timestamp() as now")
-                now = (await found.fetchone() or {})["now"]
-                if not await proposals.beat(connection, mount, lease, times, now):
-                    task.cancel()
-                    return
-
-    beating = asyncio.create_task(beat())
-    try:
-        yield
-    finally:
-        beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
+async def _beat(
+    service: Service, mount: DueMount, lease: str, times: DreamTimes, dreaming: asyncio.Task[Dream]
+) -> None:
+    """Keep the lease until the dream ends; return if it is another's by now."""
+    while not dreaming.done():
+        await asyncio.sleep(times.lease.total_seconds() / BEATS)
+        async with service.database.maintenance() as connection:
+            found = await connection.execute(b"select clock_timestamp() as now")
+            now = (await found.fetchone() or {})["now"]
+            if not await proposals.beat(connection, mount, lease, times, now):
+                _log.warning("dream_lost_its_lease")
+                return
