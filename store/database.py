@@ -15,7 +15,7 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, kwargs_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from memex.errors import MemexError, StoreUnavailable
+from memex.errors import MemexError, SchemaTooNew, StoreUnavailable
 from memex.store import agents_login, migrate, pooler
 from memex.store.access import Access
 from memex.store.agents_login import Sealer
@@ -57,6 +57,9 @@ LOCK_SLACK_S = 0.5  # more than `lock_timeout`, which comes first if only one lo
 # read that is sent after `writes/scope_lock` sees what the last holder of the lock wrote.
 BEGIN = b"begin isolation level read committed"
 BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
+
+# Of SQLSTATE: integrity constraints, and names or rights that a statement needs and that are not there.
+SCHEMA_CLASSES = frozenset({"23", "42"})
 
 OWN: Flow = ("memex", "")  # the flow of Memex' own work: readiness, metrics, jobs, what operators ask for
 
@@ -123,6 +126,7 @@ class Database:
         self._client_check = client_check
         self._limits = self._settings_of(waiting.limits)
         self._is_down = False
+        self.is_outdated = False  # whether a statement failed in the schema of a newer Memex
         self.acts_by_role = acts_by_role
         self.is_pooled = is_pooled
         self.has_vectors = migrate.VECTORS.name in tracks and vectors_error is None
@@ -347,6 +351,19 @@ class Database:
         self.has_vectors, self.lost_vectors = False, True
         _log.error("vectors_lost", error=first_line(error), hint="Run `memex doctor`.")
 
+    async def _refuse_newer_schema(self, error: psycopg.Error) -> None:
+        """Raise SchemaTooNew if a statement failed because a newer Memex migrated the database meanwhile."""
+        if (error.sqlstate or "")[:2] not in SCHEMA_CLASSES:
+            return
+        try:
+            async with self._pool.connection() as connection:
+                await migrate.check(connection)
+        except SchemaTooNew as newer:
+            self.is_outdated = True
+            raise newer from error
+        except (StoreUnavailable, PoolTimeout):
+            return
+
     async def size_bytes(self) -> int:
         """Return the size of the database on its disk."""
         async with self.connection() as connection:
@@ -399,6 +416,7 @@ class Database:
                 self.note_lost_vectors(error)
                 raise VectorsLost("The vectors of the database cannot be used any more.") from error
             if (refused := error_of_postgres(error)) is None:
+                await self._refuse_newer_schema(error)
                 raise
             self._is_down = error.sqlstate is None and isinstance(refused, StoreUnavailable)
             if (reason := REASONS.get(error.sqlstate)) or self._is_down:

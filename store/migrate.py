@@ -7,13 +7,14 @@ everything else works without them.
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import psycopg
+import structlog
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import tuple_row
 from psycopg.sql import SQL, Identifier
@@ -25,6 +26,8 @@ from memex.store.sql import sql
 from memex.store.waiting.blockers import Blocker, telling_blockers
 from memex.store.waiting.pgvector import add_to_path, find_schema
 from memex.store.waiting.pools import connect
+
+_log = structlog.get_logger()
 
 LOCK_KEY = 0x4D454D4558  # "MEMEX": held by whoever migrates; the others wait and find nothing to do
 MINIMUM_SERVER = 15_00_00
@@ -87,6 +90,11 @@ class Migration:
         """The name of the file, without its ending."""
         return f"{self.version:04}_{self.name}"
 
+    @property
+    def amendment(self) -> bytes:
+        """What makes what today's text makes, where an earlier one ran; later migrations build on it."""
+        return (files("memex.store") / "migrations" / "edited" / f"{self.file_name}.sql").read_bytes()
+
     def had_text(self, sha256: bytes) -> bool:
         """Return whether a digest is that of a text which the migration had before it was edited."""
         return self.track == MEMORY.name and sha256.hex() in EDITED.get(self.file_name, ())
@@ -110,6 +118,7 @@ async def migrate(
     superuser: str | None = None,
     pooler_setting: PoolerSetting = "auto",
     wait_s: float | None = None,
+    upto: Mapping[str, int] | None = None,
 ) -> list[Migration]:
     """Apply what is missing, all of it or nothing, and return it. Any number of processes may call at once.
 
@@ -122,6 +131,7 @@ async def migrate(
         pooler_setting: whether a pooler may stand between. Each step is a transaction, which works through one.
         wait_s: how long to wait for a lock that another session holds; None waits until it is given back. The
             process log says meanwhile which session it is.
+        upto: the newest migration of each track to apply, for a backup of this schema; None applies all.
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.
@@ -134,7 +144,7 @@ async def migrate(
         missing: list[Migration] = []
         if await _is_behind(connection, superuser):
             async with _patient_transaction(conninfo, connection, wait_s):
-                missing = await _apply_missing(connection, superuser)
+                missing = await _apply_missing(connection, superuser, upto)
         await _ensure_roles(conninfo, connection, wait_s)
     return missing
 
@@ -206,26 +216,39 @@ async def _is_behind(connection: psycopg.AsyncConnection[object], superuser: str
 
 
 async def _apply_missing(
-    connection: psycopg.AsyncConnection[object], superuser: str | None
+    connection: psycopg.AsyncConnection[object], superuser: str | None, upto: Mapping[str, int] | None
 ) -> list[Migration]:
     await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
     await connection.execute("set local memex.maintenance = 'on'")
     done: list[Migration] = []
     for track in TRACKS:
         applied, known = await _applied(connection, track), migrations(track)
-        missing = _missing(known, applied)
+        missing = [
+            one for one in _missing(known, applied) if upto is None or one.version <= upto.get(track.name, 0)
+        ]
         for migration in _edited(known, applied):
             await _amend(connection, migration)
+        if missing and applied:
+            _log.warning(
+                "schema_upgrade_begins",
+                track=track.name,
+                from_version=max(applied),
+                to_version=missing[-1].version,
+            )
         if missing and not applied and track is VECTORS and superuser is not None:
             await _install_pgvector(make_conninfo(superuser, dbname=connection.info.dbname))
         if missing and (applied or await _is_possible(connection, track)):
-            await _apply(connection, track, missing)
+            await _apply(connection, track, missing, is_upgrade=bool(applied))
             done += missing
     return done
 
 
 async def _apply(
-    connection: psycopg.AsyncConnection[object], track: Track, missing: Sequence[Migration]
+    connection: psycopg.AsyncConnection[object],
+    track: Track,
+    missing: Sequence[Migration],
+    *,
+    is_upgrade: bool,
 ) -> None:
     table = Identifier(track.table)
     await connection.execute(
@@ -236,6 +259,10 @@ async def _apply(
         ).format(table)
     )
     for migration in missing:
+        if is_upgrade:
+            _log.info(
+                "schema_migration", track=track.name, migration=migration.file_name, of=missing[-1].version
+            )
         if track is VECTORS:
             await add_to_path(connection, await find_schema(connection))
         await connection.execute(migration.sql.encode())
@@ -246,9 +273,7 @@ async def _apply(
 
 
 async def _amend(connection: psycopg.AsyncConnection[object], migration: Migration) -> None:
-    """Make what the text of today makes, where an earlier one ran. Later migrations build on it."""
-    amendment = files("memex.store") / "migrations" / "edited" / f"{migration.file_name}.sql"
-    await connection.execute(amendment.read_bytes())
+    await connection.execute(migration.amendment)
     await connection.execute(
         "update schema_migration set sha256 = %s where version = %s", [migration.sha256, migration.version]
     )

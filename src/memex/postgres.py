@@ -6,6 +6,7 @@ This module imports little, so that it can run while the heavy libraries are sti
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from memex.errors import StoreUnavailable, ValidationFailed
 from memex.settings import Settings
 from memex.store import pooler
 from memex.store.embedded import server as embedded
-from memex.store.embedded.home import LEDGER
+from memex.store.embedded.home import BACKUPS, LEDGER
 from memex.store.migrate import MEMORY, Migration, is_empty, migrate
 from memex.store.waiting.primary import HINT as NO_PRIMARY_HINT
 from memex.store.waiting.primary import await_server
@@ -57,7 +58,7 @@ class Postgres:
             _give_back(self.lease)
 
 
-def start(settings: Settings, *, migrates: bool = True) -> Postgres:
+def start(settings: Settings, *, migrates: bool = True, upto: Mapping[str, int] | None = None) -> Postgres:
     """Start or join the embedded server, or use DATABASE_URL, and apply the missing migrations.
 
     A database that does not take writes yet is waited for, for a minute.
@@ -66,6 +67,7 @@ def start(settings: Settings, *, migrates: bool = True) -> Postgres:
         settings: the settings with the place of the database.
         migrates: false for a command, which leaves an older schema at DATABASE_URL as it is, and takes no lock: it
             is refused when the database is opened. A standby will do for it.
+        upto: the newest migration of each track to apply, such as that of a backup; empty applies none at all.
 
     Raises:
         ValidationFailed: DATABASE_URL cannot be read, or MEMEX_AGENT_DATABASE_URL stands without it.
@@ -79,7 +81,8 @@ def start(settings: Settings, *, migrates: bool = True) -> Postgres:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
         superuser = lease.admin_conninfo if lease else None
         only_if_empty = not (migrates or lease)
-        applied = tuple(asyncio.run(_migrated(conninfo, superuser, settings, only_if_empty=only_if_empty)))
+        migrated = _migrated(conninfo, superuser, settings, only_if_empty=only_if_empty, upto=upto)
+        applied = tuple(asyncio.run(migrated))
         return Postgres(conninfo, lease, applied, agent_conninfo)
     except BaseException:
         if lease is not None:
@@ -95,6 +98,11 @@ def data_dir_of(settings: Settings) -> Path:
 def ledger_of(settings: Settings) -> Path:
     """Return the file that says which words were erased, which need not be there."""
     return settings.erasure_ledger or data_dir_of(settings) / LEDGER
+
+
+def backups_of(settings: Settings) -> Path:
+    """Return the folder of backups, which need not be there."""
+    return settings.backup_dir or data_dir_of(settings) / BACKUPS
 
 
 def start_in_background(settings: Settings, *, migrates: bool = True) -> Future[Postgres]:
@@ -158,18 +166,24 @@ def _give_back(lease: embedded.ServerLease) -> None:
 
 
 async def _migrated(
-    conninfo: str, superuser: str | None, settings: Settings, *, only_if_empty: bool
+    conninfo: str,
+    superuser: str | None,
+    settings: Settings,
+    *,
+    only_if_empty: bool,
+    upto: Mapping[str, int] | None,
 ) -> list[Migration]:
     try:
         if superuser is None:  # a server of one's own runs by now
             await await_server(conninfo, takes_writes=not only_if_empty)
-        if only_if_empty and not await is_empty(conninfo):
+        if upto == {} or (only_if_empty and not await is_empty(conninfo)):
             return []
         return await migrate(
             conninfo,
             superuser=superuser,
             pooler_setting=settings.pooler,
             wait_s=settings.migrate_seconds,
+            upto=upto,
         )
     except psycopg.OperationalError as error:
         raise StoreUnavailable(

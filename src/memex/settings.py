@@ -448,6 +448,12 @@ class Settings(BaseSettings):
         description="The file that says, by salted digests, which words were erased. A database that was restored "
         "from a backup loses them again before the first answer. By default `erasures.jsonl` in the data folder.",
     )
+    backup_dir: Path | None = Field(
+        None,
+        validation_alias="MEMEX_BACKUP_DIR",
+        description="The folder in which `memex service backup create` writes, and of which `memex doctor` says "
+        "how old the newest backup is. By default `backups` in the data folder.",
+    )
     context_images: Literal["alt", "keep"] = Field(
         "alt",
         validation_alias="MEMEX_CONTEXT_IMAGES",

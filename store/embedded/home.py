@@ -8,6 +8,7 @@ Everything here lies in a folder (0700) of the user that runs the server:
     bin/                       a copy of the Postgres programs, if the user cannot reach the installed ones
     server.log, server.log.1   what the server says, and what it said before
     erasures.jsonl             the ledger of erased words, which may be there before anything else
+    backups/                   what `memex service backup create` wrote, which may be there before anything else
     start.lock                 held while a client starts or joins the server; it marks the folder as ours
     *.lock                     the others: see `embedded_supervisor`
 """
@@ -35,7 +36,8 @@ from memex.store.embedded import supervisor
 from memex.store.embedded.binaries import ServerUser, system_user, user_of
 
 START_LOCK = "start.lock"
-LEDGER = "erasures.jsonl"  # of erased words, which may be there before anything else
+LEDGER = "erasures.jsonl"  # of erased words; this file and the backups may be there before anything else
+BACKUPS = "backups"
 LOCKS = (START_LOCK, supervisor.CLIENTS_LOCK, supervisor.SUPERVISOR_LOCK, supervisor.SERVER_LOCK)
 
 APPLICATION = "memex"  # the login of the application, and its database
@@ -67,7 +69,7 @@ class Home:
             EmbeddedServerError: the folder is not ours, or its user cannot reach it.
         """
         names = {entry.name for entry in data_dir.iterdir()} if data_dir.exists() else set()
-        if names - {"lost+found", LEDGER} and START_LOCK not in names:
+        if names - {"lost+found", LEDGER, BACKUPS} and START_LOCK not in names:
             raise EmbeddedServerError(
                 f"{data_dir} holds other things than Memex's data.",
                 hint="Set MEMEX_DATA_DIR to a new or empty folder.",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memex.store.database import Connection, rows_as
 
-NEWEST_CALLS = 1_000  # of each tenant in the last day, so that a busy log is not read whole
+NEWEST_CALLS = 1_000  # of each tenant in the last hour, so that a busy log is not read whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class DegradedCount:
 
 
 async def count_degraded(connection: Connection, tenant_id: int | None = None) -> Sequence[DegradedCount]:
-    """Return the counts of the tools that were called in the last day, of one tenant or of all together."""
+    """Return the counts of the tools that were called in the last hour, of one tenant or of all together."""
     return await rows_as(
         DegradedCount, connection, "log/degraded_count", tenant_id=tenant_id, most=NEWEST_CALLS
     )

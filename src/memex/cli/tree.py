@@ -205,17 +205,29 @@ SQL = Group(
     default="shell",
 )
 
+BACKUP = Group(
+    "Write the whole database to a file, and put it into an empty one.",
+    examples=(
+        "memex service backup create",
+        "memex service backup restore memex-2026-11-29T09-30-00Z.zip --check",
+        "memex service backup restore memex-2026-11-29T09-30-00Z.zip",
+    ),
+    panels={COMMANDS: {"create": "operate.backup:create", "restore": "operate.backup:restore"}},
+)
+
 SERVICE = Group(
-    "Look after a service: health, queue, quotas and schema.",
+    "Look after a service: health, schema, backups, queue and quotas.",
     examples=(
         "memex service health",
+        "memex service backup create",
         "memex service queue list",
-        "memex service quota show",
     ),
     panels={
         COMMANDS: {
             "health": "health.health:health",
             "migrate": "operate.migrate:migrate",
+            "upgrade": "operate.migrate:upgrade",
+            "backup": BACKUP,
             "queue": Group(
                 "Show and process the queue of `memex remember --no-wait`.",
                 examples=(
@@ -445,7 +457,7 @@ TREE = Group(
     },
 )
 
-# Commands and groups that stood on the first level once, by their names, and the group that they are in now.
+# Commands and groups that may be called on the first level, where most stood once, and the group that they are in.
 MOVED = {
     **dict.fromkeys(("folders", "topics", "links", "changes", "journal", "write-many", "move"), "files"),
     **dict.fromkeys(("delete", "diff", "restore", "blame", "import", "export"), "files"),
@@ -454,7 +466,7 @@ MOVED = {
     **dict.fromkeys(("backfill", "rebuild"), "conversations"),
     **dict.fromkeys(("query", "schema"), "sql"),
     **dict.fromkeys(("replay", "seen", "spend"), "log"),
-    **dict.fromkeys(("health", "migrate", "queue", "quota"), "service"),
+    **dict.fromkeys(("health", "migrate", "queue", "quota", "upgrade", "backup"), "service"),
     "scan": "secrets",
     "prompt": "setup",
 }

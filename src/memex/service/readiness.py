@@ -25,7 +25,7 @@ class Readiness:
 
         Raises:
             StoreUnavailable: it does not; `details` holds the `reason`: `disk_full`, `read_only`, `timeout`,
-                `connection_ended`, `starting` or `unreachable`.
+                `schema_too_new`, `connection_ended`, `starting` or `unreachable`.
         """
         async with self._lock:  # a probe that comes while a write is tried gets what becomes of that one
             if (tries_write := time.monotonic() >= self._next_write_s) or self._problem is None:
@@ -36,6 +36,8 @@ class Readiness:
                 raise self._problem
 
     async def _probe(self, *, tries_write: bool) -> StoreUnavailable | None:
+        if self._database.is_outdated:
+            return StoreUnavailable("A newer Memex migrated the database.", reason="schema_too_new")
         if self._database.space.level == "full":  # a write could crash Postgres
             return StoreUnavailable("The disk of the database is full.", reason="disk_full")
         try:

@@ -71,7 +71,7 @@ def test_a_model_that_hangs_costs_many_callers_one_deadline(memex: Memex, model_
     assert {planner for planner, _ in (*first, next_one)} == {"builtin"}
     assert max(seconds for _, seconds in first) < 40, "60 s was the deadline before"
     assert len(model_server.requests) <= 2 + CALLERS + 2
-    share = "21 of 23 answers of memory_context (91%), of the newest of the last day"
+    share = "21 of 23 answers of memory_context (91%), of the newest of the last hour"
     assert share in health.out
     assert share in doctor.out
     assert share in local.out

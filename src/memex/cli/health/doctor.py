@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from memex.cli.health.findings import examine_disk, show
+from memex.cli.health.findings import examine_backups, examine_disk, show
 from memex.cli.output import CommandOutput
 from memex.cli.session.commands import plain_command
 from memex.errors import MemexError
@@ -57,7 +57,7 @@ async def _collect() -> list[Finding]:
 async def _examine() -> AsyncIterator[Finding]:
     from memex import logging
     from memex.distribution import version
-    from memex.postgres import conninfo_of
+    from memex.postgres import backups_of, conninfo_of
     from memex.settings import read_settings, removed_settings
 
     yield Finding("memex", version())
@@ -88,6 +88,7 @@ async def _examine() -> AsyncIterator[Finding]:
                 return
             async for finding in _examine_database(conninfo, settings):
                 yield finding
+            yield examine_backups(backups_of(settings))
         except MemexError as error:
             yield problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
 
@@ -174,6 +175,7 @@ def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
 async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterator[Finding]:
     from memex.postgres import agent_conninfo_of
     from memex.store.database import Database
+    from memex.store.log import queue
     from memex.store.log.degraded import count_degraded
     from memex.store.upkeep import checkup
 
@@ -188,7 +190,6 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield examine_pgvector(report)
     yield _embedder(report, settings)
     yield await _models(settings)
-    yield examine_jobs(report)
     if settings.max_database_bytes is not None:
         yield examine_size(report.database_bytes, settings.max_database_bytes)
     yield _pool(settings.max_connections, None if report.is_pooled else report.max_connections)
@@ -198,6 +199,7 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     )
     if report.schema_version == report.newest_version:
         async with database.maintenance() as connection:
+            yield examine_jobs(report, await queue.count(connection))
             yield examine_degraded(await count_degraded(connection))
     await database.close()
     yield examine_login(report, acts_by_role=database.acts_by_role)

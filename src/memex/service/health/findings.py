@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from memex.errors import MemexError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from memex.store.log.degraded import DegradedCount
     from memex.store.upkeep.checkup import DatabaseReport
@@ -50,7 +50,7 @@ def examine_degraded(counts: "Sequence[DegradedCount]") -> Finding:
     """Return the share of answers that lacked the part of a model or an embedder."""
     degraded = [count for count in counts if count.degraded]
     if not degraded:
-        return Finding("degraded", "none of the newest answers of the last day")
+        return Finding("degraded", "none of the newest answers of the last hour")
     said = ", ".join(
         f"{count.degraded:,} of {count.answers:,} answers of {count.tool} ({count.degraded / count.answers:.0%})"
         for count in degraded
@@ -61,9 +61,9 @@ def examine_degraded(counts: "Sequence[DegradedCount]") -> Finding:
     )
     return Finding(
         "degraded",
-        f"{said}, of the newest of the last day, were given without the model",
+        f"{said}, of the newest of the last hour, were given without the model",
         "problem" if is_bad else "note",
-        "`memex log replay --degraded --since 1d` lists the calls, and `memex log ID` says why.",
+        "`memex log replay --degraded --since 1h` lists the calls, and `memex log ID` says why.",
     )
 
 
@@ -164,10 +164,14 @@ def examine_pgvector(report: "DatabaseReport") -> Finding:
     return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
 
 
-def examine_jobs(report: "DatabaseReport") -> Finding:
-    """Return whether there is a queue of jobs."""
+def examine_jobs(report: "DatabaseReport", calls: "Mapping[str, int] | None" = None) -> Finding:
+    """Return whether there is a queue of jobs, and how many of these calls wait in it or were given up."""
+    if report.has_jobs and calls and calls["quarantined"]:
+        hint = "`memex service queue list` says why, and `memex service queue retry --all` tries again."
+        return Finding("queue", f"{calls['quarantined']:,} calls were given up", "problem", hint)
     if report.has_jobs:
-        return Finding("queue", "the tables for background work are there, in the schema procrastinate")
+        said = "the tables for background work are there, in the schema procrastinate"
+        return Finding("queue", said if calls is None else f"{said}; {calls['queued']:,} calls wait")
     return Finding(
         "queue",
         "no tables for background work: texts cannot be queued, and no vectors are made",
