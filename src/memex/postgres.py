@@ -21,6 +21,7 @@ from memex.store import pooler
 from memex.store.embedded import server as embedded
 from memex.store.embedded.home import BACKUPS, LEDGER
 from memex.store.migrate import MEMORY, Migration, is_empty, migrate
+from memex.store.waiting.database_url import read_url
 from memex.store.waiting.primary import HINT as NO_PRIMARY_HINT
 from memex.store.waiting.primary import await_server
 
@@ -135,17 +136,11 @@ def conninfo_of(database_url: str, name: str = "DATABASE_URL") -> str:
     """Return the connection string for DATABASE_URL, with a limit on the time that connecting may take.
 
     Raises:
-        ValidationFailed: the URL cannot be read. The message never quotes it, because it holds a password.
+        ValidationFailed: a part of the URL cannot be read. The message never quotes it, as it holds a password.
     """
-    try:
-        given = conninfo_to_dict(database_url)
-    except psycopg.ProgrammingError:
-        raise ValidationFailed(
-            f"{name} is not a valid connection URL of Postgres.",
-            hint="Use the form postgresql://user:password@host:5432/database, and percent-encode special "
-            "characters in the password.",
-        ) from None
-    return make_conninfo(database_url, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
+    conninfo, _ = read_url(database_url, name)
+    given = conninfo_to_dict(conninfo)
+    return make_conninfo(conninfo, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
 
 
 def await_stop(data_dir: Path) -> None:

@@ -59,6 +59,7 @@ async def _examine() -> AsyncIterator[Finding]:
     from memex.distribution import version
     from memex.postgres import backups_of, conninfo_of
     from memex.settings import read_settings, removed_settings
+    from memex.store.waiting.database_url import read_url
 
     yield Finding("memex", version())
     yield Finding("python", f"{platform.python_version()} ({sys.executable})")
@@ -81,6 +82,8 @@ async def _examine() -> AsyncIterator[Finding]:
             else:
                 conninfo = conninfo_of(settings.database_url)
                 yield Finding("database", f"DATABASE_URL: {_target(conninfo)}")
+                for said in read_url(settings.database_url, "DATABASE_URL")[1]:
+                    yield Finding("database", said, "note")
             if conninfo is None:
                 yield Finding(
                     "database", "not made yet", "note", "`memex serve` makes it, or any other command."
