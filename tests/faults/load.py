@@ -79,6 +79,7 @@ class RunningService:
     host: str
     port: int
     keys: Mapping[str, str]
+    source: str = "127.0.0.1"  # from where clients come
 
 
 @contextmanager
@@ -108,6 +109,7 @@ class Client:
 
     def __init__(self, running: RunningService, key: str) -> None:
         self._address = running.host, running.port
+        self._source = running.source
         self._key = key
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -122,7 +124,7 @@ class Client:
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         if self._streams is None:
-            self._streams = await asyncio.open_connection(*self._address)
+            self._streams = await asyncio.open_connection(*self._address, local_addr=(self._source, 0))
         reader, writer = self._streams
         try:
             writer.write(head.encode() + body)

@@ -13,8 +13,10 @@ import pytest
 from memex.http.protocol import HttpLimits
 
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+ME = b"GET /v1/me HTTP/1.1\r\nHost: localhost\r\n"  # 401 without a key
 PUT = b"PUT /v1/file?path=user/a.md HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
 SHORT = HttpLimits(connections=3, head_s=0.2, body_s=0.2, body_bytes_per_s=100_000, idle_s=0.2)
+SPARING = HttpLimits(connections=4, spared_s=60)  # whose half requests make no room yet
 PATIENT = HttpLimits(connections=4, spared_s=0.05)  # and otherwise as `memex serve` has them
 
 Connect = Callable[[], socket.socket]
@@ -173,7 +175,7 @@ def test_a_connection_too_many_is_told_so(connect: Connect) -> None:
     for connection in waiting:
         connection.sendall(b"GET")
     more = connect()
-    more.sendall(LIVE + b"\r\n")
+    more.sendall(ME + b"\r\n")
     answer = _rest(more)
     for connection in waiting:
         connection.sendall(LIVE[3:] + b"\r\n")
@@ -244,6 +246,45 @@ def test_half_requests_keep_nobody_out(
         time.sleep(2 * PATIENT.spared_s)
         for _ in range(2 * PATIENT.connections):
             with _connection(served) as other:
-                other.sendall(LIVE + b"Connection: close\r\n\r\n")
-                assert _rest(other).startswith(b"HTTP/1.1 200")
+                other.sendall(ME + b"Connection: close\r\n\r\n")
+                assert _rest(other).startswith(b"HTTP/1.1 401")
         assert b"OVERLOADED" in (ended := _rest(half[0])) or ended.startswith(b"HTTP/1.1 401")
+
+
+def test_health_is_answered_where_there_are_too_many_connections(
+    http_conninfo: str, serving: Callable[..., Any]
+) -> None:
+    """Others are told 503; beyond the reserve, its oldest connection makes room for the newest."""
+    with serving(http_conninfo, limits=SPARING) as served, ExitStack() as stack:
+        half = [stack.enter_context(_connection(served)) for _ in range(5 * SPARING.connections)]
+        for connection in half[: SPARING.connections]:
+            connection.sendall(b"GET")
+        answers = []
+        for begun in (LIVE, b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n", ME):
+            with _connection(served) as other:
+                other.sendall(begun + b"Connection: close\r\n\r\n")
+                answers.append(_rest(other).split()[1])
+
+        assert answers == [b"200", b"200", b"503"]
+        for connection in half[: SPARING.connections]:
+            connection.sendall(LIVE[3:] + b"\r\n")
+        assert all(map(_is_answered, half[: SPARING.connections]))
+
+
+def test_a_key_has_a_share_of_the_connections(
+    http_conninfo: str, serving: Callable[..., Any], key_of: Callable[..., str]
+) -> None:
+    """Where slow bodies by one key hold more than half, some end for a newcomer, however young they are."""
+    begun = PUT + key_of(bound_to="alice").encode() + b"\r\nContent-Length: 9\r\n\r\nshort"
+    with serving(http_conninfo, limits=SPARING) as served, ExitStack() as stack:
+        half = [stack.enter_context(_connection(served)) for _ in range(SPARING.connections)]
+        for connection in half[1:]:
+            connection.sendall(begun)
+        half[0].sendall(b"GET")
+        answers = []
+        while not answers or (answers[-1].startswith(b"HTTP/1.1 503") and len(answers) < 5_000):
+            with _connection(served) as other:  # until their heads are read, and it is their address's turn
+                other.sendall(ME + b"Connection: close\r\n\r\n")
+                answers.append(_rest(other))
+        assert answers[-1].startswith(b"HTTP/1.1 401")
+        assert b"OVERLOADED" in _rest(half[1])

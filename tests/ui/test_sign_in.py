@@ -82,6 +82,22 @@ def test_wrong_keys_are_slowed_down(site: Site) -> None:
     assert 0 < int(late.headers["retry-after"]) <= 60
 
 
+def test_wrong_keys_behind_a_proxy_slow_down_their_client_alone(site: Site) -> None:
+    """The address is the last that no configured proxy has; what the client claims is not believed."""
+    site.served.app.state.sign_in_limiter.__init__()
+    visitor, key = site.stranger(), site.key("admin")
+
+    def sign_in(forwarded_for: str, key: str) -> int:
+        return visitor.post("/ui/sign-in", {"key": key}, **{"X-Forwarded-For": forwarded_for}).status_code
+
+    wrong = [sign_in(f"198.51.100.{n}, 203.0.113.7", "mx_wrong") for n in range(5)]
+    late = sign_in("198.51.100.9, 203.0.113.7", key)
+    other = sign_in("203.0.113.8", key)
+    site.served.app.state.sign_in_limiter.__init__()
+
+    assert (wrong, late, other) == ([401] * 5, 429, 303)
+
+
 def test_a_sign_in_link_works_once_and_only_by_its_button(site: Site) -> None:
     """To look at the link spends nothing. It shows the memory of the user `me` to an administrator."""
     visitor, second, token = site.stranger(), site.stranger(), site.link()

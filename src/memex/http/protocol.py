@@ -5,7 +5,8 @@ next request. Time in which the service itself reads nothing does not count. A t
 request is missing, so a request that comes in one piece costs none.
 
 Where there are too many connections, those that wait for a next request end first, and then those whose requests
-have been on their way for some time, so that thousands of half requests keep nobody else out.
+have been on their way for some time, so that thousands of half requests keep nobody else out. As many connections
+again are a reserve: they are told that there are too many, and answered if they ask for the health.
 """
 
 import asyncio
@@ -13,13 +14,11 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
 from httptools import HttpParserError
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -30,6 +29,8 @@ from memex.http.problems import MEDIA_TYPE, RETRY_AFTER_S, problem_body
 CLIENT_GONE = (
     "memex.client_gone"  # in the scope of a request that is cancelled because nobody reads its answer
 )
+TURN_S = 0.5
+TOO_MANY = "The service has too many connections."
 ENDED_AT_ONCE = 20  # of the connections of a process, one in so many ends at once to make room
 
 
@@ -47,7 +48,7 @@ class HttpLimits:
         head_bytes: of the request line and the headers.
         headers: their number.
         spared_s: so long a request may be on its way before its connection may go to make room for another, unless
-            its address has more than half of all connections.
+            its address or its key has more than half of all connections.
     """
 
     connections: int = 1_000
@@ -60,6 +61,28 @@ class HttpLimits:
     spared_s: float = 1.0
 
 
+@dataclass(slots=True)
+class Crowd:
+    """What the connections of a process know of each other beside their set.
+
+    Attributes:
+        reserve: the connections over the limit, the oldest first.
+        addresses: how many connections each address has.
+        full_until_s: when room is made again for an address that has more than half of all connections, by the
+            clock of the loop. Else thousands of them would take turns, and each turn costs a request.
+    """
+
+    reserve: "dict[HttpProtocol, None]" = field(default_factory=dict)
+    addresses: Counter[str] = field(default_factory=Counter)
+    full_until_s: float = 0.0
+
+    def leave(self, address: str) -> None:
+        """Count a connection of an address no more."""
+        self.addresses[address] -= 1
+        if self.addresses[address] <= 0:
+            del self.addresses[address]
+
+
 class HttpProtocol(HttpToolsProtocol):
     """A connection, within limits. It answers 400 to a request that does not name one host.
 
@@ -68,6 +91,7 @@ class HttpProtocol(HttpToolsProtocol):
     Args:
         config, server_state, app_state, _loop: what uvicorn gives to each connection.
         limits: what the client may take.
+        crowd: what the connections of the process share.
     """
 
     def __init__(
@@ -78,9 +102,12 @@ class HttpProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: HttpLimits = HttpLimits(),
+        crowd: Crowd | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
+        self._crowd = crowd or Crowd()
+        self.key = 0  # a hash of the credentials of the request; 0 of none
         self.timeout_keep_alive = limits.idle_s  # type: ignore[assignment]  # seconds, as `call_later` takes them
         self._is_in_head = self._is_in_body = False
         self._head_bytes = self._named_bytes = self._body_bytes = 0
@@ -92,15 +119,21 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin a connection; if there are too many, an idle one ends, or this one is told so."""
         super().connection_made(transport)
-        if len(self.connections) > 2 * self._limits.connections:  # half of them wait for their 503
-            self.transport.abort()
-        elif len(self.connections) > self._limits.connections and not self._make_room():
-            self.app = _refuse_overload
+        self._crowd.addresses[self.address] += 1
+        if len(self.connections) > self._limits.connections and not self._make_room():
+            if len(self.connections) > 2 * self._limits.connections:
+                oldest = next(iter(self._crowd.reserve), self)
+                self._crowd.reserve.pop(oldest, None)
+                oldest.transport.abort()
+            if not self.transport.is_closing():
+                self._crowd.reserve[self] = None
         self._begin_timing(self._limits.head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End a connection, and the request whose answer nobody will read, with its statement in the database."""
         self._end_timing()
+        self._crowd.reserve.pop(self, None)
+        self._crowd.leave(self.address)
         super().connection_lost(exc)
         if self._task is not None and not self._task.done():
             self._answered_scope[CLIENT_GONE] = True
@@ -168,9 +201,13 @@ class HttpProtocol(HttpToolsProtocol):
         """
         self._end_timing()
         self._is_in_head, self._is_in_body, self._body_bytes = False, True, 0
+        self.key = hash(next((value for name, value in self.headers if name == b"authorization"), 0))
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
             raise HttpParserError("The request does not name one host.")
+        if self in self._crowd.reserve and not self.url.startswith(b"/health/"):
+            self.refuse(HTTPStatus.SERVICE_UNAVAILABLE, TOO_MANY)
+            raise HttpParserError(TOO_MANY)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -212,8 +249,12 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _make_room(self) -> bool:
         """End a connection that waits for its next request, or some whose requests came in part; return whether."""
+        if is_of_many := self._crowd.addresses[self.address] > self._limits.connections // 2:
+            if self.loop.time() < self._crowd.full_until_s:
+                return False
+            self._crowd.full_until_s = self.loop.time() + TURN_S
         for other in self._others():
-            if other.is_idle:
+            if other.is_idle and (other.address == self.address or not is_of_many):
                 other.transport.close()
                 return True
         late = heapq.nsmallest(
@@ -223,7 +264,7 @@ class HttpProtocol(HttpToolsProtocol):
             if other.is_answered:
                 other.transport.close()
             else:
-                other.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "The service has too many connections.")
+                other.refuse(HTTPStatus.SERVICE_UNAVAILABLE, TOO_MANY)
         return bool(late)
 
     def _others(self) -> "Iterator[HttpProtocol]":
@@ -232,13 +273,15 @@ class HttpProtocol(HttpToolsProtocol):
                 yield other
 
     def _late_ones(self) -> "Iterator[HttpProtocol]":
-        """Yield those that may end: their requests take long, or come from an address with many others."""
-        spared = self.loop.time() - self._limits.spared_s
-        counts = Counter(other.address for other in self._others())
+        """Yield those that may end: their requests take long, or come from an address or a key with many others."""
+        spared, many = self.loop.time() - self._limits.spared_s, self._limits.connections // 2
+        counts = self._crowd.addresses
+        keys = Counter(other.key for other in self._others() if other.is_sending)
         for other in self._others():
-            is_of_many = (
-                counts[other.address] > self._limits.connections // 2 and other.address != self.address
-            )
+            is_of_many = counts[other.address] > many and other.address != self.address
+            is_of_many = is_of_many or (other.key != 0 and keys[other.key] > many)
+            if counts[self.address] > many and other.address != self.address:
+                continue  # an address that has its share makes room among its own
             if other.is_sending and (is_of_many or other.began_s < spared):
                 yield other
 
@@ -305,21 +348,14 @@ class HttpProtocol(HttpToolsProtocol):
         if not self._is_answering:
             body = _problem(status, detail)
             head = f"HTTP/1.1 {status.value} {status.phrase}\r\n"
-            head += "".join(f"{name}: {value}\r\n" for name, value in _headers(body).items())
+            head += "".join(f"{name}: {value}\r\n" for name, value in _headers(status, body).items())
             self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
         self.transport.close()
 
 
-async def _refuse_overload(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request on a connection too many."""
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    body = _problem(status, "The service has too many connections.")
-    headers = _headers(body) | {"retry-after": str(RETRY_AFTER_S), "connection": "close"}
-    await Response(body, status.value, headers)(scope, receive, send)
-
-
-def _headers(body: bytes) -> dict[str, str]:
-    return {
+def _headers(status: HTTPStatus, body: bytes) -> dict[str, str]:
+    later = {"retry-after": str(RETRY_AFTER_S)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return later | {
         "content-type": MEDIA_TYPE,
         "content-length": str(len(body)),
         "cache-control": "no-store",

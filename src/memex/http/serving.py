@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from memex.http.app import create_app
 from memex.http.loop_watch import watching_loop
-from memex.http.protocol import HttpLimits, HttpProtocol
+from memex.http.protocol import Crowd, HttpLimits, HttpProtocol
 from memex.http.workers import WorkerLine
 from memex.service import exposition
 from memex.service.long_texts import prepare_for_long_texts
@@ -86,7 +86,7 @@ def http_config(app: FastAPI, limits: HttpLimits = HttpLimits()) -> uvicorn.Conf
     """Return how uvicorn runs the app for clients within limits. The loop is that of the caller."""
     return uvicorn.Config(
         app,
-        http=partial(HttpProtocol, limits=limits),  # type: ignore[arg-type]  # it is only called
+        http=partial(HttpProtocol, limits=limits, crowd=Crowd()),  # type: ignore[arg-type]  # it is only called
         ws="none",
         log_config=None,
         access_log=False,
