@@ -34,7 +34,7 @@ _NOTHING = (
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 UNSEEN = _TURNS + _NOTHING  # for a set of characters in a pattern: what nobody sees in a text
-_FORBIDDEN = re.compile(
+FORBIDDEN = re.compile(  # in a path; the name of the group says what it is
     r"(?P<backslash>\\)"
     r"|(?P<control_character>[\x00-\x1f\x7f-\x9f])"
     r"|(?P<lone_surrogate>[\ud800-\udfff])"
@@ -158,7 +158,7 @@ def check_new_id(value: str, what: str) -> str:
         return value
     if unicodedata.normalize("NFC", value) != value:
         raise InvalidId(f"{what} must be in Unicode NFC.")
-    for fault in _FORBIDDEN.finditer(value):
+    for fault in FORBIDDEN.finditer(value):
         if fault.lastgroup != "backslash":
             kind = str(fault.lastgroup).replace("_", " ")
             raise InvalidId(f"{what} must hold no {kind}; it holds {code_point(fault[0])}.")
@@ -236,7 +236,7 @@ def _mount_hint(segment: str) -> str:
 
 
 def _check_characters(path: str) -> None:
-    if fault := _FORBIDDEN.search(path):
+    if fault := FORBIDDEN.search(path):
         kind = str(fault.lastgroup).replace("_", " ")
         raise InvalidPath(f"The path holds a {kind} ({code_point(fault[0])}).")
 

@@ -150,6 +150,14 @@ class Settings(BaseSettings):
         description="The largest number of HTTP connections that one process keeps. A request on one more is "
         "answered 503.",
     )
+    health_port: int | None = Field(
+        None,
+        validation_alias="MEMEX_HEALTH_PORT",
+        ge=1,
+        le=65_535,
+        description="A second port of MEMEX_HOST that answers `/health/live` and `/health/ready` alone, for "
+        "probes: no crowd at the other port stands before them. Let nobody else reach it.",
+    )
     rate_requests: str | None = Field(
         None,
         validation_alias="MEMEX_RATE_REQUESTS",

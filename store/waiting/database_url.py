@@ -1,7 +1,7 @@
 """The address of a database, as providers and other programs write it, turned into what libpq takes.
 
-Parameters of pools and drivers, such as `pgbouncer=true` of Prisma, are left out with a note. What cannot be read is
-named by its part; no message quotes a part, because it may be the password.
+Parameters of pools and drivers, such as `pgbouncer=true` of Prisma, are left out with a note. What cannot be
+read is named by its part; no message quotes a part, because it may be the password.
 """
 
 import difflib
@@ -21,7 +21,9 @@ POOL = "Memex keeps its own pool: MEMEX_MAX_CONNECTIONS is its size"
 NOTICED = "Memex notices a pooler by itself, and prepares no statements behind one"
 # Parameters of other programs, and why Memex does without them.
 LEFT_OUT = {
-    **dict.fromkeys(("connection_limit", "pool_size", "max_overflow", "pool_timeout", "pool_max_conns"), POOL),
+    **dict.fromkeys(
+        ("connection_limit", "pool_size", "max_overflow", "pool_timeout", "pool_max_conns"), POOL
+    ),
     **dict.fromkeys(("pgbouncer", "supa", "workaround"), NOTICED),
     **dict.fromkeys(("statement_cache_size", "prepared_statement_cache_size", "preparethreshold"), NOTICED),
     **dict.fromkeys(("uselibpqcompat", "sslaccept"), "TLS is as sslmode says"),
@@ -60,7 +62,9 @@ def read_url(given: str, name: str) -> tuple[str, list[str]]:
     authority, slash, database = place.partition("/")
     login, at, hosts = authority.rpartition("@")
     if "@" in login or "@" in database or "/" in database or ("@" in query and not at):
-        raise _unreadable(name, "has an @, / or ? in its user or password that is not percent-encoded", ENCODED)
+        raise _unreadable(
+            name, "has an @, / or ? in its user or password that is not percent-encoded", ENCODED
+        )
     for part, content in {"user or password": login, "database": database, "query": query}.items():
         if re.search(r"%(?![0-9A-Fa-f]{2})", content):
             raise _unreadable(name, f"has a % in its {part} that encodes nothing", ENCODED)
@@ -100,7 +104,9 @@ def _parameters(key: str, value: str, name: str) -> Iterator[tuple[str, str]]:
         hint = f"Did you mean {near[0]}?" if near else "Remove it, or see the parameters of libpq."
         raise _unreadable(name, f"has a parameter that Postgres does not know: {key[:40]}", hint)
     if key in VALUES and value not in VALUES[key]:
-        raise _unreadable(name, f"has a value of {key} that there is not", f"One of {', '.join(VALUES[key])}.")
+        raise _unreadable(
+            name, f"has a value of {key} that there is not", f"One of {', '.join(VALUES[key])}."
+        )
     if key in NUMBERS and not (value.isascii() and value.isdigit()):
         raise _unreadable(name, f"has a value of {key} that is no number", "It is a number of seconds.")
     yield key, value

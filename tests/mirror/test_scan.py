@@ -79,6 +79,33 @@ def test_patterns_choose_and_what_is_left_out_has_a_reason(folder: Path, known: 
     }
 
 
+def test_a_hard_link_out_of_the_folder_is_left_out(folder: Path, known: KnownFiles, tmp_path: Path) -> None:
+    """Nobody can tell which of its names came first; a file whose names are all in the folder is read."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("of somebody else")
+    fill(folder, "a.md", "c/b.md")
+    os.link(folder / "a.md", folder / "c" / "same.md")
+    os.link(outside, folder / "c" / "outer.md")
+
+    documents, reasons = looked(folder, known)
+    outside.unlink()
+    after, _ = looked(folder, known)
+
+    assert documents == ["a.md", "c/b.md", "c/same.md"]
+    assert reasons == {"c/outer.md": "link_out"}
+    assert after == ["a.md", "c/b.md", "c/outer.md", "c/same.md"]
+
+
+def test_names_that_nobody_can_see_are_left_out(folder: Path, known: KnownFiles) -> None:
+    """Two documents that look the same would be two, and a text could seem to come from another file."""
+    fill(folder, "a.md", "a\u200b.md", "x\u202egnp.md", "c\u2028d.md", ".GIT/config.toml")
+
+    documents, reasons = looked(folder, known)
+
+    assert documents == ["a.md"]
+    assert sorted(reasons.values()) == ["folder", "name", "name", "name"]
+
+
 def test_git_decides_file_by_file(folder: Path, known: KnownFiles) -> None:
     """Nested .gitignore files, the ones above the root, and git's own list; the deepest rule counts."""
     (folder / ".git").mkdir()

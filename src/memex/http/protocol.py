@@ -66,12 +66,14 @@ class Crowd:
     """What the connections of a process know of each other beside their set.
 
     Attributes:
+        health_port: the port that answers the health alone, beside any number of connections to the other one.
         reserve: the connections over the limit, the oldest first.
         addresses: how many connections each address has.
         full_until_s: when room is made again for an address that has more than half of all connections, by the
             clock of the loop. Else thousands of them would take turns, and each turn costs a request.
     """
 
+    health_port: int | None = None
     reserve: "dict[HttpProtocol, None]" = field(default_factory=dict)
     addresses: Counter[str] = field(default_factory=Counter)
     full_until_s: float = 0.0
@@ -107,6 +109,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
         self._crowd = crowd or Crowd()
+        self._is_for_health = False
         self.key = 0  # a hash of the credentials of the request; 0 of none
         self.timeout_keep_alive = limits.idle_s  # type: ignore[assignment]  # seconds, as `call_later` takes them
         self._is_in_head = self._is_in_body = False
@@ -120,7 +123,9 @@ class HttpProtocol(HttpToolsProtocol):
         """Begin a connection; if there are too many, an idle one ends, or this one is told so."""
         super().connection_made(transport)
         self._crowd.addresses[self.address] += 1
-        if len(self.connections) > self._limits.connections and not self._make_room():
+        self._is_for_health = self.server is not None and self.server[1] == self._crowd.health_port
+        is_too_many = len(self.connections) > self._limits.connections and not self._is_for_health
+        if is_too_many and not self._make_room():
             if len(self.connections) > 2 * self._limits.connections:
                 oldest = next(iter(self._crowd.reserve), self)
                 self._crowd.reserve.pop(oldest, None)
@@ -205,7 +210,7 @@ class HttpProtocol(HttpToolsProtocol):
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
             raise HttpParserError("The request does not name one host.")
-        if self in self._crowd.reserve and not self.url.startswith(b"/health/"):
+        if (self._is_for_health or self in self._crowd.reserve) and not self.url.startswith(b"/health/"):
             self.refuse(HTTPStatus.SERVICE_UNAVAILABLE, TOO_MANY)
             raise HttpParserError(TOO_MANY)
         super().on_headers_complete()

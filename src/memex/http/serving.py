@@ -82,11 +82,15 @@ class Server(uvicorn.Server):
         return new(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]  # as uvicorn does
 
 
-def http_config(app: FastAPI, limits: HttpLimits = HttpLimits()) -> uvicorn.Config:  # noqa: B008  # frozen
+def http_config(
+    app: FastAPI,
+    limits: HttpLimits = HttpLimits(),  # noqa: B008  # frozen
+    health_port: int | None = None,
+) -> uvicorn.Config:
     """Return how uvicorn runs the app for clients within limits. The loop is that of the caller."""
     return uvicorn.Config(
         app,
-        http=partial(HttpProtocol, limits=limits, crowd=Crowd()),  # type: ignore[arg-type]  # it is only called
+        http=partial(HttpProtocol, limits=limits, crowd=Crowd(health_port)),  # type: ignore[arg-type]  # it is only called
         ws="none",
         log_config=None,
         access_log=False,
@@ -102,6 +106,7 @@ async def serve(
     source: socket.socket | WorkerLine,
     on_ready: Callable[[], None],
     ending: Iterable[signal.Signals],
+    health: socket.socket | None = None,
 ) -> None:
     """Answer requests over a service until one of the `ending` signals; those that run then end without a model.
 
@@ -111,6 +116,7 @@ async def serve(
         source: where connections come from: a bound socket, or the line of a worker.
         on_ready: is called when connections are taken.
         ending: the signals.
+        health: a bound socket whose connections get the health alone.
     """
     is_prepared = False
 
@@ -124,7 +130,7 @@ async def serve(
     line = source if isinstance(source, WorkerLine) else None
     limits = HttpLimits(connections=settings.http_connections)
     app = create_app(lambda: nullcontext(service), settings)
-    config = http_config(app, limits)
+    config = http_config(app, limits, health.getsockname()[1] if health else None)
     config.callback_notify, config.timeout_notify = record_load, LOAD_EVERY_S
 
     def end_waiting() -> None:
@@ -135,4 +141,5 @@ async def serve(
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
     with watching_loop(service.metrics):
-        await server.serve(sockets=[] if isinstance(source, WorkerLine) else [source])
+        sockets = [] if isinstance(source, WorkerLine) else [source]
+        await server.serve(sockets=[*sockets, *([health] if health else [])])

@@ -12,9 +12,11 @@ from memex.errors import ValidationFailed
 from memex.mirror.gitignore import GitPatterns
 from memex.projects.repository import find_repository
 from memex.projects.small_files import MAX_BYTES, read_small
+from memex.store.paths import FORBIDDEN
 
 PATTERNS = ("*.md", "*.mdx", "*.rst", "*.txt", "*.yaml", "*.yml", "*.toml", "*.json")
-FOLDERS = frozenset((".git", ".hg", ".svn", "node_modules", "vendor", "dist", "build", ".venv"))
+HISTORIES = frozenset((".git", ".hg", ".svn", ".jj"))  # of version control, which hold addresses and keys
+FOLDERS = frozenset((*HISTORIES, "node_modules", "vendor", "dist", "build", ".venv"))
 LOCKS = (
     *("*.lock", "*.lockb", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-lock.yml"),
     *("packages.lock.json", "go.sum", "pylock.toml", "pylock.*.toml", "flake.lock"),
@@ -43,7 +45,6 @@ MAX_IGNORE_COST = (
     100_000  # of the .gitignore files that hold for one folder; the longest known ones have 10,000
 )
 _KEYS, _LOCKS = (re.compile("|".join(map(translate, names))) for names in (KEYS, LOCKS))
-_UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class FileRules:
 
     def reason_against_folder(self, path: str, name: str) -> str | None:
         """Return why a folder is left out; None if it is looked at."""
-        if name in FOLDERS:
+        if name in FOLDERS or name.lower() in HISTORIES:
             return "folder"
         return "ignored" if self._is_ignored(f"{path}/") else None
 
@@ -144,7 +145,7 @@ def reason_against_name(name: str) -> str | None:
 
 def is_unusable(path: str) -> bool:
     """Return whether a path cannot be sent: its name is no UTF-8, or has what no other system has in a name."""
-    return len(path) > MAX_PATH_CHARS or _UNUSABLE.search(path) is not None
+    return len(path) > MAX_PATH_CHARS or FORBIDDEN.search(path) is not None
 
 
 def _above(root: Path) -> Iterator[tuple[Path, str]]:

@@ -3,7 +3,9 @@
 import os
 import stat
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,7 +45,8 @@ class FolderScan:
     """Looks at one folder and keeps what it finds in `known`.
 
     Folders below may be unreadable for a while, or other file systems that are not there: what was known of an
-    unreadable one stays. Links are not followed.
+    unreadable one stays. Links are not followed, and a file that has
+    a name elsewhere too (a hard link) is left out.
     """
 
     def __init__(self, root: Path, patterns: PushPatterns, known: KnownFiles) -> None:
@@ -56,6 +59,7 @@ class FolderScan:
         self._unsaved = 0
         self._rules: dict[str, FileRules] = {}
         self._again: Collection[str] = ()
+        self._names: Counter[tuple[int, int]] | None = None
 
     def all(self, seen: Seen = lambda _files: None) -> FolderChanges:
         """Look at the whole folder. `seen` is told how many more files were looked at.
@@ -63,7 +67,7 @@ class FolderScan:
         Raises:
             ValidationFailed: the folder is not there, or a pattern of `.memex.toml` is malformed.
         """
-        self._rules = {"": read_rules(self.root, self.patterns)}
+        self._rules, self._names = {"": read_rules(self.root, self.patterns)}, None
         return self._look([""], (), seen, is_deep=True)
 
     def some(self, folders: Iterable[str], again: Collection[str] = ()) -> FolderChanges:
@@ -172,6 +176,8 @@ class FolderScan:
             status = entry.stat(follow_symlinks=False)
             if not stat.S_ISREG(status.st_mode):
                 return _left_out(path, "special")
+            if status.st_nlink > 1 and self._names_inside(status) < status.st_nlink:
+                return _left_out(path, "link_out")
             return self._read(path, name, Signature.of(status), before)
         except FileNotFoundError:
             return None
@@ -185,6 +191,18 @@ class FolderScan:
         read_ns = time.time_ns()
         read = read_text(self._handle, path, before.sha256 if before else None)
         return KnownFile(path, name, read.signature, read_ns, read.sha256, read.reason)
+
+    def _names_inside(self, status: os.stat_result) -> int:
+        """Return how many names a file with several has in the folder; a whole look counts all of them once."""
+        if self._names is None:
+            self._names = Counter()
+            for folder, _, names in os.walk(self.root):
+                for name in names:
+                    with suppress(OSError):
+                        found = (Path(folder) / name).lstat()
+                        if found.st_nlink > 1:
+                            self._names[found.st_dev, found.st_ino] += 1
+        return self._names[status.st_dev, status.st_ino]
 
     def _leads_inside(self, link: str) -> bool:
         try:

@@ -218,6 +218,25 @@ def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: st
         assert json.loads(lines[-1])["command"].endswith("index rebuild --only-stale")
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_second_port_answers_the_health_alone(prepared: Memex, workers: str) -> None:
+    """For probes, whatever stands before the other one."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    own = prepared.elsewhere(prepared.data_dir, MEMEX_HEALTH_PORT=str(port), MEMEX_WORKERS=workers)
+    statuses = {}
+    with own.serve() as serving:
+        for path in ("/health/live", "/health/ready", "/v1/me", "/"):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+                    statuses[path] = answer.status
+            except urllib.error.HTTPError as error:
+                statuses[path] = error.code
+        assert serving.request("/health/live") == {"status": "ok"}
+
+    assert statuses == {"/health/live": 200, "/health/ready": 200, "/v1/me": 503, "/": 503}
+
+
 @pytest.fixture
 def bin_dir(tmp_path: Path) -> Path:
     """A folder with the command `memex`, for a shell's path."""

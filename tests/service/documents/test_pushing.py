@@ -24,6 +24,7 @@ from memex.errors import (
 from memex.service.call import Caller
 from memex.service.conversations.lines import to_lines
 from memex.service.documents import pushing, reading, watching
+from memex.service.documents.lines import check_document_path
 from memex.service.service import Service
 from memex.store.database import rows
 from memex.store.documents.records import DocumentLimits
@@ -374,3 +375,14 @@ async def test_too_much_is_refused_whole(service: Service, alice: Caller) -> Non
         with pytest.raises(ValidationFailed, match=said):
             await pushing.COMPARE.call(service, alice, NAMED, lines)
     assert await stored(service, await current(service, alice)) == {"a.md": "a"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a\u200b.md", "a\u202egnp.md", "a\u2028b.md", ".git/config", "sub/.GIT/config", ".hg/hgrc", ".svn/x"],
+)
+def test_paths_that_hide_something_are_refused(path: str) -> None:
+    """What nobody sees in a name, and the folders of version control, which hold addresses and keys."""
+    with pytest.raises(ValueError, match=r"holds a|version control"):
+        check_document_path(path)
+    assert check_document_path("docs/git/config.md") == "docs/git/config.md"

@@ -5,6 +5,7 @@ import shlex
 import signal
 import socket
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,7 +98,9 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
     log = logging.HeldLines(sys.stderr)
     logging.configure(settings.log_level, log)
     try:
-        with listen(settings.host, settings.port) as listener:
+        with ExitStack() as held:
+            listener = held.enter_context(listen(settings.host, settings.port))
+            health = settings.health_port and held.enter_context(listen(settings.host, settings.health_port))
 
             def announce(keys: "FirstKeys | None", link: str | None) -> None:
                 from memex.service.identity.sessions import LINK_PATH  # loaded by now
@@ -118,9 +121,9 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
             with_link = sys.stdout.isatty() and sys.stdin.isatty() and not as_json
             settings = settings.model_copy(update={"user_concurrency": user_concurrency(settings, workers)})
             if workers == 1:
-                run_alone(settings, listener, announce, with_link=with_link)
+                run_alone(settings, listener, announce, health=health or None, with_link=with_link)
             else:
-                run_workers(settings, workers, listener, announce, with_link=with_link)
+                run_workers(settings, workers, listener, announce, health=health or None, with_link=with_link)
     finally:
         log.release()
 

@@ -34,7 +34,12 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def run_alone(
-    settings: Settings, listener: socket.socket, announce: "Announce", *, with_link: bool = False
+    settings: Settings,
+    listener: socket.socket,
+    announce: "Announce",
+    *,
+    health: socket.socket | None = None,
+    with_link: bool = False,
 ) -> None:
     """Answer in this process until one of the signals of `ENDING`.
 
@@ -42,6 +47,7 @@ def run_alone(
         settings: the settings of the service.
         listener: the bound socket.
         announce: prints the address of the service, the keys if this start made them, and the sign-in link.
+        health: the bound socket for the health alone.
         with_link: make a sign-in link for the web UI.
     """
 
@@ -56,13 +62,19 @@ def run_alone(
         async with running_service(settings, started=started, with_worker=True) as service:
             keys = await _prepare(service.database)
             link = await _make_link(service.database) if with_link else None
-            await serve(service, settings, listener, lambda: announce(keys, link), ENDING)
+            await serve(service, settings, listener, lambda: announce(keys, link), ENDING, health)
 
     _run_until_cancelled(answer())
 
 
 def run_workers(
-    settings: Settings, size: int, listener: socket.socket, announce: "Announce", *, with_link: bool = False
+    settings: Settings,
+    size: int,
+    listener: socket.socket,
+    announce: "Announce",
+    *,
+    health: socket.socket | None = None,
+    with_link: bool = False,
 ) -> None:
     """Answer in several processes until one of the signals of `ENDING`; see `run_alone`.
 
@@ -108,7 +120,7 @@ def run_workers(
                     buckets=buckets,
                     shared_model=shared_model,
                 )
-                _work(own, number, line, is_first, with_link and is_first, service)
+                _work(own, number, line, is_first, with_link and is_first, service, health)
 
             group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
             made = group.start()[0]
@@ -162,6 +174,7 @@ def _work(
     is_first: bool,
     with_link: bool,
     opened: "AbstractAsyncContextManager[Service]",
+    health: socket.socket | None,
 ) -> None:
     """Answer as one of several workers. The first one also carries out jobs, and makes the first keys."""
     from memex.http.serving import serve
@@ -176,7 +189,7 @@ def _work(
             keys = await _prepare(service.database) if is_first else None
             link = await _make_link(service.database) if with_link else None
             report = {"keys": asdict(keys) if keys else None, "link": link}
-            await serve(service, settings, line, lambda: line.report(report), [signal.SIGTERM])
+            await serve(service, settings, line, lambda: line.report(report), [signal.SIGTERM], health)
 
     try:
         _run_until_cancelled(answer())

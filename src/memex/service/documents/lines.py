@@ -13,6 +13,7 @@ from memex.service.conversations.putting import Digest, Time
 from memex.service.tools.tool import Arguments, StorableText, describe_problem
 from memex.store.documents.put import MAX_FILES
 from memex.store.documents.records import ListedFile, NewDocument
+from memex.store.paths import FORBIDDEN
 from memex.subagent.statements.secrets.finding import find_secrets
 
 MAX_LINES = 50_000  # of a page of a manifest
@@ -30,18 +31,19 @@ NO_JSON = "it is no JSON object"
 KEY_TWICE = "an object has a key twice"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-# Control characters, and what no file system or database has in a name.
-_UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff]")
+_HISTORIES = frozenset((".git", ".hg", ".svn", ".jj"))  # of version control, which hold addresses and keys
 
 
 def check_document_path(path: str) -> str:
     """Return a path within a root, unchanged; raises ValueError, which says what is wrong."""
     if not path or len(path) > MAX_PATH_CHARS:
         raise ValueError(f"must have 1 to {MAX_PATH_CHARS:,} characters")
-    if _UNUSABLE.search(path):
-        raise ValueError("holds a control character, a backslash or a lone surrogate")
+    if fault := FORBIDDEN.search(path):
+        raise ValueError(f"holds a {(fault.lastgroup or '').replace('_', ' ')}")
     if any(part in ("", ".", "..") for part in path.split("/")):
         raise ValueError("must be relative, with no empty part, and no part . or ..")
+    if not _HISTORIES.isdisjoint(path.lower().split("/")):
+        raise ValueError("leads into a folder of version control")
     return path
 
 
