@@ -228,7 +228,7 @@ class BuiltinPlanner:
         for add in await find_replacements(adds, known, request.day, tools):
             known.pop(add, None)
         new = [add for add in adds if add not in known]
-        unfiled = _unfiled(new, changes, request.project) if request.is_kept else []
+        unfiled = _unfiled(new, changes, request.project) if request.is_kept else set()
         kept = tuple(add for add in new if add not in unfiled)
         unsaid = {add.statement for add in unfiled}
         skipped = (SkippedSpan(statement.start, statement.end, "unfiled") for statement in unsaid)
@@ -279,14 +279,14 @@ class BuiltinPlanner:
         return found
 
 
-def _unfiled(adds: Iterable[Addition], changes: Changes, project: str | None) -> list[Addition]:
+def _unfiled(adds: Iterable[Addition], changes: Changes, project: str | None) -> set[Addition]:
     """Return the additions that the journal alone keeps: of no sure kind, and changing nothing that is stored."""
     changing = {removal.statement for removal in changes.removals}
-    return [
+    return {
         add
         for add in adds
         if not (add.replaces or add.statement in changing or is_sure(add.statement, project))
-    ]
+    }
 
 
 async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> list[Statement]:
@@ -295,8 +295,8 @@ async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> 
     if not others:
         return list(statements)
     own_names = await find_own_names(tools)
-    others = [one for one in others if is_about_another(one.text, own_names)]
-    return [replace(one, kind="note") if one in others else one for one in statements]
+    of_others = {one for one in others if is_about_another(one.text, own_names)}
+    return [replace(one, kind="note") if one in of_others else one for one in statements]
 
 
 async def _rest(survey: Candidates, tools: MemoryTools) -> list[CandidatePassage]:
