@@ -29,13 +29,14 @@ from memex.subagent.context.pool import (
     in_force,
     included_lines,
     lines_of,
+    pinned_left,
     score_lines,
     window_weight,
     with_listed,
     without_forgotten,
     without_score,
 )
-from memex.subagent.context.rivals import mark_older
+from memex.subagent.context.rivals import mark_older, mark_over
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, read_chars
 from memex.subagent.context.survey import Candidates, LinePool
 from memex.subagent.judgement import Judgement
@@ -99,6 +100,7 @@ class BuiltinPlanner:
         """Return the lines that may answer a query: find passages, score their lines, mark what is out of date."""
         tools.day = request.today
         survey = await self.find_candidates(request, tools)
+        survey = replace(survey, pinned=pinned_left(survey.pinned, tools.forgotten, tools.analyzer))
         is_small = survey.query.chunks < SMALL_PASSAGES and not survey.is_of_days
         rest = await _rest(survey, tools) if is_small else []
         entries = entries_of((*survey.ranked, *rest))
@@ -121,7 +123,7 @@ class BuiltinPlanner:
             lines = in_force(with_listed(lines, listed), tools.out_of_time)
         return LinePool(
             survey,
-            await mark_older(lines, tools),
+            mark_over(await mark_older(lines, tools), request.today),
             survey.judge(
                 request.query,
                 lines,

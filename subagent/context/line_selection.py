@@ -180,7 +180,7 @@ class _ChosenLines:
             return True
         if sum([len(line.candidate.text) + len("\n") for line in new]) > self.room:  # headers come on top
             return False
-        outdated = [line for line in new if line.unit is not None and line.unit.newer]
+        outdated = [line for line in new if line.unit is not None and line.unit.is_outdated]
         if len(self.outdated) + len(outdated) > MAX_OUTDATED:
             return False
         choices = [_choice(line) for line in new]
@@ -215,7 +215,7 @@ class _ChosenLines:
 
     def take_part(self, line: ContextLine, cut: Cut) -> bool:
         """Choose what fits of a line that is too long, if nothing was chosen yet."""
-        if self.taken or (line.unit is not None and line.unit.newer):
+        if self.taken or (line.unit is not None and line.unit.is_outdated):
             return False
         choice, text = _choice(line), line.candidate.text
         room = self.room - self._added([choice], [""])
@@ -343,7 +343,7 @@ def _choice(line: ContextLine) -> Choice:
         candidate.reason,
         candidate.linked_from,
         heading=() if line.is_of_page else tuple(one for one in candidate.heading if one not in said),
-        is_outdated=bool(unit is not None and unit.newer),
+        is_outdated=unit is not None and unit.is_outdated,
         why=line.why,
         included=line.included,
     )

@@ -61,6 +61,7 @@ POOL_LINES = 400  # the best, among which a context chooses
 MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, with their words
 
 _WORD = re.compile(r"\w")
+_LINE = re.compile(r"[^\n]+")
 _NOTHING: Mapping[str, int] = {}
 NOWHERE: Mapping[str, float] = {}
 
@@ -189,6 +190,27 @@ def without_forgotten(
         elif not gone:
             kept.append(line)
     return kept
+
+
+def pinned_left(
+    pinned: Sequence[CandidatePassage], tombstones: Sequence[Tombstone], analyzer: Analyzer
+) -> Sequence[CandidatePassage]:
+    """Return what is left of pinned passages without the lines that say what was forgotten."""
+    if not any(one.strength == "forgotten" for one in tombstones):
+        return pinned
+    left: list[CandidatePassage] = []
+    for passage in pinned:
+        (path, version, (first, _)), text = passage.reference, passage.text
+        spans = [line.span() for line in _LINE.finditer(text)]
+        lines = [
+            ContextLine(passage._replace(reference=Reference(path, version, span), text=text[slice(*span)]))
+            for span in spans
+        ]
+        kept = {line.reference.span for line in without_forgotten(lines, tombstones, analyzer)}
+        for start, end in left_of(text, (0, len(text)), [span for span in spans if span not in kept]):
+            reference = Reference(path, version, (first + start, first + end))
+            left.append(passage._replace(reference=reference, text=text[start:end]))
+    return left
 
 
 def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextLine]:

@@ -1,5 +1,6 @@
-"""The lines of a pool that newer ones contradict, as the calls that told the newer ones recorded it.
+"""The lines of a pool that may not hold any more: newer ones contradict them, or the day that they name has passed.
 
+The calls that told the newer ones recorded what contradicts what.
 An older line is shown as earlier, behind the newer one. A newer one that is not in the pool is read, so that no
 older line is ever shown alone.
 """
@@ -18,6 +19,7 @@ from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.days.ending import end_of, kinds_of, may_end
 
 
 class NewerPlace(NamedTuple):
@@ -51,6 +53,28 @@ async def mark_older(lines: Sequence[ContextLine], tools: MemoryTools) -> list[C
     found, missing = _in_pool([*parted, *(older_line.line for older_line in older)], wanted)
     found |= await _read_newer(missing, tools)
     return _marked(parted, older, found)
+
+
+def mark_over(lines: Sequence[ContextLine], today: date) -> list[ContextLine]:
+    """Return lines of memory, of which those that say until which day they hold are marked after that day."""
+    return [
+        line._replace(unit=replace(_unit_of(line), is_over=True)) if _is_over(line, today) else line
+        for line in lines
+    ]
+
+
+def _is_over(line: ContextLine, today: date) -> bool:
+    is_of_memory = line.is_of_page or is_entry_at(line.reference.path)
+    if line.included is not None or not is_of_memory or not may_end(line.candidate.text):
+        return False
+    text = parse_bullet(line.candidate.text) if line.is_of_page else line.candidate.text
+    kinds = {line.unit.kind} if line.is_of_page and line.unit else kinds_of(text)
+    last = end_of(text, kinds, _day_of(line))
+    return last is not None and last < today
+
+
+def _unit_of(line: ContextLine) -> StatementUnit:
+    return line.unit or StatementUnit(line.candidate, _day_of(line))
 
 
 def _place_of(rival: Rival) -> NewerPlace:
@@ -105,7 +129,7 @@ def _apart(spans: Mapping[Span, tuple[NewerPlace, ...]]) -> dict[Span, tuple[New
 
 
 def _as_statement(line: ContextLine) -> ContextLine:
-    return line._replace(unit=StatementUnit(line.candidate, _day_of(line)))
+    return line._replace(unit=_unit_of(line))
 
 
 def _day_of(line: ContextLine) -> date:

@@ -60,6 +60,7 @@ class StatementUnit:
         newer: where the lines stand that contradict it and are newer.
         due: the day on which it is due, if its stamp says so.
         still_true: the last day on which a caller said that it holds beside what contradicts it.
+        is_over: the day until which it says to hold has passed.
     """
 
     candidate: CandidatePassage
@@ -67,6 +68,12 @@ class StatementUnit:
     newer: tuple[Reference, ...] = ()
     due: date | None = None
     still_true: date | None = None
+    is_over: bool = False
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it may not hold any more: a newer one contradicts it, or the day that it names has passed."""
+        return bool(self.newer) or self.is_over
 
     @property
     def reference(self) -> Reference:

@@ -7,7 +7,7 @@ from memex.subagent.statements.days.mentions import DayMention, find_days, last_
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.text_cache import cached_for_short_texts
 
-_OPEN_KINDS: frozenset[StatementKind] = frozenset({"pending", "blocker", "objective", "definition_of_done"})
+OPEN_KINDS: frozenset[StatementKind] = frozenset({"pending", "blocker", "objective", "definition_of_done"})
 _NEVER_DUE: frozenset[StatementKind] = frozenset({"done", "profile", "preference"})
 _WRITTEN = re.compile(r"(?<=\w) \((?:\d{4}-\d\d-\d\d(?: … \d{4}-\d\d-\d\d)?|\d{4}(?:-\d\d)?)\)", re.ASCII)
 _CLOSE = 12  # characters between a weekday and the date that belongs to it
@@ -51,7 +51,7 @@ def _due_mention(text: str, kind: StatementKind, mentions: list[DayMention], day
     said = [one for one in ahead if _is_said_due(text, one, kind)]
     if said:
         return said[0]
-    if kind not in _OPEN_KINDS or _is_past(text, mentions):
+    if kind not in OPEN_KINDS or is_past(text, mentions):
         return None
     return next((one for one in ahead if one.days.last >= day), None)
 
@@ -61,10 +61,10 @@ def _is_said_due(text: str, mention: DayMention, kind: StatementKind) -> bool:
     tables = mention.tables
     if tables.due_behind.match(text, mention.end) or stands_behind(tables.due_noun, text, mention.start):
         return True
-    if kind in _OPEN_KINDS and stands_behind(tables.until, text, mention.start):
+    if kind in OPEN_KINDS and stands_behind(tables.until, text, mention.start):
         return True
     is_due = stands_behind(tables.due, text, mention.start)
-    return is_due and (kind in _OPEN_KINDS or not _is_past(text, [mention]))
+    return is_due and (kind in OPEN_KINDS or not is_past(text, [mention]))
 
 
 def _needs_date(
@@ -78,9 +78,9 @@ def _needs_date(
         return False
     is_ahead = mention.days.first > day
     if mention.is_bare:
-        return not _is_past(text, [mention]) and (kind in _OPEN_KINDS or _is_future(text, mention))
+        return not is_past(text, [mention]) and (kind in OPEN_KINDS or _is_future(text, mention))
     is_span = text[mention.start : mention.end].casefold().startswith(("in ", "dans ", "en ", "within "))
-    return not (is_ahead and is_span and _is_past(text, [mention]) and not _is_future(text, mention))
+    return not (is_ahead and is_span and is_past(text, [mention]) and not _is_future(text, mention))
 
 
 def _has_date(mention: DayMention, mentions: list[DayMention]) -> bool:
@@ -91,7 +91,8 @@ def _has_date(mention: DayMention, mentions: list[DayMention]) -> bool:
     )
 
 
-def _is_past(text: str, mentions: list[DayMention]) -> bool:
+def is_past(text: str, mentions: list[DayMention]) -> bool:
+    """Return whether a statement tells of the past, in the languages of the days that it names."""
     return any(one.tables.past.search(text) for one in mentions) and not any(
         _is_future(text, one) for one in mentions
     )

@@ -211,3 +211,29 @@ async def test_a_private_text_changes_no_project(service: Service, caller_of: Ca
     assert stood
     assert await select(service.database, STANDING_IN_PROJECT) == stood
     assert (await replay_call(service, alice, "between")).is_equal
+
+
+async def test_a_page_that_says_it_again_is_marked_and_a_pinned_one_stands_without_the_line(
+    service: Service, alice: Caller
+) -> None:
+    """Every byte stays in the file; find and read say where it is, and contexts leave the line out."""
+    await forget(service, alice)
+    page = f"---\npinned: true\n---\n# Contact\n\n- I prefer letters.\n- {EMAIL}\n- The bell is broken.\n"
+    await write(service, alice, "user/contact.md", page)
+    await write(service, alice, "user/other.md", "# Post\n\nLetters come on Mondays.\n")
+
+    found = await service.execute(alice, "memory_find", {"query": "email address letters"})
+    read = await service.execute(alice, "memory_read", {"path": "user/contact.md"})
+    part = await service.execute(alice, "memory_read", {"path": "user/contact.md", "span": [30, 200]})
+    context = await shown(service, alice, "bell")
+
+    assert read["content"] == page
+    marks = {hit["path"]: (hit["snippet"], hit.get("forgotten")) for hit in found["hits"]}
+    assert marks["user/other.md"][1] is None
+    snippet, [mark] = marks["user/contact.md"]
+    assert EMAIL in snippet[mark["start"] : mark["end"]]
+    for span in (*read["forgotten"], *part["forgotten"]):
+        assert EMAIL in page[span["start"] : span["end"]]
+    assert "I prefer letters." in context
+    assert "The bell is broken." in context
+    assert VALUE not in context

@@ -97,3 +97,26 @@ async def test_wrong_days_are_refused(service: Service, alice: Caller, days: dic
         await remember(service, alice, PARKING, **days)
 
     assert "7702" not in await shown(service, alice)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_what_said_until_when_it_holds_is_marked_after_that_day(
+    service: Service, alice: Caller, keeps: bool
+) -> None:
+    """It ranks behind what still holds; what was so, and what is to be done, is not touched."""
+    service.keeps_journal = keeps
+    for text in (
+        "Jonas manages the Lyon office until 30 June 2020.",
+        "Bruno cleans the Lyon office on Mondays.",
+        "I lived beside the Lyon office until 30 June 2019.",
+        "Mara manages the Lyon office archive until 30 June 2098.",
+        "I need to paint the Lyon office until 30 June 2020.",
+    ):
+        await remember(service, alice, text, said_at="2020-01-05")
+
+    context = (await service.execute(alice, "memory_context", {"query": "Lyon office"}))["context"]
+
+    marked = context.index("earlier, may be out of date")
+    assert context.index("Jonas manages") > marked
+    for held in ("Bruno cleans", "I lived", "Mara manages", "I need to paint"):
+        assert context.index(held) < marked, held

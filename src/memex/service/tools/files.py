@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -19,17 +20,31 @@ from memex.store.citations.syntax import CitedPlace, find_citations
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
-from memex.store.records import Hit, Link, Span
+from memex.store.records import Hit, Link, Span, Tombstone
+from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
+from memex.subagent.statements.comparison.remains import find_echoes
+from memex.subagent.statements.places import mount_of
 
 MAX_HEADING_CHARS = 1_000
 EVIDENCE: Literal["evidence"] = "evidence"
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
 LinkKind = Annotated[Literal["file", "evidence"], Field(exclude_if=lambda kind: kind == "file")]
+
+
+class SpanResult(ResultPart):
+    """A span in code points, the end not included."""
+
+    start: int
+    end: int
+
+
+# Where a text says what the user asked to forget: contexts leave it out, and nobody should use it. Else absent.
+Forgotten = Annotated[list[SpanResult] | None, Field(exclude_if=lambda spans: spans is None)]
 
 
 class FindArguments(Arguments):
@@ -87,20 +102,13 @@ class MatchResult(ResultPart):
     interaction: Annotated[float | None, Field(exclude_if=lambda similarity: similarity is None)] = None
 
 
-class SpanResult(ResultPart):
-    """A span in code points, the end not included."""
-
-    start: int
-    end: int
-
-
 class HitResult(ResultPart):
     """A file with its best passage; `more_spans` are further ones that match.
 
     `tags` are of its front matter, `updated_at` is when this version was written, and `confidence` (0 to 1; absent
     in mode `vectors`) how sure it is that the file answers. `entries` are the paths of journal entries that match
     too, and say no more of the query than the statements of this file that were made from them: they are no hits of
-    their own. It is absent if there are none.
+    their own. It is absent if there are none. `forgotten` counts in the snippet.
     """
 
     path: str
@@ -117,6 +125,7 @@ class HitResult(ResultPart):
     updated_at: str
     confidence: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
     entries: Annotated[list[str] | None, Field(exclude_if=lambda paths: paths is None)] = None
+    forgotten: Forgotten = None
 
 
 class FindResult(ReadAnswer):
@@ -129,14 +138,15 @@ class FindResult(ReadAnswer):
     included: IncludedHits = None
 
 
-def render_hit(hit: Hit, entries: Sequence[str] = ()) -> HitResult:
-    """Return a hit as callers see it, with the entries that it stands for too."""
+def render_hit(hit: Hit, entries: Sequence[str] = (), forgotten: list[SpanResult] | None = None) -> HitResult:
+    """Return a hit as callers see it, with the entries that it stands for too, and what was forgotten of it."""
     return HitResult.taken_from(
         hit,
         span=_span(hit.span),
         match=MatchResult.taken_from(hit.match),
         more_spans=[_span(span) for span in hit.more_spans],
         entries=list(entries) or None,
+        forgotten=forgotten,
     )
 
 
@@ -158,8 +168,10 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         tags=arguments.tags,
         least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
-    result = FindResult(hits=[render_hit(*hit) for hit in hits]).body()
-    kept = ("path", "version", "span", "score", "match", "more_spans", "entries")
+    forgotten = await _forgotten(memory)
+    rendered = [render_hit(hit, entries, forgotten.spans_in(hit.path, hit.snippet)) for hit, entries in hits]
+    result = FindResult(hits=rendered).body()
+    kept = ("path", "version", "span", "score", "match", "more_spans", "entries", "forgotten")
     logged: dict[str, Any] = {
         "hits": [{name: hit[name] for name in kept if name in hit} for hit in result["hits"]]
     }
@@ -208,6 +220,25 @@ class ReadResult(ReadAnswer):
     size_chars: int
     updated_at: str
     links: list[LinkTarget]
+    forgotten: Forgotten = None
+
+
+@dataclass(frozen=True, slots=True)
+class _WhatIsForgotten:
+    """What the user asked to forget, as texts are compared with it."""
+
+    tombstones: Sequence[Tombstone]
+    analyzer: Analyzer
+
+    def spans_in(self, path: str, text: str, start: int = 0) -> list[SpanResult] | None:
+        """Return where a text of a file says it, counted from its beginning, which is `start`; None if nowhere."""
+        own = [one for one in self.tombstones if one.strength == "forgotten" and one.mount == mount_of(path)]
+        found = [echo.span for echo in find_echoes(text, own, self.analyzer) if echo.is_outright]
+        return [_span((start + first, start + end)) for first, end in found] or None
+
+
+async def _forgotten(memory: Memory) -> _WhatIsForgotten:
+    return _WhatIsForgotten(await memory.tombstones(), analyzer_of(memory.language))
 
 
 def cited_in(link: Link) -> list[CitedPlace]:
@@ -222,7 +253,7 @@ def kind_of(link: Link) -> LinkKind:
 
 def _reads_ahead(arguments: ReadArguments) -> Reads:
     """Return what memory_read reads whatever the file holds."""
-    return Reads() if arguments.version is not None else Reads(files=[arguments.path])
+    return Reads(files=[] if arguments.version is not None else [arguments.path], tombstones=True)
 
 
 async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
@@ -249,6 +280,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
         size_chars=revision.size_chars,
         updated_at=revision.created_at.isoformat(),
         links=[LinkTarget.taken_from(link, kind=kind_of(link)) for link in linked],
+        forgotten=(await _forgotten(memory)).spans_in(revision.virtual_path, part, span[0]),
     ).body()
     # Title and links are text of the file too, and derived: path and version say them.
     logged = {name: result[name] for name in ("path", "version", "span", "sha256")}
@@ -327,6 +359,7 @@ FIND = ReadTool(
     find,
     lambda arguments: (arguments.query, arguments.mode),
     find_beside,
+    ahead=lambda _arguments: Reads(tombstones=True),
 )
 READ = ReadTool("memory_read", ReadArguments, ReadResult, read, ahead=_reads_ahead)
 LIST = ReadTool("memory_list", ListArguments, ListResult, list_files)

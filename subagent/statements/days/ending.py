@@ -1,0 +1,40 @@
+"""The day until which a statement says that it holds: "Jonas manages the Lyon office until 30 June 2027."."""
+
+import re
+from collections.abc import Collection
+from datetime import date
+
+from memex.subagent.statements.days.dating import OPEN_KINDS, is_past
+from memex.subagent.statements.days.mentions import find_days, last_day, stands_behind
+from memex.subagent.statements.extraction import extract_statements
+from memex.subagent.statements.language import StatementKind
+
+# Words that may stand before such a day, so that few lines are looked at more closely.
+_MAY_END = re.compile(r"\b(?:until|till?|through|bis|jusqu|hasta)\b", re.IGNORECASE)
+_IS = re.compile(
+    r"\b(?:is|are|am|ist|sind|bin|est|sont|suis|está|están|estoy)\b|\w'(?:s|re|m)\b", re.IGNORECASE
+)
+
+
+def may_end(text: str) -> bool:
+    """Return whether a text may say until when it holds; nearly none does."""
+    return _MAY_END.search(text) is not None
+
+
+def kinds_of(text: str) -> frozenset[StatementKind]:
+    """Return the kinds of the statements of a text."""
+    return frozenset(statement.kind for statement in extract_statements(text).statements)
+
+
+def end_of(text: str, kinds: Collection[StatementKind], day: date) -> date | None:
+    """Return the last day on which a statement of these kinds that was said on `day` holds; None if it says none.
+
+    What is to be done until a day is still to be done after it, and what was so until a day was so.
+    """
+    if not kinds or not OPEN_KINDS.isdisjoint(kinds):
+        return None
+    mentions = find_days(text, day)
+    ends = [one for one in mentions if stands_behind(one.tables.until, text, one.start)]
+    if not ends or (is_past(text, ends) and not _IS.search(text)):
+        return None
+    return max(last_day(text, one) for one in ends)
