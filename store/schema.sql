@@ -1,8 +1,10 @@
 -- The whole schema as it stands after all migrations, to be read: migrations make it, and a test builds a
 -- database from each and compares them. The roles and what they may do are in roles.sql.
 --
--- Every table carries tenant_id; where it holds files or their traces its key begins with scope_id, so that a
--- database can be split by scope. Text keys compare byte for byte (collate "C").
+-- Every table carries tenant_id; where it holds files or their traces its key begins with scope_id. Whole tenants can
+-- live on several plain servers, and large tables can have partitions by scope_id; Citus cannot run this schema, since
+-- row-level security goes by settings and functions that its workers do not have (docs/scale.md). Text keys compare
+-- byte for byte (collate "C").
 
 -- Which migrations ran, and with what text.
 create table schema_migration (
