@@ -21,7 +21,7 @@ from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
 from memex.store.records import Hit, Link, Span, Tombstone
-from memex.store.search.analyzer import Analyzer, analyzer_of
+from memex.store.search.analyzer import analyzer_of
 from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
@@ -228,17 +228,17 @@ class _WhatIsForgotten:
     """What the user asked to forget, as texts are compared with it."""
 
     tombstones: Sequence[Tombstone]
-    analyzer: Analyzer
+    language: str
 
     def spans_in(self, path: str, text: str, start: int = 0) -> list[SpanResult] | None:
         """Return where a text of a file says it, counted from its beginning, which is `start`; None if nowhere."""
         own = [one for one in self.tombstones if one.strength == "forgotten" and one.mount == mount_of(path)]
-        found = [echo.span for echo in find_echoes(text, own, self.analyzer) if echo.is_outright]
+        found = [echo.span for echo in find_echoes(text, own, analyzer_of(self.language)) if echo.is_outright]
         return [_span((start + first, start + end)) for first, end in found] or None
 
 
 async def _forgotten(memory: Memory) -> _WhatIsForgotten:
-    return _WhatIsForgotten(await memory.tombstones(), analyzer_of(memory.language))
+    return _WhatIsForgotten(await memory.tombstones(), memory.language)
 
 
 def cited_in(link: Link) -> list[CitedPlace]:
@@ -270,6 +270,9 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
         span = _check_span(content, arguments.span)
     part = content[span[0] : span[1]]
     linked = await memory.links_of(revision)
+    spans, forgotten = None, await _forgotten(memory)
+    if forgotten.tombstones:
+        spans = await offload.run_on(part, forgotten.spans_in, revision.virtual_path, part, span[0])
     result = ReadResult(
         path=revision.virtual_path,
         version=revision.version,
@@ -280,7 +283,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
         size_chars=revision.size_chars,
         updated_at=revision.created_at.isoformat(),
         links=[LinkTarget.taken_from(link, kind=kind_of(link)) for link in linked],
-        forgotten=(await _forgotten(memory)).spans_in(revision.virtual_path, part, span[0]),
+        forgotten=spans,
     ).body()
     # Title and links are text of the file too, and derived: path and version say them.
     logged = {name: result[name] for name in ("path", "version", "span", "sha256")}
