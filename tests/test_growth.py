@@ -50,7 +50,7 @@ BOUNDED = {
         "subagent.work.rules",
         "",
     ): f"the first {JUDGED_CHARS} characters of a clause, or four times as many of a sentence",
-    ("subagent.work.turns", "_QUESTION"): "the last 12 characters of a clause",
+    ("subagent.work.clauses", "_QUESTION"): "the last 12 characters of a clause",
 }
 BOUNDED |= {
     ("subagent.statements.secrets.statement", f"_{kind}_VALUE"): "130 characters behind the name of a secret"

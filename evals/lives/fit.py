@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from memex.evals.lives import regression
 from memex.evals.lives.life import Fact, Life, LifeText, load_life, shipped_lives, squash
 from memex.evals.lives.pairs import FILES, StatementPair, load_pairs
 from memex.evals.lives.pairs import LANGUAGES as PAIR_LANGUAGES
 from memex.evals.lives.play import LANGUAGES
-from memex.evals.work import regression
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.subagent.statements.comparison.relations import compare, features, lead_of, weights_of
 from memex.subagent.statements.comparison.views import StatementView, view

@@ -27,6 +27,18 @@ _MARKED = re.compile(r"⟦([a-z]+):([^⟦⟧]*)⟧")
 
 
 @dataclass(frozen=True, slots=True)
+class LabelledTurn:
+    """A turn with what stands in it: kinds with the spans that say them; independent ones have a session."""
+
+    name: str
+    group: str
+    role: str
+    text: str
+    spans: tuple[Span, ...]
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenTurn:
     """A turn that a writer wrote, without the marks, and what the marks say."""
 

@@ -93,7 +93,7 @@ async def list_observations(
     """Return what the messages of some conversations say about work, as `shape` makes it of their words.
 
     Of a session that moved, only what was said in turns of the project or label `project`. `before_chars` is how
-    much of the message comes with what an agent says is to be done.
+    much of the message comes with what an agent says is to be done, and with a definition of done.
     """
     return await rows_as(
         shape,

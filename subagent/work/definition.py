@@ -3,15 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from memex.subagent.work.ending.evidence import proven_by
 from memex.subagent.work.ending.keeping import CLOSING
 from memex.subagent.work.forms import item_form
 from memex.subagent.work.ledger import WorkMention
-from memex.subagent.work.records import ToolEvent, WorkItem, WorkMark
-
-DodScope = Literal["project", "mission", "session"]
+from memex.subagent.work.records import DodScope, ToolEvent, WorkItem, WorkMark
 
 _HEAD = re.compile(
     r"^.{0,60}?\b(?:done|finished|complete|ready|fertig|erledigt|abgeschlossen)\b.{0,30}?\b(?:only )?"
@@ -27,6 +24,13 @@ _CLAIM = re.compile(
 _SESSION = re.compile(
     r"\b(?:this session|for today|today|heute|diese sitzung|in dieser sitzung)\b", re.IGNORECASE
 )
+
+
+_LABEL = re.compile(
+    r"\b(session|mission|project) (?:dod|definition of done)(?:[*_]{1,3})? ?[:：](?:[*_]{1,3})?\s*[^\n]*$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"(?:\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[^\n]*)*\n?[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,8 @@ class DodPoints:
 
     def add(self, mention: WorkMention) -> None:
         """Add the points that a text names."""
-        scope: DodScope = "project" if mention.origin == "memory" else "mission"
-        if _SESSION.search(mention.text):
-            scope = "session"
+        said: DodScope = "session" if _SESSION.search(mention.text) else "mission"
+        scope = mention.scope or ("project" if mention.origin == "memory" else said)
         for text in points_of(mention.text):
             form = item_form("definition_of_done", text)
             if not form or (form in self._points and self._points[form].met_by is None):
@@ -107,6 +110,13 @@ class DodPoints:
             proof = proven_by(point.item.text, events) if point.met_by is None else None
             found.append(replace(point, met_by=proof.reference) if proof else point)
         return tuple(found)
+
+
+def scope_of_label(before: str) -> DodScope | None:
+    """Return what a definition of done is for, by the label before it or above its list: `Session DoD:`."""
+    found = _LABEL.search(_ITEM.sub("", before)) or _LABEL.search(before)
+    scopes: dict[str, DodScope] = {"session": "session", "mission": "mission", "project": "project"}
+    return scopes[found[1].casefold()] if found else None
 
 
 def points_of(text: str) -> Iterator[str]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memex.store.work.records import NewObservation, UnderivedMessage
-from memex.subagent.work.turns import ObservedSpan, SessionTurn, observe, summarize
+from memex.subagent.work.turns import ObservedSpan, SessionTurn, answer_lines, observe, summarize
 
-FOLLOW_UPS_FROM, SUMMARY_AT = 10_000, 20_000  # places in a message, behind all that it says by itself
+# Places in a message, behind all that it says by itself.
+FOLLOW_UPS_FROM, SUMMARY_AT, ANSWER_FROM = 10_000, 20_000, 30_000
 
 
 def derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
@@ -29,13 +30,14 @@ def derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
 
 
 def _ends(said: Sequence[UnderivedMessage]) -> Iterator[NewObservation]:
-    """Yield the summary of a session, and what its last message leaves."""
+    """Yield the summary of a session, its last answer, and what that leaves."""
     on_path = [message for message in said if message.on_path]
     first = next((message for message in on_path if _turn(message).who == "human"), None)
     last = next((message for message in reversed(on_path) if _turn(message).who == "agent"), None)
     if last is not None:
         spans = observe(replace(_turn(last), is_last=True))
         yield from _numbered(last, [one for one in spans if one.kind == "follow_up"], FOLLOW_UPS_FROM)
+        yield from _numbered(last, answer_lines(_turn(last)), ANSWER_FROM)
     for message in (first, last):
         summary = summarize(_turn(message)) if message is not None else None
         if message is not None and summary is not None:

@@ -9,6 +9,7 @@ from typing import Literal
 from memex.subagent.work.ending.keeping import CLOSING
 from memex.subagent.work.forms import item_form, without_details
 from memex.subagent.work.records import (
+    DodScope,
     ItemStatus,
     MemoryItem,
     Observation,
@@ -43,6 +44,7 @@ class WorkMention:
     is_closed: bool = False
     place: str = ""
     is_plan: bool = False
+    scope: DodScope | None = None
 
     @classmethod
     def of(cls, one: Observation | MemoryItem) -> "WorkMention":
@@ -72,6 +74,7 @@ class WorkMention:
             session=one.conversation_id,
             place=one.reference,
             is_plan=one.is_plan,
+            scope=one.scope,
         )
 
     @property
@@ -156,6 +159,12 @@ class Ledger:
             if done.item_id not in self._closed_ids:
                 self._add_closed(_Entry(done, {done.item_id}))
 
+    def close_session(self, mention: WorkMention) -> None:
+        """Close what stands open of a session, as a person says that all of it is done; memory's tasks stay."""
+        for key, entry in list(self._open.items()):
+            if mention.session in entry.item.sessions and entry.item.origin != "memory":
+                self._shut(self._open.pop(key), "done", mention.reference, mention.at)
+
     def end_plan(self, by: Observation, left: Container[_Form], *, is_done: bool) -> None:
         """Close the steps of the plan that an agent made in a session before this text.
 
@@ -235,6 +244,7 @@ def _named_again(item: WorkItem, mention: WorkMention) -> WorkItem:
     sessions = item.sessions
     if mention.session and mention.session not in sessions:
         sessions = (*sessions, mention.session)
+    item = replace(item, named_at=max(item.last_at, mention.at))
     if mention.origin == "memory" and item.origin != "memory":
         return replace(
             item,

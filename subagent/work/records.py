@@ -17,6 +17,7 @@ WorkKind = Literal[
     "completion_claim",
     "follow_up",
     "session_summary",
+    "last_answer",
 ]
 WORK_KINDS: tuple[WorkKind, ...] = get_args(WorkKind)
 # What only a person can say: the text of an agent may be that of a page that it has read.
@@ -32,6 +33,8 @@ MarkAction = Literal[
 ]
 # How a text about work was found: in a file of memory, by a label, or by the rules.
 ReadingMethod = Literal["memory", "label", "rules"]
+# What a definition of done is for: the project, the objective, or one session.
+DodScope = Literal["project", "mission", "session"]
 ToolEventKind = Literal["command", "edit", "commit"]
 
 ID_CHARS = 10
@@ -52,6 +55,7 @@ class Observation:
         position: of the message in its conversation.
         label: identifies the place of the turn.
         is_plan: a step of a plan that the agent made for itself.
+        scope: what a definition of done is for, if its label says it.
     """
 
     kind: WorkKind
@@ -67,6 +71,7 @@ class Observation:
     position: int = 0
     label: str = ""
     is_plan: bool = False
+    scope: DodScope | None = None
 
     @property
     def reference(self) -> str:
@@ -143,6 +148,7 @@ class WorkItem:
         is_pinned: packs name it first.
         is_left_out: packs do not name it.
         ends_on: the last day on which it holds.
+        named_at: when it was named last, if it was named again.
     """
 
     item_id: str
@@ -161,11 +167,17 @@ class WorkItem:
     is_pinned: bool = False
     is_left_out: bool = False
     ends_on: date | None = None
+    named_at: datetime | None = None
 
     @property
     def method(self) -> ReadingMethod:
         """The way in which the text was found."""
         return reading_method(self.origin, is_firm=self.is_firm)
+
+    @property
+    def last_at(self) -> datetime:
+        """When it was named last."""
+        return self.named_at or self.at
 
     def closed(self, status: ItemStatus, mark: WorkMark) -> "WorkItem":
         """Return the item as a decision by hand ends it."""

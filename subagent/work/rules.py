@@ -1,4 +1,4 @@
-"""The tables of how turns speak of work, read once: `rules/<code>.yaml` and `rules/labels.yaml`."""
+"""The tables of how turns speak of work, read once: `rules/cues.yaml` and `rules/labels.yaml`."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from memex.tables import load_tables
 
 
 @dataclass(frozen=True, slots=True)
-class WorkRule:
+class WorkCue:
     """A pattern, what a clause is that fits it, and whose clauses it is tried on; None for everybody's."""
 
     match: re.Pattern[str]
@@ -21,34 +21,29 @@ class WorkRule:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkRules:
-    """The compiled tables; `rules/en.yaml` says what each of them holds."""
+class WorkCues:
+    """The compiled table; `rules/cues.yaml` says what each part holds."""
 
-    rules: Sequence[WorkRule]
+    cues: Sequence[WorkCue]
     unreal: re.Pattern[str]
     clauses: re.Pattern[str]
 
 
 @cache
-def load_rules() -> WorkRules:
-    """Return the rules of all languages, English first."""
-    tables = [load_tables("memex.subagent.work", "rules", f"{code}.yaml") for code in ("en", "de")]
+def load_cues() -> WorkCues:
+    """Return the cues of all languages, in their order."""
+    table = load_tables("memex.subagent.work", "rules", "cues.yaml")
     fragments: dict[str, str] = {}
-    for table in tables:
-        for name, pattern in table["fragments"].items():
-            fragments[name] = fill_fragments("|".join(pattern), fragments)
+    for name, pattern in table["fragments"].items():
+        fragments[name] = fill_fragments("|".join(pattern), fragments)
 
     def compiled(patterns: Sequence[str]) -> re.Pattern[str]:
         return re.compile(fill_fragments("|".join(patterns), fragments), re.IGNORECASE)
 
-    return WorkRules(
-        rules=[
-            WorkRule(compiled(row["match"]), row["is"], row.get("who"))
-            for table in tables
-            for row in table["rules"]
-        ],
-        unreal=compiled([table["unreal"] for table in tables]),
-        clauses=compiled([table["clauses"] for table in tables]),
+    return WorkCues(
+        [WorkCue(compiled(row["match"]), row["is"], row.get("who")) for row in table["cues"]],
+        unreal=compiled([table["unreal"]]),
+        clauses=compiled([table["clauses"]]),
     )
 
 

@@ -3,6 +3,7 @@
 What was closed by hand comes back only if a person says it again, or restores it.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,6 +14,11 @@ from memex.subagent.work.forms import choice_forms, item_form, replaced_forms
 from memex.subagent.work.ledger import WorkMention
 from memex.subagent.work.records import ItemStatus, WorkItem, WorkMark
 
+_PURPOSE = re.compile(
+    r"\b(?:for|für|pour|para) (?!now\b|jetzt\b|ahora\b|l'instant\b)([^,.;:()]{1,60}?)"
+    r"(?=$|[,.;:()]| because\b| since\b| instead\b| weil\b)",
+    re.IGNORECASE,
+)
 MAX_DIFFERING_WORDS = 6  # of two decisions that are the same but for one value
 
 _Form = tuple[str, ...]
@@ -58,11 +64,7 @@ class Objectives:
 
     @staticmethod
     def _gives_way(old: WorkItem, mention: WorkMention) -> bool:
-        if mention.is_firm:
-            return True
-        if old.origin == "memory":
-            return False
-        return not (old.is_firm and mention.session in old.sessions)
+        return mention.is_firm or not (old.is_firm and mention.session in old.sessions)
 
 
 class Decisions:
@@ -201,12 +203,24 @@ class SettledWork:
         return self.objectives.names | self.decisions.names | self.constraints.names
 
 
+def _purpose(text: str) -> _Form:
+    """Return the words that say what a decision is for; none if it does not say."""
+    found = _PURPOSE.search(text)
+    return item_form("decision", found[1]) if found else ()
+
+
 def _limit_form(text: str) -> _Form:
     return item_form("constraint", text) or (text,)
 
 
 def _takes_place(newer: str, older: str) -> bool:
-    """Tell whether a decision is about the same thing as an older one, or names the older one as replaced."""
+    """Tell whether a decision is about the same thing as an older one, or names the older one as replaced.
+
+    What is for another purpose is about another thing: `Redis for the cache` leaves `Redis for the queue`.
+    """
+    purpose, other_purpose = _purpose(newer), _purpose(older)
+    if purpose and other_purpose and purpose != other_purpose:
+        return False
     key = subject_of("decision", newer)
     if key is not None and key == subject_of("decision", older):
         return True

@@ -4,9 +4,11 @@ All that is known is put in the order of time, and each thing changes what stood
 
 - a task or a blocker is closed by a later text of the same form that says that it is done, or by hand; said again
   after that, it is open again. What was closed by hand is opened again by a person alone;
-- a newer objective takes the place of an older one. A pattern does not replace a labelled objective of the same
-  session, and nothing but a labelled newer objective replaces the one of memory;
-- a decision takes the place of an older one about the same thing, or of what it names as replaced;
+- a person's word that all is done closes what stood open before it in its session, but for memory's tasks;
+- a newer objective takes the place of an older one, of memory or of a session. A cue does not replace a labelled
+  objective of the same session;
+- a decision takes the place of an older one about the same thing for the same purpose, or of what it names as
+  replaced;
 - a point of a definition of done is met by a later text of the same form, or by a command that proves it. A newer
   objective of a later session ends the definition of done of the older one.
 
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memex.subagent.work.definition import DodPoint, DodPoints
+from memex.subagent.work.ending.evidence import newest_proofs
 from memex.subagent.work.ending.keeping import ItemKeeping, kept_as, take_effect
 from memex.subagent.work.ending.plans import ends_plans, lists_what_is_left
 from memex.subagent.work.forms import item_form
@@ -55,6 +58,8 @@ class WorkState:
         follow_ups: what the last messages of sessions leave, the newest session first; open ones alone.
         requests: what the person asked for lately, the newest first.
         claims: where somebody says that all is done, the newest first.
+        answer: the lines of the agent's last message in the last session.
+        proofs: the newest test, build and commit since the last change that the client reports as succeeded.
         summaries: of each session what was asked and how it ended, the newest session first.
         kept: ids of items that were kept in memory by hand.
         restorable: ids of items that were closed by hand, and not named by a person since.
@@ -75,6 +80,8 @@ class WorkState:
     follow_ups: tuple[WorkItem, ...] = ()
     requests: tuple[Observation, ...] = ()
     claims: tuple[Observation, ...] = ()
+    answer: tuple[Observation, ...] = ()
+    proofs: tuple[ToolEvent, ...] = ()
     summaries: tuple[Observation, ...] = ()
     kept: frozenset[str] = frozenset()
     restorable: frozenset[str] = frozenset()
@@ -151,6 +158,8 @@ def fold(
                     tasks.end_plan(entry, forms, is_done=False)
                 tasks.open(mention)
             case "completion_claim" if isinstance(entry, Observation):
+                if entry.who == "human":
+                    tasks.close_session(mention)
                 plans = tasks.plans(entry.conversation_id)
                 if plans and ends_plans(entry, max(plans), ran):
                     tasks.end_plan(entry, (), is_done=True)
@@ -187,6 +196,8 @@ def fold(
         ended=_ended(tasks, closed, "ended"),
         requests=_newest(said, "user_request")[:MAX_REQUESTS],
         claims=_newest(said, "completion_claim"),
+        answer=_last_answer(said),
+        proofs=newest_proofs(ran),
         summaries=_newest(said, "session_summary"),
         kept=frozenset(mark.item_id for mark in ticks if mark.action == "keep"),
         restorable=tasks.by_hand()
@@ -244,6 +255,12 @@ def _kept(state: WorkState, keeping: Mapping[str, ItemKeeping]) -> WorkState:
 
 def _newest(said: Sequence[Observation], kind: str) -> tuple[Observation, ...]:
     return tuple(one for one in reversed(said) if one.kind == kind)
+
+
+def _last_answer(said: Sequence[Observation]) -> tuple[Observation, ...]:
+    """Return the lines of the newest message that ended a session."""
+    lines = [one for one in said if one.kind == "last_answer"]
+    return tuple(one for one in lines if one.reference == lines[-1].reference)
 
 
 def _follow_ups(said: Sequence[Observation], state: WorkState) -> tuple[WorkItem, ...]:

@@ -1,37 +1,27 @@
-"""The spans of one turn of a session that speak about work, found without a language model.
+"""The spans of one turn of a session that speak about work: words that were said, found without any model.
 
 A label (`Decision:`, `TODO:`), or a heading or line such as `Next steps` above a list, says what something is, and
-is firm. Otherwise the patterns of `rules/` are tried on each clause, and where none fits, a linear model decides
-(`classifier/`). The goals, the limits, the requests and what counts as done come from people alone: what an agent
-says may be the text of a page that it has read. Nothing is taken from code, quotes, tables, questions, conditions,
-or from texts that programs put into a turn.
+is firm. What stands under no label is found by the cues of `rules/cues.yaml`, a page of patterns. What a person
+asks for is the whole turn. The goals, the limits, the requests and what counts as done come from people alone: what
+an agent says may be the text of a page that it has read. Nothing is taken from code, quotes, tables, questions,
+conditions, or from texts that programs put into a turn.
 
 Pure: no clock, no connection. Total, and linear in the length of the turn.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memex.subagent.statements import sentences
 from memex.subagent.statements.extraction import is_attack
-from memex.subagent.work.classifier.clauses import LISTED, Clause, cut_clauses
-from memex.subagent.work.classifier.model import SCALE, UNIT, ClauseModel, allowed_kinds, load_model
-from memex.subagent.work.classifier.patterns import pattern_kind
+from memex.subagent.work.clauses import LISTED, Clause, cut_clauses
 from memex.subagent.work.masking import mask
 from memex.subagent.work.records import HUMAN_KINDS, WORK_KINDS, WorkAuthor, WorkKind
-from memex.subagent.work.rules import WorkRules, load_labels, load_rules
+from memex.subagent.work.rules import WorkCues, load_cues, load_labels
 
-DERIVER_VERSION = 5  # another one makes all observations anew
-# A clause that names its object by a pronoun alone: nobody who reads it elsewhere knows what is meant.
-_ONLY_PRONOUN = re.compile(
-    r"(?:i'll|i will|can you|could you|please|let me)? ?(?:please )?"
-    r"(?:do|look at|look into|check|fix|finish|continue with|work on|handle|start on) (?:it|that|this|these|those)"
-    r"(?: next| now| then| first| later| soon| for you)?[ .!?]*",
-    re.IGNORECASE,
-)
-
-BY_PATTERN, BY_MODEL_SURE, BY_MODEL, BY_PLACE = 0.85, 0.85, 0.7, 0.6  # how sure a kind is that no label says
+DERIVER_VERSION = 6  # another one makes all observations anew
+BY_CUE, BY_PLACE = 0.7, 0.6  # how sure a kind is that no label says
 # What sums a turn of an author up.
 TELLING_KINDS: Mapping[WorkAuthor, tuple[WorkKind, ...]] = {
     "human": ("user_request", "objective"),
@@ -40,11 +30,20 @@ TELLING_KINDS: Mapping[WorkAuthor, tuple[WorkKind, ...]] = {
 MAX_CLAUSE_CHARS = 600  # what is longer describes, and is no item
 MAX_SUMMARY_CHARS = 300
 MAX_TURN_CHARS = 100_000  # the rest of a longer turn is not read: it is a file or a log
+MAX_ANSWER_LINES = 12  # of the last answer of a session that are quoted
+LEAST_WORDS = 4  # of a turn that asks for something: a shorter one answers what was asked
 
-_SURE_FROM = 2 * UNIT * SCALE  # by how much the score exceeds that of nothing: e² to 1
 _REPEATED = frozenset({"done", "pending", "decision"})  # what a sentence may say of several things
 _LEFT: frozenset[WorkKind] = frozenset({"pending", "blocker"})
+_ASKABLE: frozenset[WorkKind] = frozenset({"objective"})  # what a question may state
+_SUPPOSABLE: frozenset[WorkKind] = frozenset({"constraint"})  # what a condition may state
 _NEGATED = re.compile(r"\b(?:not|never|nicht|noch nicht|kein\w*|cannot)\b|n't\b", re.IGNORECASE)
+# Four words or more in quotation marks: the sentence of somebody else.
+_QUOTATION = re.compile(r"[\"“„«](?:[^\s\"“”„«»]++ ++){3}[^\"“”„«»]*+[\"“”»]")
+_LINE = re.compile(r"[^\n]+")
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
+# What a client puts in the place of a turn: a command, or a note of its own.
+_NOT_SAID = re.compile(r"\s*(?:/[\w:-]+|\[[^\]\n]{1,80}\]|<[\w-]+>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +88,39 @@ class ObservedSpan:
     confidence: float
 
 
-def observe(turn: SessionTurn, *, model: ClauseModel | None = None) -> tuple[ObservedSpan, ...]:
-    """Return what a turn says about work, in the order of its text.
-
-    Args:
-        turn: the turn.
-        model: another model than that of Memex, to measure it.
-    """
+def observe(turn: SessionTurn) -> tuple[ObservedSpan, ...]:
+    """Return what a turn says about work, in the order of its text."""
     who = turn.who
     if who is None:
         return ()
-    tables, rules = load_labels(), load_rules()
-    clauses = list(cut_clauses(mask(turn.text[:MAX_TURN_CHARS]), who, tables, rules))
+    text = mask(turn.text[:MAX_TURN_CHARS])
+    cues = load_cues()
+    clauses = list(cut_clauses(text, load_labels(), cues))
     attacks = {clause.sentence for clause in clauses if clause.is_first and is_attack(clause.sentence_text)}
-    said = (clause for clause in clauses if clause.sentence not in attacks)
-    found = list(_read(said, model or load_model(), rules))
+    found = list(_read((clause for clause in clauses if clause.sentence not in attacks), who, cues))
     if who == "agent" or attacks:
         found = [span for span in found if span.kind not in HUMAN_KINDS]
+    elif (request := _request(text, found)) is not None:
+        found.append(request)
     if turn.is_last and who == "agent":
         found += [replace(span, kind="follow_up") for span in found if span.kind in _LEFT]
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.start, WORK_KINDS.index(one.kind))))
+
+
+def answer_lines(turn: SessionTurn) -> tuple[ObservedSpan, ...]:
+    """Return the lines of an agent's last message, without code, quotes, tables and orders to its reader."""
+    if turn.who != "agent":
+        return ()
+    text = mask(turn.text[:MAX_TURN_CHARS])
+    found: list[ObservedSpan] = []
+    for line in _LINE.finditer(text):
+        said = line[0].strip(" \t\r*#_-•")
+        if sum(char.isalnum() for char in said) < LEAST_WORDS or is_attack(said) or _QUOTATION.search(said):
+            continue
+        start = line.start() + line[0].index(said)
+        end = min(start + len(said), start + MAX_CLAUSE_CHARS)
+        found.append(ObservedSpan("last_answer", start, end, "agent", is_firm=False, confidence=BY_PLACE))
+    return tuple(found[:MAX_ANSWER_LINES])
 
 
 def summarize(turn: SessionTurn) -> ObservedSpan | None:
@@ -131,7 +143,21 @@ def summarize(turn: SessionTurn) -> ObservedSpan | None:
     return replace(best, kind="session_summary", end=end)
 
 
-def _read(clauses: Iterable[Clause], model: ClauseModel, rules: WorkRules) -> Iterator[ObservedSpan]:
+def _request(text: str, found: Sequence[ObservedSpan]) -> ObservedSpan | None:
+    """Return what a person asks for: the first paragraph without labels, unless the turn only answers or closes."""
+    if _NOT_SAID.match(text) or any(span.kind == "completion_claim" for span in found):
+        return None
+    for said in _PARAGRAPH.finditer(text):
+        if len(said[0].split()) < LEAST_WORDS or any(
+            span.is_firm and said.start() <= span.start < said.end() for span in found
+        ):
+            continue
+        end = min(said.end(), said.start() + MAX_CLAUSE_CHARS)
+        return ObservedSpan("user_request", said.start(), end, "human", is_firm=False, confidence=BY_PLACE)
+    return None
+
+
+def _read(clauses: Iterable[Clause], who: WorkAuthor, cues: WorkCues) -> Iterator[ObservedSpan]:
     """Yield what clauses say about work."""
     sentence, seen = -1, set[WorkKind]()
     for clause in clauses:
@@ -139,26 +165,38 @@ def _read(clauses: Iterable[Clause], model: ClauseModel, rules: WorkRules) -> It
             sentence, seen = clause.sentence, set()
         elif "definition_of_done" in seen:  # all of its points
             continue
-        kind, sure = _kind_of(clause, model, rules)
+        kind, sure = _kind_of(clause, who, cues)
         if kind is None or (kind in seen and kind not in _REPEATED):
             continue
         end = clause.sentence_end if kind == "definition_of_done" else clause.end
         if end - clause.start <= MAX_CLAUSE_CHARS:
             seen.add(kind)
-            yield ObservedSpan(kind, clause.start, end, clause.who, is_firm=sure >= LISTED, confidence=sure)
+            yield ObservedSpan(kind, clause.start, end, who, is_firm=sure >= LISTED, confidence=sure)
 
 
-def _kind_of(clause: Clause, model: ClauseModel, rules: WorkRules) -> tuple[WorkKind | None, float]:
+def _kind_of(clause: Clause, who: WorkAuthor, cues: WorkCues) -> tuple[WorkKind | None, float]:
     """Return what a clause is, by its label or by its words, and how sure this is."""
     if clause.listed is not None and clause.listed != "done":
         return clause.listed, clause.listed_confidence
+    cued = _cued(clause, who, cues)
     if clause.listed is not None:  # its own words may say otherwise: `not done yet` below `Changes`
-        other = model.kind_of(clause, allowed=_LEFT)[0] if _NEGATED.search(clause.plain) else None
+        other = cued if cued in _LEFT and _NEGATED.search(clause.plain) else None
         return other or clause.listed, clause.listed_confidence
-    if _ONLY_PRONOUN.fullmatch(clause.plain) or _ONLY_PRONOUN.fullmatch(clause.head):
-        return None, 0.0
-    kind = pattern_kind(clause, rules)
-    if kind is not None:
-        return kind, BY_PATTERN
-    kind, margin = model.kind_of(clause, allowed=allowed_kinds(clause))
-    return kind, BY_MODEL if margin < _SURE_FROM else BY_MODEL_SURE
+    return cued, BY_CUE
+
+
+def _cued(clause: Clause, who: WorkAuthor, cues: WorkCues) -> WorkKind | None:
+    """Return the kind whose cue a clause begins with; one that quotes somebody else has none."""
+    if _QUOTATION.search(clause.text):
+        return None
+    other = clause.head if clause.head != clause.plain else None
+    for cue in cues.cues:
+        if cue.who not in (None, who):
+            continue
+        if (clause.is_question and cue.kind not in _ASKABLE) or (
+            clause.is_unreal and cue.kind not in _SUPPOSABLE
+        ):
+            continue
+        if cue.match.match(clause.plain) or (other is not None and cue.match.match(other)):
+            return cue.kind
+    return None

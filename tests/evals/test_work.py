@@ -10,26 +10,20 @@ from memex.evals.work import measure
 
 # Precision and recall by kind, a little below what was measured.
 OWN_FLOORS = {
-    "decision": (0.91, 0.91),
-    "pending": (0.88, 0.86),
-    "done": (0.75, 0.82),
-    "blocker": (0.85, 0.98),
-    "objective": (0.98, 0.9),
+    "decision": (0.98, 0.8),
+    "pending": (0.98, 0.7),
+    "done": (0.8, 0.74),
+    "blocker": (0.98, 0.9),
+    "objective": (0.85, 0.7),
 }
 PUBLIC_FLOORS = {
-    "decision": (0.93, 0.93),
-    "pending": (0.76, 0.74),
-    "done": (0.76, 0.86),
-    "blocker": (0.66, 0.98),
-    "objective": (0.57, 0.88),
+    "decision": (0.98, 0.85),
+    "pending": (0.9, 0.6),
+    "done": (0.85, 0.82),
+    "blocker": (0.9, 0.85),
+    "objective": (0.85, 0.3),
 }
-INDEPENDENT_FLOORS = {
-    "decision": (0.81, 0.18),
-    "pending": (0.9, 0.29),
-    "done": (0.72, 0.41),
-    "blocker": (0.48, 0.42),
-    "objective": (0.48, 0.65),
-}
+PACK_FLOORS = {"independent": (0.9, 0.53), "writers": (0.8, 0.46)}
 
 
 def test_no_kind_is_found_worse_in_the_turns_of_memex() -> None:
@@ -50,17 +44,16 @@ def test_no_kind_is_found_worse_with_the_public_turns() -> None:
     assert _below(PUBLIC_FLOORS, run) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="precision / recall: decision 0.90 / 0.47; pending 0.91 / 0.58;"
-    " done 0.76 / 0.62; blocker 0.69 / 0.69; objective 0.68 / 0.78",
-)
-def test_each_kind_is_found_well_enough_in_all_turns() -> None:
-    """Over all turns that are part of Memex, the independent ones too, no kind falls below the bounds."""
+def test_packs_quote_what_independent_writers_said() -> None:
+    """Their writers had seen nothing of Memex, and a pack says little that is wrong (`docs/evals.md`)."""
     run = measure.run(None)
 
-    assert run.is_good_enough, [one for one in run.measures if one.group == "all"]
+    assert run.is_good_enough
+    assert set(run.packs) == set(PACK_FLOORS)
+    assert len({turn.session for turn in measure.labelled_turns(None) if turn.session}) == 10
+    for name, (precision, recall) in PACK_FLOORS.items():
+        assert run.packs[name].precision >= precision
+        assert run.packs[name].recall >= recall
 
 
 def test_other_data_than_what_was_labelled_is_refused(tmp_path: Path) -> None:
@@ -80,24 +73,11 @@ def test_other_data_than_what_was_labelled_is_refused(tmp_path: Path) -> None:
         list(measure.labelled_turns(tmp_path))
 
 
-def test_the_independent_turns_are_read_as_well_as_reported() -> None:
-    """The writer of these turns had seen nothing of Memex; `docs/evals.md` reports the figures."""
-    run = measure.run(None)
-
-    assert _below(INDEPENDENT_FLOORS, run, is_independent=True) == []
-
-
-def _below(
-    floors: dict[str, tuple[float, float]], run: measure.WorkRun, *, is_independent: bool = False
-) -> list[measure.WorkMeasure]:
-    """Return the measures under their floors over all groups but the independent one, or over that one alone."""
+def _below(floors: dict[str, tuple[float, float]], run: measure.WorkRun) -> list[measure.WorkMeasure]:
+    """Return the measures under their floors over all groups but the independent one."""
     low = []
     for kind, (precision, recall) in floors.items():
-        ones = [
-            one
-            for one in run.measures
-            if one.kind == kind and one.group != "all" and (one.group == "independent") == is_independent
-        ]
+        ones = [one for one in run.measures if one.kind == kind and one.group not in ("all", "independent")]
         labelled, found, right = (
             sum(getattr(one, name) for one in ones) for name in ("labelled", "found", "right")
         )

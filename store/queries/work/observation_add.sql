@@ -27,7 +27,7 @@ gone as (
     join read using (conversation_no)
    where observation.scope_id = %(scope_id)s
      and observation.conversation_no = noted.conversation_no
-     and (read.is_anew or observation.kind in ('follow_up', 'session_summary'))
+     and (read.is_anew or observation.kind in ('follow_up', 'session_summary', 'last_answer'))
   returning observation.conversation_no, observation.number, observation.place
 ),
 added as (

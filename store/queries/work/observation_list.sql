@@ -51,7 +51,7 @@ select observation.kind,
        observation.by_human, observation.is_firm, observation.confidence, said.at,
        conversation.conversation_id, observation.number, observation.start_char as start, observation.end_char as end,
        message.position,
-       case when observation.kind = 'pending' and not observation.by_human
+       case when observation.kind = 'pending' and not observation.by_human or observation.kind = 'definition_of_done'
             then substr(message.text, greatest(observation.start_char - %(before_chars)s::integer, 0) + 1,
                         least(observation.start_char, %(before_chars)s::integer))
             else '' end as before,

@@ -89,6 +89,12 @@ def newest_proof(events: Sequence[ToolEvent], *, kinds: frozenset[str] | None = 
     return None
 
 
+def newest_proofs(events: Sequence[ToolEvent]) -> tuple[ToolEvent, ...]:
+    """Return the newest test, the newest build and the newest commit since the last change."""
+    found = (newest_proof(events, kinds=frozenset({kind})) for kind in ("test", "build", "commit"))
+    return tuple(dict.fromkeys(proof for proof in found if proof is not None))
+
+
 def proven_by(point: str, events: Sequence[ToolEvent]) -> ToolEvent | None:
     """Return the event that proves a point of a definition of done: all tests pass, or it builds."""
     if _TEST_POINT.match(point):

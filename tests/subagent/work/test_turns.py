@@ -7,7 +7,7 @@ from memex.subagent.work.deriving import derive
 from memex.subagent.work.masking import mask
 from memex.subagent.work.memory_items import memory_items
 from memex.subagent.work.records import HUMAN_KINDS
-from memex.subagent.work.turns import SessionTurn, observe, summarize
+from memex.subagent.work.turns import SessionTurn, answer_lines, observe, summarize
 
 LABELS = (
     "Goal: ship the importer\n\nConstraint: no network\n\nDone when: it runs\n\n"
@@ -30,11 +30,42 @@ SILENT = [  # a whole turn that says nothing of work, in every place from which 
 ]
 
 
-def test_a_request_that_only_points_at_something_is_none() -> None:
-    """Nobody who reads it in a pack would know what is meant."""
+def test_a_request_is_quoted_whole() -> None:
+    """What a person asks for stands with the words that say what is meant; an answer and a command are none."""
     asked = "The profile is wrong for tracks with gaps. Can you look at it?"
 
-    assert observe(SessionTurn("user", asked, human_authored=True)) == ()
+    [found] = observe(SessionTurn("user", asked, human_authored=True))
+    assert (found.kind, asked[found.start : found.end]) == ("user_request", asked)
+    for text in ("yes please", "/compact keep the plan and go on", "[Request interrupted by user]", "ok"):
+        assert observe(SessionTurn("user", text, human_authored=True)) == (), text
+
+
+def test_a_labelled_line_begins_a_new_item_below_a_list() -> None:
+    """Each label counts for its own line, also where a list goes before it; the last answer is quoted by lines."""
+    text = "TODO:\n- write the docs\n- add tests\nDecision: use Redis\nNext: deploy it\nSession DoD: the tests pass"
+
+    found = observe(SessionTurn("user", text, human_authored=True))
+    lines = answer_lines(SessionTurn("assistant", f"Some work:\n\n> a quote of a page\n\n{text}"))
+
+    assert [(one.kind, text[one.start : one.end]) for one in found] == [
+        ("pending", "write the docs"),
+        ("pending", "add tests"),
+        ("decision", "use Redis"),
+        ("pending", "deploy it"),
+        ("definition_of_done", "the tests pass"),
+    ]
+    assert len(lines) == 7
+
+
+def test_a_closing_word_is_known_in_four_languages() -> None:
+    """A person's word that all is done; what is said of one thing, or of a day, is none."""
+    closing = ["That is all done.", "ok, everything is done now", "Das ist alles erledigt.", "alles fertig"]
+    closing += ["Tout est fini.", "c'est tout terminé", "Ya está todo listo", "todo hecho"]
+    others = ["That's it for today.", "The parser is done.", "Is everything done?", "das war's für heute"]
+
+    for text, expected in [*((one, True) for one in closing), *((one, False) for one in others)]:
+        kinds = {one.kind for one in observe(SessionTurn("user", text, human_authored=True))}
+        assert ("completion_claim" in kinds) == expected, text
 
 
 def test_labels_are_firm_and_spans_are_verbatim() -> None:

@@ -33,6 +33,7 @@ from memex.store.work.records import (
     SessionRow,
     UnderivedMessage,
 )
+from memex.subagent.work.definition import scope_of_label
 from memex.subagent.work.deriving import derive
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
 from memex.subagent.work.memory_items import memory_items, work_paths
@@ -40,6 +41,7 @@ from memex.subagent.work.records import (
     MemoryItem,
     Observation,
     ToolEvent,
+    WorkKind,
     WorkMark,
 )
 from memex.subagent.work.resuming.pack import ReadWork
@@ -329,12 +331,17 @@ def _event(
     )
 
 
-def _observation(*, text: str, by_human: bool, confidence: float, before: str, **others: Any) -> Observation:
+def _observation(
+    *, kind: WorkKind, text: str, by_human: bool, confidence: float, before: str, **others: Any
+) -> Observation:
     """Return what a message says about work."""
+    is_definition = kind == "definition_of_done"
     return Observation(
+        kind,
         text=" ".join(text.split()),
         who="human" if by_human else "agent",
         confidence=round(confidence, 2),
-        is_plan=is_step_of_plan(before) if before else False,
+        is_plan=is_step_of_plan(before) if before and not is_definition else False,
+        scope=scope_of_label(before) if is_definition else None,
         **others,
     )

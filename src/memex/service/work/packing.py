@@ -239,7 +239,7 @@ async def _of_place(
 
 
 def _of_lane(work: LoadedWork, lane: Lane, as_of: datetime | None) -> WorkState:
-    """Return the state of a project with the objective, requests and follow-ups of one lane."""
+    """Return the state of a project with what one lane is about: objective, requests, answer and follow-ups."""
     own = [
         said
         for said in work.said
@@ -251,6 +251,7 @@ def _of_lane(work: LoadedWork, lane: Lane, as_of: datetime | None) -> WorkState:
         work.state,
         objective=of_lane.objective,
         requests=of_lane.requests,
+        answer=of_lane.answer,
         follow_ups=tuple(item for item in of_lane.follow_ups if item.item_id in standing),
     )
 

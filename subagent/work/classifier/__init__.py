@@ -1,1 +1,0 @@
-"""The kinds of clauses about work: clauses with their surroundings, their features, a linear model."""
