@@ -10,6 +10,7 @@ from memex.store.sql import sql
 from memex.store.work.records import (
     DerivedSession,
     NewObservation,
+    PendingWords,
     SessionRow,
     UnderivedMessage,
 )
@@ -120,6 +121,26 @@ async def list_tool_events(
         shape,
         connection,
         "work/tool_event_list",
+        scope_id=scope_id,
+        conversation_ids=list(conversation_ids),
+        project=project,
+        limit=limit,
+    )
+
+
+async def list_pending_words(
+    connection: Connection,
+    scope_id: int,
+    conversation_ids: Sequence[str],
+    *,
+    project: str | None = None,
+    limit: int,
+) -> list[PendingWords]:
+    """Return what events of some conversations say that no transcript has yet, the oldest first."""
+    return await rows_as(
+        PendingWords,
+        connection,
+        "work/words_pending",
         scope_id=scope_id,
         conversation_ids=list(conversation_ids),
         project=project,

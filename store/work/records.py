@@ -90,6 +90,18 @@ class UnderivedMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingWords:
+    """Words of an event that stand in until the transcript has them; `label` is the place of the event."""
+
+    event_no: int
+    conversation_id: str
+    at: datetime
+    label: str
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class NewObservation:
     """An observation in a span of a message; `place` is its place among the observations of the message."""
 

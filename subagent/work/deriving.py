@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memex.store.work.records import NewObservation, UnderivedMessage
+from memex.store.work.records import NewObservation, PendingWords, UnderivedMessage
+from memex.subagent.work.records import Observation
 from memex.subagent.work.turns import ObservedSpan, SessionTurn, answer_lines, observe, summarize
 
+_AFTER_ALL = 1 << 30  # the number and the position of words that stand in: behind all messages
 # Places in a message, behind all that it says by itself.
 FOLLOW_UPS_FROM, SUMMARY_AT, ANSWER_FROM = 10_000, 20_000, 30_000
 
@@ -27,6 +29,33 @@ def derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
                 found += _numbered(message, observe(_turn(message)), 0)
         found += _ends(said)
     return found
+
+
+def derive_pending(words: Sequence[PendingWords]) -> list[Observation]:
+    """Return what words say that stand in for messages, which no transcript has yet."""
+    turns = [
+        (one, SessionTurn(one.role, one.text, human_authored=one.role == "user", is_last=True))
+        for one in words
+    ]
+    return [
+        Observation(
+            span.kind,
+            " ".join(one.text[span.start : span.end].split()),
+            span.who,
+            span.is_firm,
+            span.confidence,
+            one.at,
+            one.conversation_id,
+            _AFTER_ALL,
+            span.start,
+            span.end,
+            _AFTER_ALL,
+            one.label,
+            event_no=one.event_no,
+        )
+        for one, turn in turns
+        for span in (*observe(turn), *answer_lines(turn))
+    ]
 
 
 def _ends(said: Sequence[UnderivedMessage]) -> Iterator[NewObservation]:

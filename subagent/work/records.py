@@ -56,6 +56,7 @@ class Observation:
         label: identifies the place of the turn.
         is_plan: a step of a plan that the agent made for itself.
         scope: what a definition of done is for, if its label says it.
+        event_no: of the event that says it, as long as no message does.
     """
 
     kind: WorkKind
@@ -72,10 +73,13 @@ class Observation:
     label: str = ""
     is_plan: bool = False
     scope: DodScope | None = None
+    event_no: int | None = None
 
     @property
     def reference(self) -> str:
-        """`conversations/ID#number`, which names the text of the message for ever."""
+        """`conversations/ID#number`, which names the text of the message for ever; or `events/ID#number`."""
+        if self.event_no is not None:
+            return f"events/{self.conversation_id}#{self.event_no}"
         return f"conversations/{self.conversation_id}#{self.number}"
 
     @property

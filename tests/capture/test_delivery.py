@@ -94,7 +94,8 @@ async def test_a_growing_transcript_is_read_once(
     for more in (lines, [line(2, "user", "And the other one."), line(3, "assistant", "Done too.")]):
         with transcript.open("a") as file:
             file.write("".join(f"{one}\n" for one in more))
-        note(given["stop"] | {"prompt_id": f"p{len(added)}"})
+        answer = ("Done: it is frozen.", "Done too.")[len(added)]
+        note(given["stop"] | {"prompt_id": f"p{len(added)}", "last_assistant_message": answer})
         added.append((await deliver(service, alice, state)).messages_added)
     assert added == [2, 2]
 

@@ -3,7 +3,9 @@
 import json
 import os
 import resource
+import shutil
 import socket
+import sys
 import threading
 import time
 from contextlib import closing
@@ -14,7 +16,7 @@ import pytest
 from tests.hook import events
 from tests.hook.conftest import LABEL, Hook
 
-from memex.hook.delivery_start import start_delivery
+from memex.hook.delivery_start import read_to_end, start_delivery
 from memex.hook.events import WITH_PLUGIN, event_of, says_off
 from memex.hook.packs import MAX_BYTES
 from memex.hook.state import DELIVERY_LOCK, EARLIER_LINKS, CaptureState
@@ -431,3 +433,58 @@ def test_a_variable_names_the_project_and_no_folder_does(hook: Hook) -> None:
 
     assert unnamed["systemMessage"].isprintable()
     assert named == b""
+
+
+def test_a_folder_in_any_encoding_is_captured(hook: Hook, tmp_path: Path) -> None:
+    """A client says the name with other characters; the folder in which the hook runs is the one that is meant."""
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/r\xe9po")
+    shutil.copytree(hook.repository, odd)
+    shown = f"{tmp_path}/r\ufffdpo"
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "one", "cwd": shown, "prompt": "hi there"}
+
+    ends_well(hook.start("claude-code", prompt, cwd=odd))
+    ends_well(hook.start("claude-code", prompt | {"session_id": "two"}, cwd=tmp_path))
+
+    assert [(one["session"], one["cwd"], one["metadata"]["root"]) for one in hook.spool] == [
+        ("one", shown, shown)
+    ]
+    off = json.loads((hook.state / "why-off.json").read_text())
+    assert off == {"claude_code two": ["there is no such folder", shown]}
+
+
+def test_a_start_waits_for_transcripts_that_grew(hook: Hook, tmp_path: Path) -> None:
+    """A delivery is started at once, and the start waits for it; what has not grown is not read again."""
+    transcript, mark = tmp_path / "one.jsonl", tmp_path / "delivered"
+    transcript.write_text("a line\n")
+    script = f"import time; time.sleep(0.3); open({str(mark)!r}, 'a').write('x')"
+    hook.turn_on(deliver=[sys.executable, "-c", script], url="http://127.0.0.1:9")
+    folder = str(hook.repository.resolve())
+    known = {folder: {str(transcript): transcript.stat().st_size}}
+    (hook.state / "transcripts.json").write_text(json.dumps(known))
+    state = CaptureState(str(hook.state))
+
+    assert state.grown_transcripts(folder) == []
+    transcript.write_text("a line\nand the last answer\n")
+    assert state.grown_transcripts(folder) == [str(transcript)]
+    began = time.monotonic()
+    read_to_end(state, state.read_json("settings.json"), folder)
+    took = time.monotonic() - began
+    state.note_transcripts({folder: {str(transcript): transcript.stat().st_size}})
+
+    assert mark.read_text() == "x"
+    assert took < 3
+    assert state.grown_transcripts(folder) == []
+    state.close()
+
+
+def test_the_last_answer_is_kept_until_the_transcript_holds_it(hook: Hook, tmp_path: Path) -> None:
+    """A client may end a turn before it has written the answer; then the event carries it, and else it does not."""
+    transcript = tmp_path / "one.jsonl"
+    transcript.write_text('{"type": "user"}\n')
+    stop = events.claude_code(str(hook.repository), str(transcript))["stop"]
+    answer = 'Done: the "parser" is fixed.\nTODO: write the docs'
+    ends_well(hook.start("claude-code", stop | {"last_assistant_message": answer}))
+    transcript.write_text(json.dumps({"type": "assistant", "text": answer}) + "\n")
+    ends_well(hook.start("claude-code", stop | {"last_assistant_message": answer}))
+
+    assert [one["messages"] for one in hook.spool] == [[{"role": "assistant", "text": answer}], []]

@@ -266,6 +266,12 @@ def on_work() -> dict[str, list[Try]]:
         marked: dict[str, Any] = {"url": {"item_id": "0123456789"}, "json": {"action": "done"}}
         table[f"POST {base}/work/items/{{item_id}}"] = [Try(item, **marked)]
         table[f"GET {base}/work/items/{{item_id}}"] = [Try(item, url={"item_id": "0123456789"})]
+        repaired = {"json": {"project": "zeus", "items": ["0123456789"]}}
+        table[f"POST {base}/work/repairs"] = [Try(none, **repaired)]
+        table[f"POST {base}/work/policies"] = [
+            Try(none, json={"project": "zeus", "rule": "Archive after 9 days"})
+        ]
+        table[f"GET {base}/work/health"] = [Try(apollo, query={"project": "apollo"})]
         table[f"POST {base}/work/rebuild"] = [Try(anyone)]
         table[f"GET {base}/projects/{{slug}}/reads"] = [Try(apollo, url={"slug": "apollo"})]
         for method in ("PUT", "DELETE"):

@@ -141,6 +141,21 @@ def test_worktrees_and_parts_of_a_monorepo(places: Places) -> None:
     assert len({main.label, part.label, deeper.label}) == 3
 
 
+def test_a_worktree_of_a_submodule_is_the_submodule(places: Places) -> None:
+    """Its git folder stands in that of the repository around it, and names the folder of the submodule."""
+    part, whole = places.repository("part"), places.repository("whole")
+    for root in (part, whole):
+        places.git(root, "commit", "-q", "--allow-empty", "-m", "first")
+    places.git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(part), "lib")
+    tree = places.home / "lib-hotfix"
+    places.git(whole / "lib", "worktree", "add", "-q", "-b", "hotfix", str(tree))
+
+    outer, inner, hotfix = places.detect(whole), places.detect(whole / "lib"), places.detect(tree)
+
+    assert inner.label == hotfix.label != outer.label
+    assert (inner.name, hotfix.name, hotfix.branch) == ("lib", "lib", "hotfix")
+
+
 def test_repositories_that_a_turn_changes_go_before_the_folder(places: Places) -> None:
     """One other repository that a turn changed is its project; two are none, and then the folder counts."""
     one, two = places.repository("one"), places.repository("two")

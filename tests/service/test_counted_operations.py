@@ -73,6 +73,7 @@ STORES_NOTHING = {
     "work_changes",
     "work_check",
     "work_context",
+    "work_health",
     "work_labels",
     "work_provenance",
     "work_readings",

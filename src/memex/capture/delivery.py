@@ -21,7 +21,15 @@ from memex.capture.earlier_links import confirm_earlier_links
 from memex.capture.transcripts import command_outcomes, readable_transcript, says_off
 from memex.errors import FileTooLarge, MemexError, SecretRefused, Unavailable, ValidationFailed
 from memex.hook.packs import PACK_FILE, pack_file, pack_query
-from memex.hook.state import DELIVERED, DELIVERY_LOCK, SETTINGS, SPOOL, CaptureState
+from memex.hook.state import (
+    DELIVERED,
+    DELIVERY_LOCK,
+    SETTINGS,
+    SPOOL,
+    TRANSCRIPTS,
+    CaptureState,
+    real_path,
+)
 from memex.projects.detection import VARIABLE, DetectedProject, detect_project
 from memex.store.text_pool.portions import portions
 
@@ -112,7 +120,9 @@ class Delivery:
             off = set(self._state.sessions_off())
             events = self._wanted([event for event in self._taken() if _key(event) not in off])
             if paths := self._transcripts(events):
+                sizes = {path: _size_of(path) for path in paths}
                 await self._read(paths)
+                self._note_read(events, sizes)
             _add_outcomes(events)
             self._add_projects(events)
             for batch in portions(events, lambda event: len(json.dumps(event)), MAX_BATCH_BYTES, MAX_EVENTS):
@@ -139,7 +149,7 @@ class Delivery:
         for key, runtime, path in paths:
             file = readable_transcript(runtime, path)
             if file is not None and says_off(file):
-                self._state.turn_off(key)
+                self._state.turn_off(key, "a prompt said so")
                 off.add(key)
         return [one for one in events if _key(one) not in off]
 
@@ -157,6 +167,9 @@ class Delivery:
     def _transcripts(self, events: Sequence[Event]) -> list[Path]:
         """Return the files that may be read, each once; count those that may not."""
         named = {(event["runtime"], event.get("transcript") or ""): None for event in events}
+        for event in events:  # what grew since it was read, such as by a session that was killed
+            grown = self._state.grown_transcripts(event["cwd"]) if event.get("cwd") else []
+            named |= {(event["runtime"], path): None for path in grown}
         paths: dict[Path, None] = {}
         for runtime, path in named:
             found = readable_transcript(runtime, path)
@@ -165,6 +178,19 @@ class Delivery:
             elif path and os.path.exists(path):  # noqa: PTH110 - a path that is too long is none
                 self.report.foreign += 1
         return list(paths)
+
+    def _note_read(self, events: Sequence[Event], sizes: Mapping[Path, int]) -> None:
+        """Note to which size the transcripts of each folder were read."""
+        read: dict[str, dict[str, int]] = {}
+        for event in events:
+            path = readable_transcript(event["runtime"], event.get("transcript") or "")
+            if path is not None and path in sizes and event.get("cwd"):
+                read.setdefault(real_path(event["cwd"]), {})[str(path)] = sizes[path]
+        for folder, known in self._state.read_json(TRANSCRIPTS).items():
+            grown = {path: sizes[Path(path)] for path in known if Path(path) in sizes}
+            read.setdefault(folder, {}).update(grown) if grown else None
+        if read:
+            self._state.note_transcripts(read)
 
     async def _post(self, events: Sequence[Event]) -> None:
         """Post events; where the service refuses them, one by one, so that a malformed one keeps no other out."""
@@ -238,6 +264,13 @@ class Delivery:
         packs.sort(key=lambda name: self._state.age_s(name) or 0.0)
         for name in packs[MAX_PACKS:]:
             self._state.remove(name)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _key(event: Event) -> str:

@@ -18,9 +18,12 @@ from memex.hook.state import (
     PAUSED,
     SETTINGS,
     SPOOL,
+    TRANSCRIPTS,
+    WHY_OFF,
     CaptureState,
     state_folder,
 )
+from memex.projects.detection import detect_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +156,29 @@ def local_status(state: CaptureState) -> dict[str, Any]:
         "on": settings is not None,
         "paused": state.exists(PAUSED),
         "not_here": state.folders_off(),
+        "off": [
+            {"session": key, "why": told[0], "folder": told[1]}
+            for key, told in state.read_json(WHY_OFF).items()
+            if isinstance(told, list) and len(told) == 2 and key in state.sessions_off()
+        ],
+        "folders": [_decided(folder) for folder in state.read_json(TRANSCRIPTS)],
         "everywhere": bool(settings and settings.everywhere),
         "prompts": bool(settings and settings.prompts),
         "url": settings.url if settings else None,
         "waiting": {"events": waiting.count(b"\n"), "bytes": len(waiting)},
         "dropped": state.read_json(DROPPED) or None,
         "delivered": state.read_json(DELIVERED) or None,
+    }
+
+
+def _decided(folder: str) -> dict[str, Any]:
+    """Return which project a folder is of, as a session that begins there is told."""
+    found = detect_project(Path(folder))
+    return {
+        "folder": folder,
+        "label": found.label if found else "",
+        "project": found.slug if found else None,
+        "unconfirmed": found.unconfirmed if found else "",
     }
 
 

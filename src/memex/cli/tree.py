@@ -163,6 +163,7 @@ WORK = Group(
             "decisions": "work.main:decisions",
             "check": "work.main:check",
             "changes": "work.main:changes",
+            "health": "work.main:health",
             "provenance": "work.keeping:provenance",
             "pack": "work.places:pack",
         },
@@ -172,6 +173,8 @@ WORK = Group(
             "keep": "work.keeping:keep",
             "pin": "work.keeping:pin",
             "leave-out": "work.keeping:leave_out",
+            "repair": "work.main:repair",
+            "policy": "work.main:policy",
         },
         "Sessions and projects": {
             "sessions": "work.places:sessions",

@@ -12,9 +12,20 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from typing import Any
 
 EMBEDDED_EVERY_S = 600.0  # without a running service
+READ_TO_END_S = 1.5  # a start waits so long for transcripts that grew since they were read
 RETRY_AFTER_S = 60.0  # where the last delivery failed
 LOCK_HANDLE = 3
 KINDS = ("session_start", "stop", "interrupt", "compact", "session_end")
+
+
+def read_to_end(state: CaptureState, settings: dict[str, Any], cwd: str) -> None:
+    """Have the known transcripts of a folder read to their end, if they grew, before the pack is asked for."""
+    if not state.grown_transcripts(cwd):
+        return
+    start_delivery(state, settings, "session_end")  # which is due at once
+    lock = state.lock(DELIVERY_LOCK, READ_TO_END_S)
+    if lock is not None:
+        os.close(lock)
 
 
 def start_delivery(state: CaptureState, settings: dict[str, Any], kind: str) -> int | None:

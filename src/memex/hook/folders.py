@@ -44,6 +44,21 @@ def root_of(cwd: str) -> str | None:
     return named
 
 
+def real_folder(cwd: str) -> str:
+    """Return a folder as the system names it. A name that is no UTF-8 came with other characters in its place."""
+    if "\ufffd" not in cwd or os.path.isdir(cwd):
+        return cwd
+    try:
+        here = os.getcwd()
+    except OSError:
+        return cwd
+    return here if _storable(here) == cwd else cwd
+
+
+def _storable(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def is_nobodys(folder: str) -> bool:
     """Return whether a folder is the home, a temporary one or one of the system, in which no project lives."""
     home = os.path.realpath(os.path.expanduser("~"))
@@ -78,7 +93,7 @@ def describe(root: str) -> dict[str, str]:
     remote = _remote(_read(os.path.join(git, common, "config") if common else os.path.join(git, "config")))
     if remote:
         told["remote"] = remote
-    return {name: value.replace("\0", "")[:2_000] for name, value in told.items()}
+    return {name: _storable(value).replace("\0", "")[:2_000] for name, value in told.items()}
 
 
 def _remote(config: str) -> str:

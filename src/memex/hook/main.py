@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from typing import Any
 
 MAX_INPUT_BYTES = 64 << 20
+MAX_END_BYTES = 1 << 20  # of a transcript, in which the last answer is looked for
+MAX_COMPARED_CHARS = 400  # of its words
 MAX_S = 4.0  # of all of it, also of a client that never ends its input
 
 
@@ -55,11 +57,16 @@ def run(arguments: list[str]) -> bytes:
         return b""
     with suppress(Exception):  # each step is done, whatever became of the one before
         _note(state, event)
+    if event["kind"] == "session_start":
+        with suppress(Exception):
+            from memex.hook.delivery_start import read_to_end  # noqa: PLC0415 - as most events need none
+
+            read_to_end(state, settings, event["cwd"])
     context = b""
     with suppress(Exception):
         context = _context(state, settings, event, given)
     with suppress(Exception):
-        from memex.hook.delivery_start import start_delivery  # noqa: PLC0415 - as most events need none
+        from memex.hook.delivery_start import start_delivery  # noqa: PLC0415
 
         start_delivery(state, settings, event["kind"])
     return context
@@ -75,17 +82,25 @@ def is_wanted(state: CaptureState, settings: dict[str, Any], event: dict[str, An
     key = f"{event['runtime']} {event['session']}"
     if key in state.sessions_off():
         return False
-    folder = os.path.realpath(event["cwd"] or "/")
+    cwd = folders.real_folder(event["cwd"])
+    folder = os.path.realpath(cwd or "/")
     is_off = any(folder == off or folder.startswith(off.rstrip("/") + "/") for off in state.folders_off())
-    if state.exists(PAUSED) or is_off or events.says_off(event):
-        state.turn_off(key)
+    reasons = (
+        (state.exists(PAUSED), "capture was paused"),
+        (is_off, "the folder is left out"),
+        (events.says_off(event), "a prompt said so"),
+    )
+    if why := next((told for is_so, told in reasons if is_so), ""):
+        state.turn_off(key, why, folder)
         return False
-    root = folders.root_of(event["cwd"])
+    root = folders.root_of(cwd)
     if root is not None:
         event["metadata"] |= folders.describe(root)
     elif not settings.get("everywhere") and not event["project"]:
         if event["kind"] in ("session_start", "prompt"):
-            state.turn_off(key)
+            is_there = os.path.isdir(cwd)
+            why = "the folder belongs to no project" if is_there else "there is no such folder"
+            state.turn_off(key, why, folder)
         return False
     return True
 
@@ -96,13 +111,24 @@ def _note(state: CaptureState, event: dict[str, Any]) -> None:
 
     event = {name: value for name, value in event.items() if name != "prompt"}
     if event["transcript"] and os.path.isfile(event["transcript"]):
-        event["messages"] = []
+        is_last_answer = event["kind"] == "stop" and not _ends_with(event["transcript"], event["messages"])
+        event["messages"] = event["messages"] if is_last_answer else []
     said = [message | {"text": redacted(message["text"])} for message in event["messages"]]
     event["messages"] = [message for message in said if message["text"].strip()]
     event["tools"] = [tool | {"command": redacted(tool["command"])} for tool in event["tools"]]
     if "title" in event["metadata"]:
         event["metadata"] |= {"title": redacted(event["metadata"]["title"])}
     state.append(event)
+
+
+def _ends_with(transcript: str, messages: list[dict[str, str]]) -> bool:
+    """Return whether the end of a transcript holds the last words already; a client may write them later."""
+    with open(transcript, "rb") as stream:
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - MAX_END_BYTES))
+        end = stream.read()
+    words = messages[-1]["text"].strip()[:MAX_COMPARED_CHARS] if messages else ""
+    forms = (json.dumps(words), json.dumps(words, ensure_ascii=False))
+    return any(form[1:-1].encode("utf-8", "replace") in end for form in forms)
 
 
 def _context(

@@ -26,6 +26,9 @@ SPOOL, SPOOL_LOCK, DROPPED, DELIVERY_LOCK, DELIVERED, PACKS = (
     "spool.jsonl", "spool.lock", "dropped.json", "delivery.lock", "delivered.json", "packs",
 )  # fmt: skip
 
+TRANSCRIPTS = "transcripts.json"  # how far the transcripts of each folder were read
+WHY_OFF = "why-off.json"  # why a session is not captured
+MAX_FOLDERS_KNOWN, MAX_TRANSCRIPTS = 50, 20
 EARLIER_LINKS = (
     "earlier-links.json"  # when the folders of links of earlier versions were confirmed, by the service
 )
@@ -167,14 +170,16 @@ class CaptureState:
         finally:
             os.close(lock)
 
-    def turn_off(self, key: str) -> None:
-        """Note that a session is not captured from now on."""
+    def turn_off(self, key: str, why: str = "", cwd: str = "") -> None:
+        """Note that a session is not captured from now on, and why."""
         lock = self.lock(SPOOL_LOCK, LOCK_S)
         try:
             known = self.sessions_off()
             if key not in known:
                 kept = [*known, key][-MAX_SESSIONS_OFF:]
                 self.write(SESSIONS_OFF, "".join(f"{session}\n" for session in kept).encode())
+                told = dict([*self.read_json(WHY_OFF).items(), (key, [why, cwd])][-MAX_FOLDERS_KNOWN:])
+                self.write(WHY_OFF, json.dumps(told).encode())
         finally:
             if lock is not None:
                 os.close(lock)
@@ -184,6 +189,25 @@ class CaptureState:
         return (
             self.read(SESSIONS_OFF, MAX_SESSIONS_OFF * MAX_KEY_BYTES).decode("utf-8", "replace").splitlines()
         )
+
+    def grown_transcripts(self, cwd: str) -> list[str]:
+        """Return the transcripts of a folder that are longer than when they were read last."""
+        grown = []
+        for path, size in (self.read_json(TRANSCRIPTS).get(real_path(cwd)) or {}).items():
+            try:
+                if os.stat(path).st_size > size:
+                    grown.append(path)
+            except (OSError, TypeError, ValueError):  # gone, or no such file
+                continue
+        return grown
+
+    def note_transcripts(self, read: dict[str, dict[str, int]]) -> None:
+        """Note the sizes to which transcripts were read, by folder; the last folders and files are kept."""
+        known = self.read_json(TRANSCRIPTS)
+        for folder, sizes in read.items():
+            kept = {path: size for path, size in (known.pop(folder, None) or {}).items() if path not in sizes}
+            known[folder] = dict([*kept.items(), *sizes.items()][-MAX_TRANSCRIPTS:])
+        self.write(TRANSCRIPTS, json.dumps(dict([*known.items()][-MAX_FOLDERS_KNOWN:])).encode())
 
     def folders_off(self) -> list[str]:
         """Return the folders in which nothing is captured."""
@@ -219,6 +243,14 @@ class CaptureState:
         if stat.S_IMODE(found.st_mode) & 0o077:
             os.fchmod(handle, _PRIVATE_FILE)
         return handle
+
+
+def real_path(cwd: str) -> str:
+    """Return a folder without links; "" for a name that no folder can have."""
+    try:
+        return os.path.realpath(cwd or "/")
+    except (OSError, ValueError):
+        return ""
 
 
 def state_folder() -> str:

@@ -86,6 +86,8 @@ def new_server(
         except MemexError as error:
             return _failed(error, None)
         called = connection.context.under(tool_call_id)
+        if params.name in WORK_ALIASES and profile == "work":  # the log has the name that was called
+            called = replace(called, actor=f"{called.actor or 'mcp'}:{params.name}")
         execute = partial(run_tool, connection, called)
         outcome = await toolcalls.run(execute, name, arguments, allowed=told.allowed)
         if outcome.error is not None:

@@ -4,6 +4,7 @@ Those names are understood and not listed: an agent that was made for one of the
 model reads the descriptions of six tools alone.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -13,12 +14,16 @@ from mcp import types
 from memex import toolcalls
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
-from memex.errors import ValidationFailed
+from memex.errors import ProjectNotFound, ValidationFailed
 from memex.service.conversations import reading
 from memex.service.dreams.results import HealthReport
 from memex.service.tools.aliases import ToolAlias
 from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
+from memex.service.work.asking import CHANGES
+from memex.service.work.deciding import MARK
+from memex.service.work.health import HEALTH, POLICY, REPAIR
 from memex.service.work.packing import PackResult
+from memex.service.work.reading import READ_FROM, READINGS
 from memex.service.work.results import WorkCheckResult, WorkResult
 from memex.service.work.sessions import RESOLVE, WorkSessionsResult
 
@@ -35,6 +40,7 @@ class WorkContextArguments(Arguments):
 
     project: Annotated[Text, Field(description="A slug.")] = None
     label: Annotated[Text, Field(description="Of a lane, as an answer names it.")] = None
+    session: Annotated[Text, Field(description="The id of one session.")] = None
     cwd: Annotated[Text, Field(description="The working directory.")] = None
     repository: Annotated[Text, Field(description="A remote, or the root of the repository.")] = None
     branch: Annotated[Text, Field(description="That is checked out.")] = None
@@ -78,6 +84,14 @@ class HealthArguments(Arguments):
     project: Annotated[Text, Field(description="A slug; by default the user's own files.")] = None
 
 
+class SourceArguments(Arguments):
+    """Show what an item, a message or a file of a pack's line comes from."""
+
+    reference: Annotated[StorableText, Field(min_length=1, max_length=1_000)]
+    project: Text = None
+    session: Text = None
+
+
 class RuntimeArguments(Arguments):
     """Tell whether Memex answers, and for whom."""
 
@@ -96,15 +110,23 @@ OPEN = Tool("work_open", WorkOpenArguments, WorkResult)
 CHECK = Tool("work_check", WorkCompletionArguments, WorkCheckResult)
 SESSIONS = Tool("work_sessions", WorkListArguments, WorkSessionsResult)
 RUNTIME = Tool("work_runtime", RuntimeArguments, RuntimeResult)
-HEALTH = Tool("memory_health", HealthArguments, HealthReport)
+MEMORY_HEALTH = Tool("memory_health", HealthArguments, HealthReport)
 WORK_TOOLS: Mapping[Tool[Any], str] = {
     CONTEXT: "Where work stands",
     OPEN: "Open work",
     CHECK: "Check completion",
     SESSIONS: "List sessions",
 }
-UNLISTED_TOOLS: tuple[Tool[Any], ...] = (RESOLVE, RUNTIME, HEALTH, reading.READ)
-_PLACE = {"project_id": "project", "scope": "project", "session_id": "session"}
+PROVENANCE = Tool("work_source", SourceArguments, ToolResult)
+# What the listed tools leave to people, and what other services offer; each is an operation of the service.
+_MORE_OPERATIONS: Mapping[str, Tool[Any]] = {
+    one.name: one for one in (RESOLVE, HEALTH, REPAIR, POLICY, CHANGES, MARK, READINGS, READ_FROM)
+}
+UNLISTED_TOOLS: tuple[Tool[Any], ...] = (*_MORE_OPERATIONS.values(), RUNTIME, MEMORY_HEALTH, PROVENANCE, reading.READ)
+_PLACE = {
+    **dict.fromkeys(("project_key", "project_id", "scope", "scope_key"), "project"),
+    **dict.fromkeys(("session_id", "session_key"), "session"),
+}
 _PACK = {
     **_PLACE,
     "known_pack_hash": "known_hash",
@@ -114,21 +136,46 @@ _PACK = {
     "query": "words",
     "size": "budget",
 }
+_HINTS = {
+    **_PLACE,
+    "repo": "repository",
+    "query": "words",
+    "workspace": "cwd",
+    "session_id": "",
+    "session": "",
+}
+# The names by which agents know such tools. An argument that stands for "" says nothing to ours.
 WORK_ALIASES: Mapping[str, ToolAlias] = {
     "mem_bootstrap_context": ToolAlias(CONTEXT.name, _PACK),
     "mem_context_pack": ToolAlias(CONTEXT.name, _PACK),
-    "mem_session_list": ToolAlias(SESSIONS.name, {**_PLACE, "max_results": "limit"}),
-    "mem_scope_resolve": ToolAlias(
-        RESOLVE.name, {**_PLACE, "repo": "repository", "query": "words", "workspace": "cwd"}
+    "mem_session_list": ToolAlias(
+        SESSIONS.name, {**_PLACE, "max_results": "limit", "session_id": "", "session": ""}
     ),
+    "mem_scope_resolve": ToolAlias(RESOLVE.name, _HINTS),
     "mem_open_work": ToolAlias(OPEN.name, _PLACE),
     "mem_completion_check": ToolAlias(CHECK.name, _PLACE),
     "mem_note_create": ToolAlias(
-        "memory_remember", {"content": "text", "note": "text", "body": "text", "project_id": "project"}
+        "memory_remember",
+        {**_PLACE, "content": "text", "note": "text", "body": "text", "session_id": "", "title": ""},
     ),
-    "mem_provenance": ToolAlias(reading.READ.name, {"source": "reference", "id": "reference"}),
-    "mem_health_runtime": ToolAlias(RUNTIME.name, {}),
+    "mem_health_memory": ToolAlias(MEMORY_HEALTH.name, _PLACE),
+    "mem_provenance": ToolAlias(PROVENANCE.name, {**_PLACE, "source": "reference", "id": "reference"}),
+    "mem_health_runtime": ToolAlias(
+        RUNTIME.name, {**dict.fromkeys(_PLACE, ""), "project": "", "session": ""}
+    ),
     "mem_health_project": ToolAlias(HEALTH.name, _PLACE),
+    "mem_policy_list": ToolAlias(HEALTH.name, _PLACE),
+    "mem_policy_set": ToolAlias(POLICY.name, {**_PLACE, "policy": "rule", "session_id": ""}),
+    "mem_snapshot": ToolAlias(OPEN.name, _PLACE),
+    "mem_snapshot_changes": ToolAlias(CHANGES.name, {**_PLACE, "snapshot": "state", "known_state": "state"}),
+    "mem_inheritance_list": ToolAlias(READINGS.name, {**_PLACE, "session_id": ""}),
+    "mem_inheritance_set": ToolAlias(
+        READ_FROM.name,
+        {**_PLACE, "parent": "other", "parent_key": "other", "from": "other", "session_id": ""},
+    ),
+    "mem_repair_propose": ToolAlias(HEALTH.name, _PLACE),
+    "mem_repair_apply": ToolAlias(REPAIR.name, {**_PLACE, "ids": "items", "item_ids": "items"}),
+    "mem_item_mark": ToolAlias(MARK.name, {**_PLACE, "item_id": "id"}),
 }
 
 _OPERATIONS = {
@@ -136,8 +183,9 @@ _OPERATIONS = {
     OPEN.name: "work_show",
     CHECK.name: "work_check",
     SESSIONS.name: "work_sessions",
-    RESOLVE.name: "work_resolve",
+    **{name: name for name in _MORE_OPERATIONS},
 }
+_ITEM_ID = re.compile(r"[0-9a-z]{10}")
 
 
 async def run_work_tool(
@@ -145,17 +193,44 @@ async def run_work_tool(
 ) -> dict[str, Any] | None:
     """Run a tool of this profile; None for a tool of another one."""
     if (operation := _OPERATIONS.get(tool)) is not None:
-        return await api.call(context, operation, given)
-    if tool == HEALTH.name:
+        return await _of_named_place(api, context, operation, given)
+    if tool == MEMORY_HEALTH.name:
         project = given.get("project")
         mount = f"projects/{project}" if project else None
         return await api.call(context, "dream_report", {"mount": mount})
+    if tool == PROVENANCE.name:
+        return await _source(api, context, SourceArguments.model_validate(given))
     if tool == RUNTIME.name:
         me = await api.me(context)
         mounts = [mount["mount"] for mount in me["mounts"]]
         user = me["user"] or context.user_id
         return {"status": "ok", "user": user, "mounts": mounts, "version": me["version"]}
     return None
+
+
+async def _of_named_place(
+    api: MemexApi, context: CallContext, operation: str, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Run an operation. A project that is none may be how the one label of that name is shown."""
+    try:
+        return await api.call(context, operation, given)
+    except ProjectNotFound as error:
+        labels = error.details.get("labels") or []
+        if len(labels) != 1:
+            raise
+        return await api.call(context, operation, given | {"project": labels[0]})
+
+
+async def _source(api: MemexApi, context: CallContext, asked: SourceArguments) -> dict[str, Any]:
+    """Return what a line of a pack comes from: the texts of an item, the message, or the file."""
+    reference = asked.reference
+    if _ITEM_ID.fullmatch(reference):
+        given = {"id": reference, "project": asked.project, "session": asked.session}
+        return await _of_named_place(api, context, "work_provenance", given)
+    path, mark, version = reference.rpartition("@")
+    if mark and version.isdigit():
+        return await api.execute(context, "memory_read", {"path": path, "version": int(version)})
+    return await api.call(context, reading.READ.name, {"reference": reference})
 
 
 async def work_prompt(api: MemexApi, context: CallContext, given: Mapping[str, str]) -> str:

@@ -69,13 +69,29 @@ def _read(root: Path, git: Path) -> Repository:
     if link := (read_small(git / "commondir", max_bytes=4096) or "").strip():
         common = resolved(git / link) or git
         if _is_worktree(root, git, common):
-            shared_root = common.parent if common.name == ".git" else common
+            shared_root = _files_of(common)
     remotes = _remotes(read_small(common / "config") or "")
     chosen = remotes.get("origin") or (next(iter(remotes.values())) if len(remotes) == 1 else "")
     head = (read_small(git / "HEAD", max_bytes=4096) or "").strip()
     branch = head.removeprefix(_HEAD_OF_BRANCH) if head.startswith(_HEAD_OF_BRANCH) else ""
     is_shown = branch.isprintable() and len(branch) <= MAX_BRANCH_CHARS
     return Repository(root, shared_root, normalise_remote(chosen) or "", branch if is_shown else "")
+
+
+def _files_of(common: Path) -> Path:
+    """Return the folder of the files of a repository: beside `.git`, or where a submodule says that they are."""
+    if common.name == ".git":
+        return common.parent
+    section = ""
+    for line in (read_small(common / "config") or "").splitlines():
+        text = line.strip()
+        if found := _SECTION.match(text):
+            section = found[1].lower()
+        elif section == "core" and text.partition("=")[0].strip().lower() == "worktree":
+            files = resolved(common / text.partition("=")[2].strip().strip('"'))
+            if files is not None and _git_folder(files) == common:
+                return files
+    return common
 
 
 def _is_worktree(root: Path, git: Path, common: Path) -> bool:

@@ -157,7 +157,8 @@ WRITING = frozenset(
             "project_init",
             "review_decide",
         ),
-        *("work_link", "work_mark", "work_read_from", "work_rebuild", "work_stop_reading"),
+        *("work_link", "work_mark", "work_policy", "work_read_from", "work_rebuild", "work_repair"),
+        "work_stop_reading",
     )
 )
 

@@ -39,6 +39,16 @@ ends as (
     from heard
    where next_label is distinct from label
 ),
+roots as (
+  select distinct on (event.metadata ->> 'root') event.metadata ->> 'root' as root, event.metadata ->> 'label' as label,
+         event.project as name
+    from event
+   where event.scope_id = %(scope_id)s
+     and event.metadata ? 'label'
+     and event.kind <> 'tool'
+     and event.metadata ->> 'root' <> ''
+   order by event.metadata ->> 'root', event.event_no desc
+),
 spans as materialized (
   select conversation_id, label, to_at, asked_to,
          coalesce(lag(to_at) over story, '-infinity') as from_at,
@@ -55,7 +65,7 @@ select observation.kind,
             then substr(message.text, greatest(observation.start_char - %(before_chars)s::integer, 0) + 1,
                         least(observation.start_char, %(before_chars)s::integer))
             else '' end as before,
-       coalesce(spans.label,
+       coalesce(spans.label, place.label,
                 case when conversation.folder <> '' then 'cwd:' || conversation.folder
                      else 'import:' || conversation.project end) as label
   from observation
@@ -66,6 +76,17 @@ select observation.kind,
     on message.scope_id = observation.scope_id
    and message.conversation_no = observation.conversation_no
    and message.number = observation.number
+  left join lateral (
+         select roots.label, roots.name, roots.root
+           from roots
+          where (conversation.folder = roots.root or starts_with(conversation.folder, roots.root || '/'))
+            and not exists (
+                  select
+                    from work_link
+                   where work_link.scope_id = %(scope_id)s
+                     and work_link.label = 'cwd:' || conversation.folder)
+          order by length(roots.root) desc
+          limit 1) place on conversation.folder <> ''
  cross join lateral (
          select coalesce(message.said_at, conversation.last_at, conversation.imported_at) as at) said
   left join spans

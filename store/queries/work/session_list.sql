@@ -26,18 +26,39 @@ known as (
      and source.source_id = conversation.source_id
    where conversation.scope_id = %(scope_id)s
 ),
+roots as (
+  select distinct on (event.metadata ->> 'root') event.metadata ->> 'root' as root, event.metadata ->> 'label' as label,
+         event.project as name
+    from event
+   where event.scope_id = %(scope_id)s
+     and event.metadata ? 'label'
+     and event.kind <> 'tool'
+     and event.metadata ->> 'root' <> ''
+   order by event.metadata ->> 'root', event.event_no desc
+),
 session as (
   select coalesce(known.conversation_id, heard.conversation_id) as conversation_id, coalesce(known.title, '') as title,
-         coalesce(heard.label,
+         coalesce(heard.label, place.label,
                   case when known.folder <> '' then 'cwd:' || known.folder else 'import:' || known.project end) as label,
-         coalesce(heard.name, known.project) as name, coalesce(heard.folder, known.folder, '') as folder,
-         coalesce(heard.branch, known.branch, '') as branch, coalesce(heard.root, known.folder, '') as root,
+         coalesce(heard.name, place.name, known.project) as name, coalesce(heard.folder, known.folder, '') as folder,
+         coalesce(heard.branch, known.branch, '') as branch, coalesce(heard.root, place.root, known.folder, '') as root,
          coalesce(known.source, heard.runtime) as source, coalesce(known.messages, 0) as messages,
          coalesce(known.started_at, heard.happened_at) as started_at,
          case when heard.is_newest is not false then greatest(known.last_at, heard.happened_at)
               else heard.happened_at end as last_at
     from known
     full join heard using (conversation_id)
+    left join lateral (
+           select roots.label, roots.name, roots.root
+             from roots
+            where (known.folder = roots.root or starts_with(known.folder, roots.root || '/'))
+              and not exists (
+                    select
+                      from work_link
+                     where work_link.scope_id = %(scope_id)s
+                       and work_link.label = 'cwd:' || known.folder)
+            order by length(roots.root) desc
+            limit 1) place on known.folder <> ''
    where heard.label is not null
       or known.project <> ''
       or known.folder <> ''

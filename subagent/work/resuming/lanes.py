@@ -5,8 +5,8 @@ that is named by what identifies it (label, project, folder, title) goes before 
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Literal
@@ -37,6 +37,7 @@ class LaneHints:
         project: a slug.
         files: paths that the work changes.
         words: of the task.
+        said: how well messages of a conversation fit the words, from 0 to 1, by the conversation's id.
     """
 
     title: str = ""
@@ -46,6 +47,7 @@ class LaneHints:
     project: str = ""
     files: tuple[str, ...] = ()
     words: str = ""
+    said: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def are_given(self) -> bool:
@@ -123,7 +125,10 @@ def active_lanes(lanes: Sequence[Lane], now: datetime | None = None) -> list[Lan
 
 
 def resolve(lanes: Sequence[Lane], hints: LaneHints) -> Resolution:
-    """Return which lane the hints mean; several that fit stay several."""
+    """Return which lane the hints mean; several that fit stay several. With a project, only its own lanes count."""
+    rest = replace(hints, project="")
+    if hints.project and rest.are_given:
+        lanes, hints = [lane for lane in lanes if hints.project in (lane.slug, lane.label, lane.name)], rest
     if not lanes:
         return Resolution("no_match", None, ())
     if not hints.are_given:
@@ -167,6 +172,7 @@ def _score(lane: Lane, hints: LaneHints) -> ScoredLane:
         "branch": 0.5 * (bool(hints.branch) and hints.branch in lane.branches),
         "files": 0.6 * (below / len(hints.files) if hints.files else 0.0),
         "title": 0.6 * max((_overlap(hints.title, session.title) for session in lane.sessions), default=0.0),
+        "said": 0.7 * max((hints.said.get(one, 0.0) for one in lane.conversation_ids), default=0.0),
         "words": 0.4
         * max(
             (_overlap(hints.words, f"{lane.name} {session.title}") for session in lane.sessions), default=0.0

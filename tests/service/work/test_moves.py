@@ -151,6 +151,61 @@ async def test_a_captured_place_goes_before_an_imported_one(
     assert "build the new." in told.text
 
 
+async def test_the_last_answer_stands_in_until_the_transcript_has_it(
+    service: Service, caller_of: CallerOf
+) -> None:
+    """The pack quotes the words of an event, with the event as their source; a message takes their place."""
+    alice = await report(service, await caller_of("alice"), turn("alpha", 1))
+    asked = {"project": "remote:a.example/alpha"}
+    stop = turn("alpha", 5)[2] | {"turn": "two", "event": "stop-2"}
+    words = {"role": "assistant", "text": "The flag is renamed in all files.\n\nTODO: tell the users"}
+    alice = await report(service, alice, [stop | {"messages": [words]}])
+    pending = await packing.PACK.call(service, alice, asked)
+    message = words | {"id": "alpha9", "said_at": at(8)}
+    alice = await report(service, alice, [stop | {"event": "stop-3", "messages": [message]}])
+    stored = await packing.PACK.call(service, alice, asked)
+
+    for told, source in ((pending, "events/"), (stored, "conversations/")):
+        assert "The flag is renamed in all files." in told.text
+        [task] = [one for one in told.lines if one.text == "tell the users"]
+        assert task.source.startswith(source)
+
+
+async def test_history_and_hooks_of_one_folder_are_one_place(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """What was imported of a folder inside the root of a place belongs to the place, unless somebody linked it."""
+    alice = await caller_of("alice")
+    folders = {"old": "/code/apollo", "inner": "/code/apollo/src", "beside": "/code/apollo-2"}
+    for name, cwd in folders.items():
+        write_transcript(tmp_path / f"{name}.jsonl", cwd, name, name=name)
+    api = LocalMemex(service, alice.principal, role="agent")
+    await Ingest(api, CallContext(user_id="alice", actor="tests"), IngestOptions()).run([tmp_path])
+    alice = await refreshed(service, alice)
+    first = await packing.PACK.call(service, alice, {"cwd": "/code/apollo", "label": "folder:0011"})
+    alice = await session(service, alice, "new", "folder:0011", root="/code/apollo")
+
+    listed = (await sessions.SESSIONS.call(service, alice, {"project": "folder:0011"})).sessions
+    told = await asking.SHOW.call(service, alice, {"project": "folder:0011"})
+    pack = await packing.PACK.call(service, alice, {"cwd": "/code/apollo", "label": "folder:0011"})
+    event = turn("plain", 1)[0] | {"session": "plain", "cwd": "/code/plain", "metadata": {"branch": "main"}}
+    alice = await report(service, alice, [event])
+    placed = await packing.PACK.call(service, alice, {"cwd": "/code/plain/src"})
+
+    assert "build the old." in first.text
+    assert len(listed) == 3
+    assert {one.text for one in told.open} == {
+        "Test the old",
+        "Test the inner",
+        "Test the new",
+        "Document the new",
+    }
+    assert "Test the old" in pack.text
+    assert "beside" not in pack.text
+    assert (placed.status, placed.label) == ("resolved", "cwd:/code/plain")
+    assert "build the plain." in placed.text
+
+
 async def test_a_name_of_sessions_without_a_project_leads_to_their_label(
     service: Service, caller_of: CallerOf
 ) -> None:

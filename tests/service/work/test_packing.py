@@ -272,3 +272,24 @@ async def test_the_label_of_a_folder_keeps_other_places_out(service: Service, ca
     await labels.LINK.call(service, alice, {"label": "folder:00aa", "project": "apollo"})
     assert (await told("folder:00aa"))[:2] == ("resolved", "project:apollo")
     assert (await told("name:apollo"))[1] == "project:apollo"
+
+
+async def test_a_lane_is_found_by_what_was_said_in_it(service: Service, caller_of: CallerOf) -> None:
+    """A question names words that stand in no title; words of two lanes leave both, and a project narrows them."""
+    alice = await session(
+        service, await caller_of("alice"), "one", PLACES[0][1], root="/code/apollo", word="turbine governor"
+    )
+    alice = await session(service, alice, "two", PLACES[1][1], root="/code/gemini", word="invoice mailer")
+
+    async def ask(**given: Any) -> tuple[str, str | None]:
+        found = await sessions.RESOLVE.call(service, alice, given)
+        return found.status, found.lane.name if found.lane else None
+
+    assert await ask(hint="where did we build the turbine governor?") == ("resolved", "apollo")
+    assert await ask(words="invoice mailer") == ("resolved", "gemini")
+    assert await ask(hint="what did we never touch?") == ("ambiguous", None)
+    assert await ask(hint="what did we never touch?", project=PLACES[1][1]) == ("resolved", "gemini")
+    assert await ask(hint="/code/apollo/src", project="apollo") == ("resolved", "apollo")
+    assert await ask(hint="https://github.com/acme/gemini.git") == ("resolved", "gemini")
+    pack = await packing.PACK.call(service, alice, {"hint": "the turbine governor"})
+    assert pack.label == PLACES[0][1]

@@ -34,6 +34,7 @@ class WorkPlaces(UserCalls):
         title: str | None = None,
         files: Sequence[str] | None = None,
         words: str | None = None,
+        hint: str | None = None,
         as_of: datetime | None = None,
         tool_call_id: str | None = None,
     ) -> PackResult:
@@ -52,6 +53,7 @@ class WorkPlaces(UserCalls):
             title: of a session.
             files: paths that the work changes.
             words: of the task.
+            hint: one of these in one text: a folder, a repository, a title, a question.
             as_of: the pack as it was at this moment.
             tool_call_id: the id under which the call is logged.
 
@@ -74,6 +76,7 @@ class WorkPlaces(UserCalls):
             title=title,
             files=None if files is None else [*files],
             words=words,
+            hint=hint,
             as_of=as_of,
         )
 
@@ -95,6 +98,7 @@ class WorkPlaces(UserCalls):
         project: str | None = None,
         files: Sequence[str] | None = None,
         words: str | None = None,
+        hint: str | None = None,
         tool_call_id: str | None = None,
     ) -> ResolveResult:
         """Return the one lane that hints mean, or all that they may mean; none of several is chosen."""
@@ -109,6 +113,7 @@ class WorkPlaces(UserCalls):
             project=project,
             files=None if files is None else [*files],
             words=words,
+            hint=hint,
         )
 
     async def labels(self, *, tool_call_id: str | None = None) -> LabelsResult:

@@ -1,8 +1,10 @@
 """The state of work, from Python: `memory.work.show("apollo")`."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from memex.api.work.places import WorkPlaces
+from memex.service.work.health import WorkHealthResult, WorkPolicyResult, WorkRepairedResult
 from memex.service.work.provenance import WorkProvenanceResult
 from memex.service.work.results import (
     WorkChangesResult,
@@ -118,6 +120,55 @@ class Work(WorkPlaces):
         """
         return await self._run(
             WorkProvenanceResult, "work_provenance", tool_call_id, id=item, project=project, session=session
+        )
+
+    async def health(
+        self, project: str | None = None, *, session: str | None = None, tool_call_id: str | None = None
+    ) -> WorkHealthResult:
+        """Return what is there twice, rests, contradicts or is not met, and the policies; raises as `show`."""
+        return await self._run(
+            WorkHealthResult, "work_health", tool_call_id, project=project, session=session
+        )
+
+    async def repair(
+        self,
+        items: Sequence[str],
+        *,
+        project: str | None = None,
+        session: str | None = None,
+        undo: bool = False,
+        tool_call_id: str | None = None,
+    ) -> WorkRepairedResult:
+        """Put away items that `health` proposes to archive or join; `undo` opens them again.
+
+        Raises:
+            ValidationFailed: an item is not proposed, or was not put away.
+        """
+        return await self._run(
+            WorkRepairedResult,
+            "work_repair",
+            tool_call_id,
+            items=list(items),
+            undo=undo,
+            project=project,
+            session=session,
+        )
+
+    async def policy(
+        self,
+        rule: str,
+        *,
+        project: str | None = None,
+        remove: bool = False,
+        tool_call_id: str | None = None,
+    ) -> WorkPolicyResult:
+        """Add a rule such as `Archive after 30 days` to the policies of a project, or of all work, or take it out.
+
+        Raises:
+            ValidationFailed: the text is no rule.
+        """
+        return await self._run(
+            WorkPolicyResult, "work_policy", tool_call_id, rule=rule, project=project, remove=remove
         )
 
     async def rebuild(self, *, tool_call_id: str | None = None) -> WorkRebuildResult:

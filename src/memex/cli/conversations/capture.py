@@ -1,7 +1,8 @@
 """`memex conversations capture`: pause and resume the capture of coding agents, and see what becomes of it."""
 
 import os
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +16,12 @@ from memex.cli.session.session import CommandSession
 
 if TYPE_CHECKING:
     from memex.capture.delivery import DeliveryReport
+    from memex.capture.switch import CaptureSettings
     from memex.hook.state import CaptureState
 
 
 MAX_DELIVERY_S = 600
+MAX_OFF_SHOWN = 5
 NotHere = Annotated[
     Path | None,
     typer.Option(
@@ -81,8 +84,14 @@ async def status(session: CommandSession) -> CommandOutput:
     """Show whether capture is on, what waits on this machine, and when the last event of each agent arrived."""
     from memex.capture import switch
 
-    heard = await session.call("event_heard")
-    return _shown(switch.local_status(switch.open_state()) | {"heard": heard["runtimes"]})
+    state = switch.open_state()
+    settings = switch.read_settings(state)
+    if settings is None:
+        heard = await session.call("event_heard")
+    else:
+        async with delivering_session(settings) as own:  # the Memex that capture delivers to
+            heard = await own.call("event_heard")
+    return _shown(switch.local_status(state) | {"heard": heard["runtimes"]})
 
 
 @plain_command
@@ -113,7 +122,6 @@ async def _deliver(state: "CaptureState", lock: int | None) -> "DeliveryReport":
 
     from memex.capture import switch
     from memex.capture.delivery import Delivery, DeliveryReport, is_waiting
-    from memex.cli.session.opening import open_session
     from memex.errors import MemexError
     from memex.hook.state import DELIVERED, DELIVERY_LOCK, EARLIER_LINKS
 
@@ -124,11 +132,8 @@ async def _deliver(state: "CaptureState", lock: int | None) -> "DeliveryReport":
     ) is None:
         return DeliveryReport()
     settings = switch.read_settings(state) or switch.CaptureSettings()
-    named = {"MEMEX_URL": settings.url, "MEMEX_API_KEY": settings.key, "MEMEX_DATA_DIR": settings.data_dir}
-    os.environ.update({name: value for name, value in named.items() if value is not None})
-    options = UserOptions() if settings.user is None else UserOptions(user=settings.user)
     try:
-        async with open_session(options) as session:
+        async with delivering_session(settings) as session:
             context = replace(session.context, actor="capture", channel=None)
             return await Delivery(state, session.api, context, keeps_packs=True).run(lock)
     except MemexError as error:  # no service, or no database
@@ -136,6 +141,18 @@ async def _deliver(state: "CaptureState", lock: int | None) -> "DeliveryReport":
         with suppress(OSError):  # a full disk
             state.write(DELIVERED, json.dumps(told).encode())
         raise
+
+
+@asynccontextmanager
+async def delivering_session(settings: "CaptureSettings") -> AsyncIterator[CommandSession]:
+    """Give a session with the Memex that capture delivers to."""
+    from memex.cli.session.opening import open_session
+
+    named = {"MEMEX_URL": settings.url, "MEMEX_API_KEY": settings.key, "MEMEX_DATA_DIR": settings.data_dir}
+    os.environ.update({name: value for name, value in named.items() if value is not None})
+    options = UserOptions() if settings.user is None else UserOptions(user=settings.user)
+    async with open_session(options) as session:
+        yield session
 
 
 def new_settings(*, url: str | None, key: str | None, user: str | None) -> Any:
@@ -165,6 +182,12 @@ def _show(screen: Screen, document: dict[str, Any]) -> None:
         screen.line(("Turn it on: memex setup claude-code --hooks", "dim"))
     for folder in document["not_here"]:
         screen.line(f"Not in {folder}")
+    for folder in document["folders"]:
+        of = folder["project"] or folder["label"] or "no project"
+        more = f"; it calls itself {folder['unconfirmed']}" if folder["unconfirmed"] else ""
+        screen.line(f"{folder['folder']} is of {of}{more}")
+    for one in document["off"][-MAX_OFF_SHOWN:]:
+        screen.line(f"Session {one['session']} is not captured: {one['why']} {one['folder']}".rstrip())
     waiting = document["waiting"]["events"]
     screen.line(f"{format_count(waiting, 'event')} {'waits' if waiting == 1 else 'wait'} on this machine.")
     if dropped := document["dropped"]:

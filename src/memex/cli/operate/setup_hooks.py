@@ -184,14 +184,15 @@ def _local_status() -> dict[str, Any]:
 
 
 def _heard() -> list[dict[str, Any]]:
-    """Return when each agent was last heard; nothing where no Memex answers."""
+    """Return when the Memex that capture delivers to heard each agent; nothing where it does not answer."""
     import asyncio
 
-    from memex.cli.options import UserOptions
-    from memex.cli.session.opening import open_session
+    from memex.capture import switch
+    from memex.cli.conversations.capture import delivering_session
 
     async def ask() -> list[dict[str, Any]]:
-        async with open_session(UserOptions()) as session:
+        settings = switch.read_settings(switch.open_state()) or switch.CaptureSettings()
+        async with delivering_session(settings) as session:
             return list((await session.call("event_heard"))["runtimes"])
 
     try:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.conversations.options import SinceOption, parse_moment
-from memex.cli.output import CommandOutput
+from memex.cli.output import CommandOutput, Screen
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.cli.work import places, screens
@@ -81,6 +81,52 @@ async def changes(
 
 
 @user_command
+async def health(session: CommandSession, of_session: SessionOption = None) -> CommandOutput:
+    """Show what is there twice, rests, contradicts or is not met in a project's work, and what would repair it."""
+    found = await session.without_project().call("work_health", await _asked(session, of_session))
+    return CommandOutput(found, lambda screen: screens.show_health(screen, found, session))
+
+
+@user_command
+async def repair(
+    session: CommandSession,
+    items: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="The items, as `memex work health` shows.")
+    ],
+    undo: Annotated[bool, typer.Option("--undo", help="Open them again.")] = False,
+    of_session: SessionOption = None,
+) -> CommandOutput:
+    """Put away items that rest, or that another item says too."""
+    asked = await _asked(session, of_session) | {"items": items, "undo": undo}
+    done = await session.without_project().call("work_repair", asked)
+    did = "Open again" if undo else "Put away"
+    return CommandOutput(done, lambda screen: screen.line((f"{did}: ", "bold"), ", ".join(done["repaired"])))
+
+
+@user_command
+async def policy(
+    session: CommandSession,
+    rule: Annotated[
+        str,
+        typer.Argument(
+            help="Archive after 30 days, Never archive: PATTERN, or Leave out: PATTERN; a pattern may be a #tag."
+        ),
+    ],
+    remove: Annotated[bool, typer.Option("--remove", help="Take the rule out.")] = False,
+) -> CommandOutput:
+    """Add a rule to the policies of --project, or of all your work."""
+    asked = {"rule": rule, "remove": remove, "project": session.project}
+    done = await session.without_project().call("work_policy", asked)
+
+    def show_policies(screen: Screen) -> None:
+        for one in done["policies"] or ["No rule."]:
+            screen.line(one)
+        screen.line((f"in {done['policy_file']}", "dim"))
+
+    return CommandOutput(done, show_policies)
+
+
+@user_command
 async def rebuild(
     session: CommandSession,
     _ask: Annotated[bool, typer.Option("--ask", hidden=True)] = False,  # of older versions
@@ -92,7 +138,7 @@ async def rebuild(
 
 async def _asked(session: CommandSession, of_session: str | None) -> dict[str, Any]:
     """Return whose work is asked for; without a project and a session, it is the place of this folder."""
-    project = session.project if of_session is None else None
+    project = session.project
     if project is None and of_session is None:
         project = await places.place_of_folder(session, str(Path.cwd()))
     return {"project": project, "session": of_session}

@@ -118,6 +118,25 @@ def _read(screen: Screen, projects: list[Item]) -> None:
         _section(screen, f"Decisions of the project {one['project']}", one["decisions"])
 
 
+def show_health(screen: Screen, found: dict[str, Any], session: CommandSession) -> None:
+    """Print the health of work, what would repair it, and the policies."""
+    for title, name in (("Said twice", "duplicates"), ("Contradictions", "contradictions")):
+        for pair in found[name]:
+            screen.line((f"{title}: ", "bold"), shorten(pair["kept"]["text"], MAX_TEXT))
+            screen.line((f"  {pair['other']['id']}  ", "cyan"), shorten(pair["other"]["text"], MAX_TEXT))
+    _section(screen, "Not named for long", found["stale"])
+    _points(screen, found["gaps"])
+    if found["is_claimed_done"]:
+        screen.line("Somebody says that all is done, and it is not.")
+    if found["is_healthy"]:
+        screen.line("Nothing needs repair.")
+    for rule in found["policies"]:
+        screen.line(("Policy: ", "dim"), rule)
+    if found["repairs"]:
+        ids = [one["id"] for one in found["repairs"]]
+        screen.line(("To repair: ", "dim"), session.command("work", "repair", *ids[:MAX_DONE]))
+
+
 def _section(screen: Screen, title: str, items: list[Item], left: Collection[str] = ()) -> None:
     """Print items; `left` are the ids of those that the end of a session leaves."""
     if not items:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from memex.errors import ValidationFailed
+from memex.projects.remotes import normalise_remote
 from memex.service.call import Caller
 from memex.service.conversations import putting
 from memex.service.conversations.lines import MAX_TITLE_CHARS
@@ -102,6 +103,15 @@ class EventInput(Arguments):
             raise ValueError(f"has a label that is empty or has over {MAX_LABEL_CHARS:,} characters")
         return given
 
+    def _place(self) -> dict[str, str]:
+        """Return the label of an event that says none: its folder, or without one its remote."""
+        if "label" in self.metadata or self.kind == "tool":
+            return {}
+        if self.cwd:
+            return {"label": f"cwd:{self.cwd}"[:MAX_LABEL_CHARS], "root": self.cwd}
+        remote = normalise_remote(self.metadata.get("remote", ""))
+        return {"label": f"remote:{remote}"} if remote else {}
+
     def stored(self) -> NewEvent:
         """Return the event as the store has it; messages with an id stand in the conversation instead."""
         return NewEvent(
@@ -118,7 +128,8 @@ class EventInput(Arguments):
                 ToolUse(tool.name, tool.command, tool.ok, tuple(tool.paths), tool.duration_ms)
                 for tool in self.tools
             ),
-            metadata=self.metadata
+            metadata=self._place()
+            | self.metadata
             | {
                 name: " ".join(self.metadata[name].split())[:MAX_SHOWN_CHARS]
                 for name in SHOWN

@@ -10,7 +10,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])[A-Z]")
 
 @dataclass(frozen=True, slots=True)
 class ToolAlias:
-    """A tool of ours by another name, and the names of arguments that are not ours."""
+    """A tool of ours by another name, and the names of arguments that are not ours; "" for one that ours lacks."""
 
     tool: str
     arguments: Mapping[str, str]
@@ -47,6 +47,6 @@ def translate(
     for name, value in arguments.items():
         snake = _HUMP.sub(lambda hump: f"_{hump[0].lower()}", name)
         known = alias.arguments.get(snake, snake)
-        if value is not None and (known not in ours or name == known):
+        if value is not None and known and (known not in ours or name == known):
             ours[known] = value
     return alias.tool, ours

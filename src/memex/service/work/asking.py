@@ -29,14 +29,14 @@ _Session = Annotated[StorableText | None, Field(min_length=1, max_length=100)]
 
 
 class WorkCheckArguments(Arguments):
-    """The work to check: that of `project`, or of one `session`."""
+    """The work to check: that of `project`, or of one `session` of it."""
 
     project: _Project = None
     session: _Session = None
 
 
 class WorkArguments(WorkCheckArguments):
-    """The work to show: that of `project` (a slug, or the label of sessions), or of a `session` (an id)."""
+    """The work to show: that of `project` (a slug, or the label of sessions), or of one `session` of it (an id)."""
 
     as_of: Annotated[AwareDatetime | None, Field(strict=False)] = None
 
@@ -52,11 +52,11 @@ async def _show(call: OperationCall, arguments: WorkArguments) -> LoggedAnswer[W
     """Return where work stands, and log that it was asked.
 
     Raises:
-        ValidationFailed: neither a project nor a session is named, or both are.
+        ValidationFailed: neither a project nor a session is named.
         ProjectNotFound: no project and no session of the user has this name.
         ConversationNotFound: the user has no such session.
     """
-    project, session = _place(call.caller, arguments.project, arguments.session)
+    project, session = place_of(call.caller, arguments.project, arguments.session)
     until = arguments.as_of
     work = await load_work(
         call.service, call.caller, project=project, session=session, until=until, reads=True
@@ -70,7 +70,7 @@ async def _check_completion(
     call: OperationCall, arguments: WorkCheckArguments
 ) -> LoggedAnswer[WorkCheckResult]:
     """Return whether work is done, with what proves it or the reasons why not; raises as `show`."""
-    project, session = _place(call.caller, arguments.project, arguments.session)
+    project, session = place_of(call.caller, arguments.project, arguments.session)
     work = await load_work(call.service, call.caller, project=project, session=session)
     result = check_result(work, check(work.state, work.said, work.events))
     logged = {"state": result.state, "done": result.done, "reasons": list(result.reasons)}
@@ -81,7 +81,7 @@ async def _show_changes(
     call: OperationCall, arguments: WorkChangesArguments
 ) -> LoggedAnswer[WorkChangesResult]:
     """Return what changed in work since a moment or a state; raises as `show`."""
-    project, session = _place(call.caller, arguments.project, arguments.session)
+    project, session = place_of(call.caller, arguments.project, arguments.session)
     since = _moment(arguments.since, arguments.state)
     work = await load_work(call.service, call.caller, project=project, session=session)
     changed = changes(work.at(since), work.state)
@@ -90,12 +90,8 @@ async def _show_changes(
     return LoggedAnswer(result, logged)
 
 
-def _place(caller: Caller, project: str | None, session: str | None) -> tuple[str | None, str | None]:
-    """Return the project or the session that is meant; the project of the context where none is named."""
-    if project is not None and session is not None:
-        raise ValidationFailed(
-            "Both a project and a session are named.", hint="Name the project, or one session of it."
-        )
+def place_of(caller: Caller, project: str | None, session: str | None) -> tuple[str | None, str | None]:
+    """Return the project and the session that are meant; the project of the context where none is named."""
     if session is None and project is None:
         project = caller.access.project
     if session is None and project is None:

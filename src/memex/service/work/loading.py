@@ -23,6 +23,7 @@ from memex.store.work.observations import (
     add_observations,
     find_sessions,
     list_observations,
+    list_pending_words,
     list_tool_events,
     underived_messages,
 )
@@ -34,9 +35,10 @@ from memex.store.work.records import (
     UnderivedMessage,
 )
 from memex.subagent.work.definition import scope_of_label
-from memex.subagent.work.deriving import derive
+from memex.subagent.work.deriving import derive, derive_pending
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
 from memex.subagent.work.memory_items import memory_items, work_paths
+from memex.subagent.work.policies import POLICY_FILE, WorkPolicy, apply_policies, parse_policies
 from memex.subagent.work.records import (
     MemoryItem,
     Observation,
@@ -51,6 +53,7 @@ from memex.subagent.work.turns import DERIVER_VERSION, MAX_TURN_CHARS
 _log = structlog.get_logger("memex.work")
 
 MAX_SESSIONS = 500  # of a project, the newest
+MAX_PENDING = 20  # sessions, and words of them, that no transcript has yet
 MAX_TOOL_EVENTS = 5_000  # the newest, which prove what was done last
 BATCH_MESSAGES = 1_000  # that are read for work at once
 
@@ -67,6 +70,7 @@ class LoadedWork:
         memory: what the project's files say.
         now: the moment at which the work stood so.
         read: what holds in the projects that this one reads from, of which the caller is a member too.
+        policies: the rules by which work is archived and left out.
     """
 
     state: WorkState
@@ -79,6 +83,7 @@ class LoadedWork:
     events: tuple[ToolEvent, ...]
     now: datetime
     read: tuple[ReadWork, ...] = ()
+    policies: tuple[WorkPolicy, ...] = ()
 
     def at(self, until: datetime) -> WorkState:
         """Return where the work stood at a moment."""
@@ -100,7 +105,7 @@ async def load_work(
         service: the service.
         caller: whose work it is.
         project: the slug of a project, or the label that sessions have.
-        session: the id of one session; then memory is not asked.
+        session: the id of one session, ours or its client's; then memory is asked only of a named project.
         until: only what was known at this moment.
         reads: also load what holds in the projects that this one reads from.
 
@@ -114,30 +119,34 @@ async def load_work(
     )  # work is its user's alone, also where an administrator acts for the user
     is_project = project is not None and f"projects/{project}" in caller.access.by_mount
     sessions = await _sessions(service, caller, project, session)
-    if session is not None and not sessions:
-        raise ConversationNotFound(
-            f"There is no session {session[:50]!r} for this user.",
-            hint="See `memex work sessions`.",
-            reason="session",
-        )
     if project is not None and not is_project and not sessions:
         announced = await load_sessions(
             service, caller, project=project, limit=1
         )  # its transcript may come yet
         if not announced:
             await _refuse_unknown(service, caller, project)
+    if session is not None and not sessions:
+        raise ConversationNotFound(
+            f"There is no session {session[:50]!r} for this user.",
+            hint="See `memex work sessions`.",
+            reason="session",
+        )
     await derive_missing(service, caller, sessions)
     memory: list[MemoryItem] = []
+    policies: tuple[WorkPolicy, ...] = ()
     reading = _reading(caller.access, project)
     async with service.database.transaction(reading, snapshot=True) as connection:
         found, marks, events = await _stored(connection, caller, sessions, project)
-        if is_project and project is not None and session is None:
+        if is_project and project is not None:
             memory = await _memory(connection, reading, project, until)
+        if reading.scopes:
+            policies = await _policies(connection, reading, project, until)
     said = tuple(sorted(found, key=lambda observation: observation.order))
     now = until or datetime.now(UTC)
     events.reverse()
     folding = partial(fold, said, memory=memory, marks=marks, events=events, until=until, now=now)
     state = await offload.run_in_thread(sum(len(observation.text) for observation in said), folding)
+    state = apply_policies(state, policies, now)
     read = await _read_from(service, caller, project, until) if reads and is_project and project else ()
     return LoadedWork(
         state,
@@ -150,6 +159,7 @@ async def load_work(
         tuple(events),
         now,
         read,
+        policies,
     )
 
 
@@ -263,21 +273,25 @@ async def _sessions(
     if scope is None:
         return []
     named = parse_reference(session) if session is not None else None
-    if session is not None and named is None:
-        return []
     async with service.database.transaction(caller.access.for_conversations()) as connection:
         return await find_sessions(
             connection,
             scope.scope_id,
             project=project,
-            session=named[0] if named else None,
+            session=named[0] if named else session,
             limit=MAX_SESSIONS,
         )
 
 
+async def is_session(service: Service, caller: Caller, session: str) -> bool:
+    """Return whether the user has a session of this id, ours or its client's."""
+    return bool(await _sessions(service, caller, None, session))
+
+
 def _reading(access: Access, project: str | None) -> Access:
-    """Return an access to the user's conversations and to the files of the project."""
-    found = (access.conversations, access.by_mount.get(f"projects/{project}"))
+    """Return an access to the user's conversations, and to the files of the project or else of the user."""
+    files = access.by_mount.get(f"projects/{project}") or access.by_mount.get("user")
+    found = (access.conversations, files)
     return access.limited_to(tuple(scope for scope in found if scope is not None))
 
 
@@ -288,16 +302,21 @@ async def _stored(
     if scope is None:
         return [], [], []
     numbers = [session.conversation_no for session in sessions]
+    ids = [session.conversation_id for session in sessions]
+    said = await list_observations(
+        _observation, connection, scope.scope_id, numbers, project=project, before_chars=MAX_BEFORE_CHARS
+    )
+    pending = await list_pending_words(
+        connection, scope.scope_id, ids[:MAX_PENDING], project=project, limit=MAX_PENDING
+    )
     return (
-        await list_observations(
-            _observation, connection, scope.scope_id, numbers, project=project, before_chars=MAX_BEFORE_CHARS
-        ),
+        [*said, *derive_pending(pending)],
         await list_marks(WorkMark, connection, scope.scope_id),
         await list_tool_events(
             _event,
             connection,
             scope.scope_id,
-            [session.conversation_id for session in sessions],
+            ids,
             project=project,
             limit=MAX_TOOL_EVENTS,
         ),
@@ -314,6 +333,22 @@ async def _memory(
     for file in await memory.read_files(work_paths(project)):
         found += memory_items(file.virtual_path, file.content, file.created_at, file.reference)
     return found
+
+
+def policy_path(access: Access, project: str | None) -> str:
+    """Return the file of policies of a project, or for work that is of no project, of the user."""
+    is_project = project is not None and f"projects/{project}" in access.by_mount
+    return f"projects/{project}/{POLICY_FILE}" if is_project else f"user/{POLICY_FILE}"
+
+
+async def _policies(
+    connection: Connection, access: Access, project: str | None, until: datetime | None
+) -> tuple[WorkPolicy, ...]:
+    memory = (
+        Memory(connection, access) if until is None else await open_past(connection, access, until, now=until)
+    )
+    files = await memory.read_files([policy_path(access, project)])
+    return tuple(policy for file in files for policy in parse_policies(file.content))
 
 
 def _event(

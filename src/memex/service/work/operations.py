@@ -7,6 +7,7 @@ from memex.service.operation import RunsOperation
 from memex.service.service import Service
 from memex.service.work.asking import CHANGES, CHECK, SHOW
 from memex.service.work.deciding import MARK, REBUILD
+from memex.service.work.health import HEALTH, POLICY, REPAIR
 from memex.service.work.labels import LABELS, LINK
 from memex.service.work.packing import PACK
 from memex.service.work.provenance import PROVENANCE
@@ -22,6 +23,6 @@ async def _stop_reading(
 
 OPERATIONS: dict[str, RunsOperation[Any]] = {
     **{one.name: one.call for one in (CHANGES, CHECK, SHOW, PACK, PROVENANCE, RESOLVE, SESSIONS, REBUILD)},
-    **{one.name: one.call for one in (LABELS, LINK, MARK, READ_FROM, READINGS)},
+    **{one.name: one.call for one in (LABELS, LINK, MARK, READ_FROM, READINGS, HEALTH, REPAIR, POLICY)},
     "work_stop_reading": _stop_reading,
 }

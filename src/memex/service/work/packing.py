@@ -12,7 +12,7 @@ from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import ReadAnswer, ResultPart, StorableText
 from memex.service.work.labels import slug_of_label
-from memex.service.work.loading import LoadedWork, load_work
+from memex.service.work.loading import LoadedWork, is_session, load_work
 from memex.service.work.sessions import (
     HintArguments,
     LaneResult,
@@ -20,6 +20,7 @@ from memex.service.work.sessions import (
     listed_lanes,
     load_sessions,
     next_call,
+    resolve_lanes,
 )
 from memex.store.work.records import PlacedSession
 from memex.subagent.work.resuming.lanes import (
@@ -50,10 +51,11 @@ SEVERAL = (
 class PackArguments(HintArguments):
     """The user's work to show at the beginning of a session.
 
-    Name `project` (a slug), a `label` or a `session`; or give hints, such as `cwd`. A `label` beside `cwd` or
-    `repository` is that of the folder, as its client found it: the pack is of the project that the label belongs
-    to, and of no other; with `project` too, only if it belongs to this one. `known_hash` is the hash of the pack
-    that is known already. `as_of` asks for the pack as it was then; labels are linked as they are now.
+    Name `project` (a slug), a `label` or a `session`, which narrows a project that is named too; or give hints, as
+    `cwd`. A `label` beside `cwd` or `repository` is that of the folder, as its client found it: the pack is
+    of the project that the label belongs to, and of no other; with `project` too, only if it belongs to this one.
+    `known_hash` is the hash of the pack that is known already. `as_of` asks for the pack as it was then; labels are
+    linked as they are now.
     """
 
     label: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
@@ -120,8 +122,17 @@ async def _pack(call: OperationCall, arguments: PackArguments) -> LoggedAnswer[P
 
 async def _answer(service: Service, caller: Caller, arguments: PackArguments) -> PackResult:
     hints = arguments.hints()
-    if arguments.session is not None:
-        work = await load_work(service, caller, session=arguments.session, until=arguments.as_of)
+    session = arguments.session
+    if (
+        session is not None
+        and arguments.project is not None
+        and not await is_session(service, caller, session)
+    ):
+        session = None  # one that has just begun, of which nothing is known yet
+    if session is not None:
+        work = await load_work(
+            service, caller, project=arguments.project, session=session, until=arguments.as_of
+        )
         scope = f"session:{work.sessions[0].conversation_id}"
         made = build_pack(work.state, scope=scope, budget=arguments.budget)
         return _result(made, work, scope, label=None)
@@ -130,7 +141,8 @@ async def _answer(service: Service, caller: Caller, arguments: PackArguments) ->
     name = arguments.label or arguments.project or (None if hints.are_given else caller.access.project)
     if name is None:
         lanes = group_lanes(await _sessions(service, caller, arguments))
-        found = resolve(lanes if hints.are_given else active_lanes(lanes, _now(arguments)), hints)
+        lanes = lanes if hints.are_given else active_lanes(lanes, _now(arguments))
+        found = await resolve_lanes(service, caller, lanes, hints)
         if found.lane is None:
             return _of_nothing(found, arguments)
         return await _of_place(service, caller, arguments, _name(found.lane), lanes, found.lane)

@@ -180,7 +180,7 @@ def work_result(work: LoadedWork) -> WorkResult:
         objective=item_result(state.objective, state) if state.objective else None,
         constraints=item_results(state.constraints, state),
         decisions=item_results(state.decisions, state),
-        definition_of_done=list(map(_point, state.definition_of_done)),
+        definition_of_done=list(map(point_result, state.definition_of_done)),
         open=item_results(state.open, state),
         blockers=item_results(state.blockers, state),
         done=item_results(state.done[:MAX_LISTED], state),
@@ -210,7 +210,7 @@ def check_result(work: LoadedWork, checked: CompletionCheck) -> WorkCheckResult:
         reasons=list(checked.reasons),
         open=item_results(state.open, state),
         blockers=item_results(state.blockers, state),
-        definition_of_done=list(map(_point, state.definition_of_done)),
+        definition_of_done=list(map(point_result, state.definition_of_done)),
         evidence=list(map(EvidenceResult.taken_from, checked.evidence)),
         claim=ObservationResult.taken_from(checked.claim) if checked.claim else None,
         state=state.token,
@@ -248,7 +248,8 @@ def item_result(item: WorkItem, state: WorkState) -> WorkItemResult:
     return WorkItemResult.taken_from(item, id=item.item_id, is_kept=item.item_id in state.kept)
 
 
-def _point(point: DodPoint) -> DodPointResult:
+def point_result(point: DodPoint) -> DodPointResult:
+    """Return a point of a definition of done as an answer has it."""
     return DodPointResult(
         id=point.item.item_id,
         text=point.item.text,

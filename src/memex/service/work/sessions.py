@@ -1,16 +1,20 @@
 """Sessions of work by lane, and which lane hints mean."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from memex.projects.remotes import normalise_remote
 from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.service.work.labels import own_slug
+from memex.store.conversations.filters import MessageFilters
+from memex.store.conversations.find import find_messages
 from memex.store.work.records import PlacedSession
 from memex.store.work.sessions import list_sessions
 from memex.subagent.work.resuming.lanes import (
@@ -25,6 +29,9 @@ from memex.subagent.work.resuming.lanes import (
 MAX_SESSIONS = 1_000  # the newest, which are grouped to lanes
 MAX_HINT_CHARS = 10_000
 SESSIONS_OF_LANE = 5
+MAX_HITS = 50  # messages by whose words lanes are told apart
+_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
+_REMOTE = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/[\w.-]+){1,8}")
 
 _Text = Annotated[StorableText, Field(max_length=MAX_HINT_CHARS)]
 
@@ -42,7 +49,8 @@ class SessionsArguments(Arguments):
 class HintArguments(Arguments):
     """Hints to the work that is looked for; `files` are paths that it changes.
 
-    `repository` is a remote such as `github.com/acme/apollo`, a label, or the root of a repository.
+    `repository` is a remote such as `github.com/acme/apollo`, a label, or the root of a repository. `hint` is one
+    text: a folder, a repository, the title of a session, or a question about what was said there.
     """
 
     title: _Text | None = None
@@ -52,11 +60,12 @@ class HintArguments(Arguments):
     project: Annotated[StorableText | None, Field(max_length=1_000)] = None
     words: _Text | None = None
     files: Annotated[list[_Text] | None, Field(max_length=100)] = None
+    hint: _Text | None = None
 
     def hints(self) -> LaneHints:
         """Return the hints as lanes are compared with them."""
-        given = self.model_dump(include=set(HintArguments.model_fields), exclude_none=True)
-        return LaneHints(**given | {"files": tuple(self.files or ())})
+        given = self.model_dump(include=set(HintArguments.model_fields) - {"hint"}, exclude_none=True)
+        return LaneHints(**_named(self.hint) | given | {"files": tuple(self.files or ())})
 
 
 class PlacedSessionResult(ResultPart):
@@ -110,6 +119,10 @@ async def _list_work_sessions(
 ) -> LoggedAnswer[WorkSessionsResult]:
     """Return sessions with their places, and log that it was asked."""
     found = await load_sessions(call.service, call.caller, project=arguments.project, limit=arguments.limit)
+    if not found and arguments.project is not None:  # how the sessions of one label are shown
+        listed = await load_sessions(call.service, call.caller)
+        named = [one for one in listed if one.name == arguments.project]
+        found = named[: arguments.limit] if len({one.label for one in named}) == 1 else []
     result = WorkSessionsResult(sessions=list(map(_session, found)))
     logged = {"sessions": [one.id for one in result.sessions]}
     return LoggedAnswer(result, logged)
@@ -120,7 +133,7 @@ async def _resolve_work(call: OperationCall, arguments: HintArguments) -> Logged
     lanes = group_lanes(await load_sessions(call.service, call.caller))
     hints = arguments.hints()
     active = active_lanes(lanes, call.now)
-    found = resolve(lanes if hints.are_given else active, hints)
+    found = await resolve_lanes(call.service, call.caller, lanes if hints.are_given else active, hints)
     result = ResolveResult(
         status=found.status,
         lane=_lane(found.lane, 1.0, ()) if found.lane else None,
@@ -129,6 +142,37 @@ async def _resolve_work(call: OperationCall, arguments: HintArguments) -> Logged
     )
     logged = {"status": result.status, "candidates": [lane.label for lane in result.candidates]}
     return LoggedAnswer(result, logged)
+
+
+async def resolve_lanes(
+    service: Service, caller: Caller, lanes: Sequence[Lane], hints: LaneHints
+) -> Resolution:
+    """Return which lane the hints mean, by what was said there too."""
+    scope = caller.access.conversations
+    if not hints.words.strip() or scope is None or len(lanes) < 2:
+        return resolve(lanes, hints)
+    async with service.database.transaction(caller.access.for_conversations(), snapshot=True) as connection:
+        hits = await find_messages(
+            connection, scope, hints.words[:MAX_HINT_CHARS], MessageFilters(), limit=MAX_HITS
+        )
+    said: dict[str, float] = {}
+    for hit in hits:
+        conversation = hit.conversation.conversation_id
+        said[conversation] = max(
+            said.get(conversation, 0.0), hit.score / hits[0].score if hits[0].score else 0
+        )
+    return resolve(lanes, replace(hints, said=said))
+
+
+def _named(hint: str | None) -> dict[str, str]:
+    """Return what a hint names: a folder, a repository, or a title and words."""
+    text = (hint or "").strip()
+    if not text:
+        return {}
+    if _PATH.match(text):
+        return {"cwd": text.rstrip("/") or text}
+    remote = normalise_remote(text) or (text if _REMOTE.fullmatch(text) else None)
+    return {"repository": remote} if remote else {"title": text, "words": text}
 
 
 async def load_sessions(

@@ -56,6 +56,7 @@ def read_pack(
     title: Hint = None,
     files: Files = None,
     words: Hint = None,
+    hint: Hint = None,
     as_of: AsOf = None,
     if_none_match: IfNoneMatch = None,
 ) -> PackResult:

@@ -7,6 +7,7 @@ from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from memex.http.routers import RouterPair
+from memex.service.work.health import WorkHealthResult, WorkPolicyResult, WorkRepairedResult
 from memex.service.work.provenance import WorkProvenanceResult
 from memex.service.work.results import (
     WorkChangesResult,
@@ -48,6 +49,30 @@ class MarkBody(BaseModel):
     session: str | None = None
 
 
+class RepairBody(BaseModel):
+    """The items to put away, of those that the health of the work proposes; `undo` takes it back."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"items": ["7k2m9x4q1c"]}]})
+
+    items: list[str]
+    undo: bool = False
+    project: str | None = None
+    session: str | None = None
+
+
+class PolicyBody(BaseModel):
+    """A rule to add to the policies of a project, or of all the user's work; `remove` takes it out."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"rule": "Archive after 30 days", "project": "apollo"}]},
+    )
+
+    rule: str
+    project: str | None = None
+    remove: bool = False
+
+
 @PAIR.operation("work_show", summary="Show where work stands")
 def show_work(project: Project = None, session: Session = None, as_of: AsOf = None) -> WorkResult:
     """Return what is wanted, open, in the way and done in a project or in one session, each with its source."""
@@ -75,6 +100,21 @@ def show_work_provenance(
     item_id: ItemId, project: Project = None, session: Session = None
 ) -> WorkProvenanceResult:
     """Return each text that says the item, with its span, and each decision about it, with its call."""
+
+
+@PAIR.operation("work_health", summary="Show the health of work")
+def show_work_health(project: Project = None, session: Session = None) -> WorkHealthResult:
+    """Return what is there twice, rests, contradicts or is not met, what would repair it, and the policies."""
+
+
+@PAIR.operation("work_repair", summary="Put away what the health of work proposes")
+def repair_work(body: RepairBody) -> WorkRepairedResult:
+    """Archive items that rest, or that another item says too; with `undo`, open them again."""
+
+
+@PAIR.operation("work_policy", summary="Set a policy of work")
+def set_work_policy(body: PolicyBody) -> WorkPolicyResult:
+    """Add a rule to the file of policies, or take it out."""
 
 
 @PAIR.operation("work_rebuild", summary="Read all sessions anew")
