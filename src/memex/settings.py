@@ -310,11 +310,11 @@ class Settings(BaseSettings):
         "none, local, local-multilingual, openai:MODEL, openai:MODEL@DIMENSIONS, or hash for tests; a #label may "
         "follow its name.",
     )
-    embed_conversations: bool = Field(
-        default=False,
+    embed_conversations: bool | None = Field(
+        default=None,
         validation_alias="MEMEX_EMBED_CONVERSATIONS",
-        description="Whether `memex serve` also embeds imported conversations, which may take hours. Without it, "
-        "`memex conversations backfill` embeds them.",
+        description="Whether `memex serve` also embeds imported conversations, in the background and the newest "
+        "first; by default if the model runs on this machine. `memex conversations backfill` always embeds them.",
     )
     embedding_workers: int = Field(
         1,

@@ -19,7 +19,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
-from memex.settings import SearchMode, Settings, parse_included, parse_model_seconds, removed_settings
+from memex.settings import Settings, parse_included, parse_model_seconds, removed_settings
 from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
 from memex.store.documents.records import DocumentLimits
@@ -144,7 +144,8 @@ async def running_service(
                 document_limits=DocumentLimits(settings.max_documents, settings.max_document_bytes),
                 language=settings.language,
                 embedder=embedder,
-                search_mode=search_mode_of(settings, with_model=with_model),
+                search_mode=settings.search_mode,
+                is_brief=not with_model,
                 planning=planning,
                 metrics=metrics,
                 tracing=tracing,
@@ -229,11 +230,17 @@ def _running_workers(
                 service.database,
                 service.embedder,
                 at_once=at_once,
-                conversations=settings.embed_conversations,
+                conversations=embeds_conversations(settings, service.embedder.name),
                 breaker=breaker,
             )
         )
     return running_workers(conninfo, *queues, pooler_setting=settings.pooler)
+
+
+def embeds_conversations(settings: Settings, embedder: str) -> bool:
+    """Return whether conversations are embedded by themselves; by default, no text leaves the machine for it."""
+    is_local = embedder in LOCAL_MODELS.values() or parse_name(embedder).get("provider") == "hash"
+    return is_local if settings.embed_conversations is None else settings.embed_conversations
 
 
 def embedder_of(
@@ -279,16 +286,6 @@ def shared_model_name(settings: Settings) -> str | None:
     """Return the name of the local model that the settings mean, if they mean one."""
     name = resolve_name(settings.embedder)
     return None if name is None else LOCAL_MODELS.get(parse_name(name).get("provider", ""))
-
-
-def search_mode_of(settings: Settings, *, with_model: bool) -> SearchMode:
-    """Return the search mode of calls that name none.
-
-    A process that answers one call and ends does not load a model for a second, unless a setting or the call asks
-    for it: where MEMEX_EMBEDDER is `auto`, it searches by words.
-    """
-    is_brief = not with_model and settings.embedder == AUTO
-    return "bm25" if is_brief and settings.search_mode == "auto" else settings.search_mode
 
 
 def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:

@@ -44,6 +44,12 @@ class MessageFilters:
         )
 
     @property
+    def names(self) -> list[str]:
+        """The names of the filters that are in force."""
+        nothing = MessageFilters()
+        return [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(nothing, name)]
+
+    @property
     def are_set(self) -> bool:
         """Return whether the filters leave out anything that a search without them would find."""
         return replace(self, all_branches=False) != MessageFilters()

@@ -52,9 +52,9 @@ class VectorCoverage:
 
 
 async def missing_messages(
-    connection: Connection, scope_id: int, model: str, *, after: int, limit: int, since: datetime | None
+    connection: Connection, scope_id: int, model: str, *, limit: int, since: datetime | None
 ) -> list[UnembeddedChunk]:
-    """Return chunks after one of them whose texts have no vector of a model, in the order of their ids.
+    """Return chunks whose texts have no vector of a model, those of the newest conversations first.
 
     A conversation that has got another title since its import gives other texts than those that were indexed; their
     vectors stand for the older ones.
@@ -63,7 +63,6 @@ async def missing_messages(
         connection: in maintenance.
         scope_id: a scope of conversations.
         model: the name of the embedder.
-        after: the chunk that the last call came to; 0 at first.
         limit: the number of chunks.
         since: only messages of this time or later.
     """
@@ -72,7 +71,6 @@ async def missing_messages(
         "conversations/vector_missing",
         scope_id=scope_id,
         model=model,
-        after=after,
         limit=limit,
         since=since,
     )

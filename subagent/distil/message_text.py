@@ -14,6 +14,7 @@ from datetime import date
 from memex.errors import LimitExceeded
 from memex.store import markdown
 from memex.store.citations.syntax import without_any_citation
+from memex.store.conversations.machine_words import machine_spans
 from memex.store.records import Span
 from memex.subagent.remember.recalled import recalled_spans
 from memex.subagent.statements.bullets import UNDATED
@@ -60,7 +61,7 @@ def read_text(text: str, day: date) -> TextReading:
         return too_long(text)
     kept, skipped = [], list(reading.skipped)
     lines, fences = [0, *(found.end() for found in _LINE_END.finditer(text))], _fences(text)
-    pasted, recalled = find_pasted(text), recalled_spans(text)
+    pasted, recalled = find_pasted(text), [*recalled_spans(text), *machine_spans(text)]
     for statement in reading.statements:
         line = lines[bisect_right(lines, statement.start) - 1]
         if any(start < statement.end and statement.start < end for start, end in recalled):

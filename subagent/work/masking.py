@@ -2,6 +2,8 @@
 
 import re
 
+from memex.store.conversations.machine_words import machine_spans
+
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _QUOTE = re.compile(r" {0,3}>")
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
@@ -21,6 +23,8 @@ def mask(text: str) -> str:
     These are fenced code, quoted lines, rows of tables, and blocks in tags that programs put in, such as contexts
     of Memex itself. A fence or a tag that is never closed reaches to the end.
     """
+    for start, end in machine_spans(text):
+        text = text[:start] + _NOT_A_BREAK.sub(" ", text[start:end]) + text[end:]
     masked: list[str] = []
     fence, tag = "", ""
     for match in _LINE.finditer(text):

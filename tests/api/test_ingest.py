@@ -476,3 +476,83 @@ async def test_a_long_conversation_is_put_again_as_it_was(
     assert [text for _, text in said if text == "another text"] == ["another text"]
     on_path = [row for row in rows if row[12] and row[0] == make_conversation_id("chatgpt", "", "c1")]
     assert [row[2] for row in sorted(on_path, key=lambda row: row[2])] == list(range(1, 2_302))
+
+
+async def test_what_an_import_leaves_out_is_counted(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """By kind, over all and of each file; an empty conversation is named, and the progress has a total."""
+    lines: list[dict[str, Any]] = [
+        {"type": "user", "uuid": "a", "message": {"role": "user", "content": "Fix the test."}},
+        {
+            "type": "assistant",
+            "uuid": "b",
+            "parentUuid": "a",
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "Hm."},
+                    {"type": "text", "text": "I run it."},
+                    {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "make test"}},
+                ],
+            },
+        },
+    ]
+    text = "".join(json.dumps(one | {"sessionId": "s1"}) + "\n" for one in lines)
+    (tmp_path / "one.jsonl").write_text(text + "not json\n")
+    empty = [{"id": "e", "title": "Nothing here", "mapping": {}, "current_node": None}]
+    said = {"id": "n", "message": {"id": "n", "author": {"role": "user"}, "content": {"parts": ["Hello"]}}}
+    full = {"id": "f", "title": "Full", "mapping": {"n": said | {"children": []}}, "current_node": "n"}
+    (tmp_path / "conversations.json").write_text(json.dumps([*empty, full]))
+    alice = await caller_of("alice")
+    api = LocalMemex(service, alice.principal, role="agent")
+    seen: list[tuple[int, int]] = []
+
+    work = Ingest(
+        api,
+        CallContext(user_id="alice", actor="tests"),
+        IngestOptions(),
+        on_files=lambda done, total: seen.append((done, total)),
+    )
+    report = (await work.run([tmp_path])).document()
+
+    assert report["by_file"]["one.jsonl"] == {"reasoning": 1, "tool_call": 1, "unreadable_row": 1}
+    assert report["skipped"] == {
+        "reasoning": 1,
+        "tool_call": 1,
+        "unreadable_row": 1,
+        "empty_conversation": 1,
+    }
+    assert any("'Nothing here' holds no message" in place["detail"] for place in report["places"])
+    assert seen[-1] == (2, 2)
+
+
+async def test_a_fork_brings_its_own_turns_alone(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """Copies of turns at the same time are stored once, and counted; a second import changes nothing."""
+
+    def said(session: str, key: str, parent: str | None, role: str, text: str, minute: int) -> dict[str, Any]:
+        line = {"sessionId": session, "uuid": key, "parentUuid": parent, "type": role}
+        return line | {
+            "message": {"role": role, "content": text},
+            "timestamp": f"2026-03-01T10:{minute:02}:00Z",
+        }
+
+    turns = [("a", None, "user", "Fix the clock.", 0), ("b", "a", "assistant", "It is frozen.", 1)]
+    more = {
+        "one": [("c", "b", "user", "Now the docs.", 2), ("d", "c", "assistant", "Written.", 3)],
+        "two": [("e", "b", "user", "A changelog first.", 5), ("f", "e", "assistant", "Here it is.", 6)],
+    }
+    for name, own in more.items():
+        lines = [json.dumps(said(name, *turn)) for turn in (*turns, *own)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    alice = await caller_of("alice")
+    api = LocalMemex(service, alice.principal, role="agent")
+    context = CallContext(user_id="alice", actor="tests")
+
+    first = await Ingest(api, context, IngestOptions()).run([tmp_path])
+    again = await Ingest(api, context, IngestOptions(reparse=True)).run([tmp_path])
+
+    assert (first.messages_added, first.skipped["repeated_turn"]) == (6, 2)
+    assert again.messages_added == 0

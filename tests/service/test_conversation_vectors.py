@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.kit.rows import select
 
-from memex.errors import ValidationFailed
+from memex.errors import ModelUnavailable, ValidationFailed
 from memex.jobs.embedding_queue import sweep
 from memex.service.chunk_embedding import backfill, embed_scope
 from memex.service.conversations import finding, reading, removing
@@ -19,7 +19,7 @@ from memex.store.conversations.records import NewConversation, NewMessage, Sourc
 from memex.store.database import Database
 from memex.store.search import vector_indexes, vectors
 from memex.store.upkeep import reindex
-from memex.subagent.embedders.interface import InputType
+from memex.subagent.embedders.interface import STARTING, InputType
 
 # The server must have pgvector.
 pytestmark = pytest.mark.embedded_only
@@ -252,3 +252,58 @@ async def test_vectors_go_with_their_conversation_and_stay_in_a_rebuild(
     assert await select(both.database, "select count(*) from embedding") == [(5,)]
     assert (await embed_scope(both.database, embedder, scope_id)).texts == 0
     assert TEA.messages[0].text not in texts(await find(both, alice, "oolong", mode="vectors", limit=100))
+
+
+async def test_the_newest_conversations_are_embedded_first(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """A run that ends early has embedded what was said last."""
+    await embed_scope(both.database, embedder, scope_id, max_texts=1)
+
+    sent = " ".join(embedder.sent[:6])
+    assert "drain the backlog" in sent
+    assert "camellia" not in sent
+
+
+async def test_a_search_says_what_it_did_without(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """A weight without vectors, filters in force, coverage, and how near the nearest message is."""
+    weighed = await find(both, alice, "backlog", semantic_weight=3)
+    await embed_scope(both.database, embedder, scope_id)
+    far = await find(both, alice, "sail boat")
+    filtered = await find(both, alice, "camellia", role="assistant", mode="words")
+
+    assert weighed.guidance == ["The weight of vectors did nothing: the search was by words alone."]
+    assert far.hits == []
+    assert "7 of 7 passages have vectors." in far.guidance
+    assert any(
+        line.startswith("The nearest message in meaning has a similarity of 0.") for line in far.guidance
+    )
+    assert any("Leave out a filter (role)." in line for line in filtered.guidance)
+
+
+async def test_a_brief_process_waits_a_moment_for_its_model(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """It asks the model only where there are vectors, and says so where the model is late."""
+    brief = Service(both.database, max_files=100, embedder=embedder, is_brief=True)
+    without = await find(brief, alice, "which worker drains the jobs")
+    await embed_scope(both.database, embedder, scope_id)
+    found = await find(brief, alice, "which worker drains the jobs")
+    late = Service(both.database, max_files=100, embedder=LateTopics(), is_brief=True)
+    by_words = await find(late, alice, "which worker drains the jobs")
+
+    assert (without.by_vectors, without.degraded) == (False, None)
+    assert (found.by_vectors, found.degraded) == (True, None)
+    assert (by_words.by_vectors, by_words.degraded) == (False, "by_words")
+
+
+class LateTopics(Topics):
+    """An embedder that is starting, and stays so."""
+
+    async def embed(
+        self, texts: Sequence[str], kind: InputType = "document"
+    ) -> "np.typing.NDArray[np.float32]":
+        """Say that the model is not ready."""
+        raise ModelUnavailable("The model is being loaded.", reason=STARTING)

@@ -217,15 +217,14 @@ async def _embed_messages(
     on_texts: Callable[[int], None],
     since: datetime | None,
 ) -> EmbeddingProgress:
-    after = sent = 0
+    sent = 0
     while max_texts is None or sent < max_texts:
         async with database.maintenance() as connection:
             found = await missing_messages(
-                connection, scope.scope_id, embedder.name, after=after, limit=BATCH_CHUNKS, since=since
+                connection, scope.scope_id, embedder.name, limit=BATCH_CHUNKS, since=since
             )
         if not found:
             return EmbeddingProgress(sent, is_complete=True)
-        after = found[-1].chunk_id
         wanted = {passage.sha256: passage.text for passage in found}
         await _embed(
             database, embedder, scope, wanted, list(dict.fromkeys(passage.reference for passage in found))

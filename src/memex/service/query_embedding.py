@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.service.search.word_matches import WordMatch, match_words
 from memex.settings import FindMode, SearchMode
-from memex.store.database import Database
+from memex.store.database import Database, row
 from memex.store.log.call import Call
 from memex.store.records import QueryVector
 from memex.store.search.find import MAX_QUERY_CHARS
@@ -23,6 +23,8 @@ from memex.subagent.judgement import ENGLISH, is_latin
 
 QUERY_TIMEOUT_S = 10.0  # somebody waits; a provider's own limit is shorter
 STARTING_POLL_S = 0.05
+BRIEF_WAIT_S = 3.0  # a process that answers one call waits so long for its model
+BY_WORDS = "by_words"  # `degraded` of an answer by words, for which the model was not ready in time
 VECTORS_LOST = "vectors"  # `degraded` of an answer whose search should use vectors, and cannot
 
 
@@ -44,6 +46,8 @@ class QueryEmbedder:
             knows the language.
         database: which holds the vectors, or not: then texts are compared by token states alone. Without one,
             vectors are made.
+        is_brief: the process answers one call and ends. It loads the model only where there are vectors to compare,
+            and waits for it a moment.
         is_set: whether the service has an embedder, which a database without vectors may not let it use.
     """
 
@@ -51,6 +55,7 @@ class QueryEmbedder:
     mode: SearchMode = "auto"
     database: Database | None = None
     is_set: bool = True
+    is_brief: bool = False
 
     @property
     def has_vectors(self) -> bool:
@@ -65,11 +70,17 @@ class QueryEmbedder:
 
     @classmethod
     def over(
-        cls, database: Database, embedder: Embedder | None, mode: SearchMode = "auto"
+        cls,
+        database: Database,
+        embedder: Embedder | None,
+        mode: SearchMode = "auto",
+        *,
+        is_brief: bool = False,
     ) -> "QueryEmbedder":
         """Return the embedder of queries for a database: one without vectors is searched by token states alone."""
         is_usable = database.has_vectors or (database.has_jobs and isinstance(embedder, TokenEmbedder))
-        return cls(embedder if is_usable else None, mode, database, is_set=embedder is not None)
+        used = embedder if is_usable else None
+        return cls(used, mode, database, is_set=embedder is not None, is_brief=is_brief)
 
     async def of(
         self, query: str, mode: FindMode | None, call: Call, *, language: str = ENGLISH
@@ -103,14 +114,23 @@ class QueryEmbedder:
             and (language != ENGLISH or not is_latin(query))
         ):
             return QueryEmbeddings()
-        call.record.config["embedder"] = self.embedder.name
         is_required = mode in ("hybrid", "vectors")
+        is_brief = self.is_brief and not is_required and wanted == "auto"
+        if is_brief and not await self._is_anything_embedded(self.embedder.name):
+            return QueryEmbeddings(degraded=self.degraded)
+        call.record.config["embedder"] = self.embedder.name
         try:
-            embedded = await self._embed_with_timeout(self.embedder, query, waits_for_start=is_required)
+            embedded = await self._embed_with_timeout(
+                self.embedder,
+                query,
+                waits_for_start=is_required or is_brief,
+                timeout_s=BRIEF_WAIT_S if is_brief else QUERY_TIMEOUT_S,
+            )
         except ModelUnavailable as error:
             if is_required:
                 raise
-            return QueryEmbeddings(degraded=None if _is_starting(error) else error.code)
+            late = BY_WORDS if is_brief else None
+            return QueryEmbeddings(degraded=late if is_brief or _is_starting(error) else error.code)
         values = embedded.vector.tolist() if self.has_vectors else ()
         states = None if embedded.states is None else late_interaction.round_states(embedded.states)
         return QueryEmbeddings({query: QueryVector(self.embedder.name, values, states)}, self.degraded)
@@ -127,10 +147,10 @@ class QueryEmbedder:
         return match_words(query, asked, passage, found) or None
 
     async def _embed_with_timeout(
-        self, embedder: Embedder, query: str, *, waits_for_start: bool
+        self, embedder: Embedder, query: str, *, waits_for_start: bool, timeout_s: float
     ) -> EmbeddedText:
         try:
-            async with asyncio.timeout(QUERY_TIMEOUT_S):
+            async with asyncio.timeout(timeout_s):
                 while True:
                     try:
                         [embedded] = await embed_texts(embedder, [query], "query")
@@ -142,8 +162,16 @@ class QueryEmbedder:
                         return embedded
         except TimeoutError:
             raise ModelUnavailable(
-                f"The embedder did not answer within {QUERY_TIMEOUT_S:.0f} s.", reason="timeout"
+                f"The embedder did not answer within {timeout_s:.0f} s.", reason="timeout"
             ) from None
+
+    async def _is_anything_embedded(self, model: str) -> bool:
+        """Return whether the database holds a vector of a model, or may hold token states alone."""
+        if self.database is None or not self.database.has_vectors:
+            return self.database is None
+        async with self.database.maintenance() as connection:
+            found = await row(connection, "vectors/embedding_exists", model=model)
+        return bool(found and found["is_embedded"])
 
 
 def _is_starting(error: ModelUnavailable) -> bool:

@@ -67,6 +67,7 @@ class Service:
         language: str = "english",
         embedder: Embedder | None = None,
         search_mode: SearchMode = "auto",
+        is_brief: bool = False,
         planning: Planners | None = None,
         metrics: Metrics | None = None,
         tracing: Tracing | None = None,
@@ -91,7 +92,7 @@ class Service:
         self.rate_limits, self.document_limits = rate_limits or RateLimits(), document_limits
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
-        self.query_embedder = QueryEmbedder.over(database, embedder, search_mode)
+        self.query_embedder = QueryEmbedder.over(database, embedder, search_mode, is_brief=is_brief)
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")

@@ -1,6 +1,10 @@
 """`memex sql query`: a person's own SELECT, as the user's agent, and nothing else."""
 
 import json
+import os
+import pty
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -99,3 +103,41 @@ def test_questions_come_one_after_another(filled: Memex) -> None:
     assert done.code == 0
     assert "42" in done.out
     assert "error" in done.out
+
+
+def test_a_wrong_name_names_the_views(filled: Memex) -> None:
+    r"""`query` and the shell say which views there are; `\d` lists them, and `\d VIEW` its columns."""
+    refused = filled.run("sql", "query", "select * from messagez", *USER)
+    shell = filled.run(
+        "sql", *USER, stdin="\\d\n\\d my_calls\n\\d nothing\nselect 1 from messagez\n\\q\nselect 9\n"
+    )
+
+    assert refused.code != 0
+    assert "The views are: my_files," in refused.err + refused.out
+    assert shell.code == 0
+    assert "my_conversations\n" in shell.out
+    assert shell.out.count("started_at timestamp with time zone, duration_ms") == 2
+    assert shell.out.count("The views are: my_files,") == 2
+
+
+@pytest.mark.slow
+def test_a_terminal_has_statements_of_several_lines_and_a_history(filled: Memex, tmp_path: Path) -> None:
+    """A statement ends at its semicolon, and the key up brings it back, also in the next session."""
+    environment = dict(filled.environment) | {"XDG_STATE_HOME": str(tmp_path), "TERM": "dumb"}
+    for typed, expected in ((b"select 40 +\n2 as answer;\n\\q\n", "42"), (b"\x1b[A\n\\q\n", "42")):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(  # noqa: S606  # its terminal is the other end
+                sys.executable, [sys.executable, "-m", "memex", "sql", *USER], environment
+            )
+        os.write(terminal, typed)
+        shown = b""
+        with suppress(OSError):
+            while block := os.read(terminal, 1 << 16):
+                shown += block
+        os.waitpid(pid, 0)
+        assert expected in shown.decode()
+
+    history = tmp_path / "memex" / "sql-history"
+    assert history.read_text().splitlines()[0] == "select 40 + 2 as answer;"
+    assert history.stat().st_mode & 0o077 == 0

@@ -141,7 +141,12 @@ async def test_statements_read_no_other_scope(service: Service, alice: Caller, a
 
 VECTOR_INDEXES = {
     "vector_near": {"embedding_pkey", "chunk_sha256", "message_pkey", "conversation_pkey", SOURCE},
-    "vector_missing": {"chunk_pkey", "embedding_pkey", "message_pkey", "conversation_pkey"},
+    "vector_missing": {
+        "chunk_file",
+        "embedding_pkey",
+        "message_number|message_position",
+        "conversation_newest|conversation_pkey",
+    },
     "vector_any": {"embedding_pkey"},
 }
 VECTORS: dict[str, Any] = {"model": "m", "vector": "[1,0,0,0]", "dimensions": 4, "after": 0}

@@ -63,6 +63,7 @@ class Ingest:
         context: for whom.
         options: how.
         progress: is told how many messages were read.
+        on_files: is told how many files are done, and of how many.
     """
 
     def __init__(
@@ -71,11 +72,13 @@ class Ingest:
         context: CallContext,
         options: IngestOptions,
         progress: Progress = lambda _: None,
+        on_files: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> None:
         self._api = api
         self._context = context
         self._options = options
         self._progress = progress
+        self._on_files = on_files
         self._speaking: set[str] = set()  # formats of which a file has messages
         self._silent: list[tuple[str, str, NothingRead]] = []
         self._unwanted: set[str] = set()  # long conversations of which further parts are not sent
@@ -102,7 +105,7 @@ class Ingest:
                 self.report.add_skip(skip)
             self.report.warnings += found.warnings
             for start in range(0, len(found.found), FILES_A_REQUEST):
-                await self._add_files(found.found[start : start + FILES_A_REQUEST])
+                await self._add_files(found.found[start : start + FILES_A_REQUEST], len(found.found))
         self._judge_silent()
         self.report.changes["grown"] += len(self._begun)  # those that were not read to their end
         # Of files that were not read again nobody can tell which of their conversations were removed.
@@ -110,7 +113,7 @@ class Ingest:
         self.report.changes["removed"] = max(self.report.changes["removed"], removed)
         return self.report
 
-    async def _add_files(self, files: Sequence[Found]) -> None:
+    async def _add_files(self, files: Sequence[Found], total: int) -> None:
         """Read those of some files that were not read to their end before, as they are now."""
         digests = [await asyncio.to_thread(_digest_of, file, self._options) for file in files]
         known: set[str] = set()
@@ -131,6 +134,7 @@ class Ingest:
             else:
                 bookmark = bookmarks.get(digest["lineage"]) if digest and digest["lineage"] else None
                 await self._add_file(file, digest, Bookmark(**bookmark) if bookmark else None)
+            self._on_files(self.report.files, total)
 
     async def _add_file(self, found: Found, digest: Document | None, bookmark: Bookmark | None) -> None:
         told = ReadReport()
@@ -274,6 +278,8 @@ class Ingest:
             self._count_change(conversation, stored)
         self.report.messages_added += done["messages_added"]
         self.report.secrets += done["secrets_count"]
+        if repeated := done.get("repeated", 0):
+            self.report.skipped["repeated_turn"] += repeated
 
     def _count_change(self, part: Document, stored: Document) -> None:
         """Count what became of a conversation; of a long one that was known, its last part tells."""

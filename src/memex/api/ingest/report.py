@@ -27,6 +27,9 @@ class IngestReport:
         candidates: texts that an export offers as memory, by kind. They are not imported.
         places: the first lines that cannot be read, and the first things that were left out, each with its place.
         failed: files that could not be read, with code, message and hint.
+        by_file: what was left out of each file of which anything was, how often by reason, and rows that cannot
+            be read as `unreadable`.
+        given_up: messages of branches that were given up; they are kept apart.
         warnings: what a person should look at.
         files: how many files were recognised.
         unchanged_files: those that are as they were when they were read before; they were not read again.
@@ -41,6 +44,8 @@ class IngestReport:
     candidates: Counter[str] = field(default_factory=Counter)
     places: list[Document] = field(default_factory=list)
     failed: list[Document] = field(default_factory=list)
+    by_file: dict[str, dict[str, int]] = field(default_factory=dict)
+    given_up: int = 0
     warnings: list[str] = field(default_factory=list)
     files: int = 0
     unchanged_files: int = 0
@@ -56,6 +61,8 @@ class IngestReport:
             "messages_added": self.messages_added,
             "secrets": self.secrets,
             "skipped": dict(self.skipped),
+            "by_file": self.by_file,
+            "given_up": self.given_up,
             "unknown": dict(self.unknown),
             "candidates": dict(self.candidates),
             "places": self.places,
@@ -76,7 +83,11 @@ class IngestReport:
     def add_read(self, reader: Reader, name: str, told: ReadReport) -> None:
         """Add what a reader tells of a file."""
         self.files += 1
-        self.skipped.update(told.skipped)
+        left = dict(told.skipped) | ({"unreadable_row": told.damaged} if told.damaged else {})
+        if left and len(self.by_file) < MAX_NAMED:
+            self.by_file[name] = left
+        self.given_up += told.given_up
+        self.skipped.update(left)
         self.candidates.update(told.candidates)
         self.unknown.update({f"{reader.kind}: {kind}": count for kind, count in told.unknown.items()})
         for skip in (*told.unreadable, *told.skips):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.output import CommandOutput, Screen, format_count, program_name
-from memex.cli.progress import rising_count
+from memex.cli.progress import counting_files
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import MemexError, ValidationFailed
@@ -22,13 +22,19 @@ BESIDE_CHATS = {"account", "empty", "html"}
 # Why something was left out, in words; other reasons are shown as they are named.
 LEFT_OUT = {
     "account": "data about the account",
+    "attachment": "attachment; --include attachments",
     "empty": "no conversation inside",
     "html": "a page of HTML",
     "machine_text": "text of the program itself",
     "prompt_history": "repeats what was typed",
+    "repeated_turn": "turn that a fork repeats",
     "sidechain": "message of a sub-agent; --include sidechains",
+    "reasoning": "thoughts of a model; --include reasoning",
+    "tool_call": "call of a tool; --include tools",
+    "tool_result": "result of a tool; --include tools",
     "unknown_format": "no format of conversations that is known",
     "unreadable": "cannot be read",
+    "unreadable_row": "row that cannot be read",
 }
 
 
@@ -84,8 +90,8 @@ async def ingest(
         )
     included = Include(**dict.fromkeys(wanted, True))
     options = IngestOptions(label=source, include=included, again=again, reparse=reparse, dry_run=dry_run)
-    with rising_count("Importing: {:,} messages") as progress:
-        work = Ingest(session.api, session.context, options, progress)
+    with counting_files("Importing: {:,} messages, {:,} of {:,} files") as (progress, on_files):
+        work = Ingest(session.api, session.context, options, progress, on_files)
         try:
             report = (await work.run(given)).document() | {"dry_run": dry_run}
         except MemexError as error:
@@ -166,6 +172,13 @@ def _show_imported(screen: Screen, report: dict[str, Any]) -> None:
         )
     if report["skipped"]:
         screen.line(("Left out: " + _counted(report["skipped"]), "dim"))
+    if report["given_up"]:
+        branches = format_count(report["given_up"], "message")
+        screen.line((f"Of branches that were given up: {branches}, which --all-branches finds.", "dim"))
+    if len(report["by_file"]) > 1:
+        for name, left in list(report["by_file"].items())[:MAX_SHOWN]:
+            counted = ", ".join(f"{reason.replace('_', ' ')} ({count:,})" for reason, count in left.items())
+            screen.line((f"  {name}: {counted}", "dim"))
     if report["unknown"]:
         screen.line(("Of unknown type: " + _counted(report["unknown"]), "yellow"))
     if report["candidates"]:

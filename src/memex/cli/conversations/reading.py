@@ -114,7 +114,12 @@ async def sources(session: CommandSession, output_format: FormatOption = "panel"
     """List where the conversations came from, and what the newest import of each source left out."""
     found = await session.call("conversation_sources")
     ids = [source["label"] for source in found["sources"]]
-    return in_format(output_format, found, ids, lambda screen: _show_sources(screen, found), is_empty=not ids)
+
+    def show(screen: Screen) -> None:
+        _show_sources(screen, found)
+        _show_formats(screen)
+
+    return in_format(output_format, found, ids, show, is_empty=not ids)
 
 
 @user_command
@@ -192,6 +197,20 @@ def _show_sources(screen: Screen, found: dict[str, Any]) -> None:
         screen.line(NOTHING_IMPORTED)
         return
     screen.records(found["sources"], SOURCES)
+    _show_vectors(screen, found)
+
+
+def _show_vectors(screen: Screen, found: dict[str, Any]) -> None:
+    if vectors := found["vectors"]:
+        said = f"{vectors['embedded']:,} of {vectors['passages']:,} passages embedded by {vectors['model']}"
+        screen.line((said, "dim"))
+
+
+def _show_formats(screen: Screen) -> None:
+    from memex.sources.conversations.formats.readers import formats
+
+    screen.line("These formats can be read:")
+    screen.line((formats(), "dim"))
 
 
 def _show_corpus(screen: Screen, document: dict[str, Any]) -> None:
@@ -207,13 +226,6 @@ def _show_corpus(screen: Screen, document: dict[str, Any]) -> None:
         screen.line(
             (
                 f"from {format_time(document['started_at'])[:10]} to {format_time(document['last_at'])[:10]}",
-                "dim",
-            )
-        )
-    if vectors := document["vectors"]:
-        screen.line(
-            (
-                f"{vectors['embedded']:,} of {vectors['passages']:,} passages embedded by {vectors['model']}",
                 "dim",
             )
         )

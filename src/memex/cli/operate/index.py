@@ -60,7 +60,9 @@ async def status(
         return CommandOutput(
             document | {"models": [], "jobs": {}}, lambda screen: show_without_vectors(screen, document)
         )
-    conversations = opened.settings.embed_conversations
+    from memex.wiring import embeds_conversations
+
+    conversations = current is not None and embeds_conversations(opened.settings, current)
     async with opened.database.maintenance() as connection:
         models = await vectors.status(
             connection, current, conversations=conversations, has_vectors=has_vectors
@@ -166,7 +168,7 @@ async def rebuild_conversations(
 
 @index_command
 async def backfill(opened: IndexDatabase, model: Model = None) -> CommandOutput:
-    """Embed all texts that have no vector yet; those of conversations only with MEMEX_EMBED_CONVERSATIONS.
+    """Embed all texts that have no vector yet; those of conversations by a model of this machine, or if set so.
 
     With --model, prepare another model while the current one stays in use.
     """
@@ -317,9 +319,10 @@ async def _embed(
     """Embed what has no vector: of some scopes of conversations, or of all that is embedded by itself."""
     from memex.service.chunk_embedding import backfill
     from memex.store.search import vector_indexes, vectors
+    from memex.wiring import embeds_conversations
 
     embedder, database = opened.embedder(model), opened.database
-    conversations = opened.settings.embed_conversations
+    conversations = embeds_conversations(opened.settings, embedder.name)
     try:
         if scopes is None:
             async with database.maintenance() as connection:

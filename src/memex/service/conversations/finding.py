@@ -1,5 +1,6 @@
 """Find messages, and say why there are none."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -21,11 +22,13 @@ from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.find import Searched, describe_search, find_messages, find_near_messages
 from memex.store.conversations.records import MessageHit, Role, parse_reference
-from memex.store.conversations.vectors import has_vectors, stored_vector
+from memex.store.conversations.vectors import coverage, has_vectors, nearest_messages, stored_vector
 from memex.store.database import Connection
 from memex.store.log.call import Call
 from memex.store.records import QueryVector
 from memex.store.search.rank import VECTOR_WEIGHT
+
+LEAST_SIMILARITY = 0.35  # of a message without a word of the query: what is farther says nothing of it
 
 
 class FindMessagesArguments(Arguments):
@@ -116,7 +119,7 @@ async def _find(call: OperationCall, arguments: FindMessagesArguments) -> Logged
     if scope is not None:
         narrowed = call.access.for_conversations()
         async with call.database.transaction(narrowed, snapshot=True) as connection:
-            hits = await _found(connection, scope, arguments, vector)
+            hits = _without_far(await _found(connection, scope, arguments, vector), arguments)
             if arguments.explain or not hits:
                 searched = await describe_search(connection, scope, arguments.query, arguments.filters)
     result = FindMessagesResult(
@@ -126,13 +129,48 @@ async def _find(call: OperationCall, arguments: FindMessagesArguments) -> Logged
         )
         if searched
         else None,
-        guidance=[] if hits else _guidance(searched, arguments),
+        guidance=await _said(call, arguments, hits, searched, vector, degraded),
         by_vectors=vector is not None,
         degraded=degraded,
     )
     logged: dict[str, Any] = {"messages": [f"{hit.reference}" for hit in hits]}
     logged |= {} if degraded is None else {"degraded": degraded}
     return LoggedAnswer(result, logged)
+
+
+def _without_far(hits: list[MessageHit], arguments: FindMessagesArguments) -> list[MessageHit]:
+    """Return nothing where no hit has a word of the query and none is near to it in meaning."""
+    is_near = any(hit.score or (hit.similarity or 0.0) >= LEAST_SIMILARITY for hit in hits)
+    return hits if is_near or arguments.mode != "auto" else []
+
+
+async def _said(
+    call: OperationCall,
+    arguments: FindMessagesArguments,
+    hits: Sequence[MessageHit],
+    searched: Searched | None,
+    vector: QueryVector | None,
+    degraded: str | None,
+) -> list[str]:
+    """Return why nothing was found and what to try next, and of what the search did without."""
+    said = [] if hits else _guidance(searched, arguments)
+    if arguments.mode == "words" or call.access.conversations is None:
+        return said
+    scope, embedder = call.access.conversations, call.service.embedder
+    if vector is None and arguments.semantic_weight != VECTOR_WEIGHT:
+        said.append("The weight of vectors did nothing: the search was by words alone.")
+    if hits or embedder is None or not call.database.has_vectors:
+        return said
+    async with call.database.transaction(call.access.for_conversations(), snapshot=True) as connection:
+        covered = await coverage(connection, scope, embedder.name)
+        best = await nearest_messages(connection, scope, vector, arguments.filters, limit=1) if vector else []
+    said.append(f"{covered.embedded:,} of {covered.passages:,} passages have vectors.")
+    if best:
+        near = f"{1 - best[0].distance:.2f}"
+        said.append(f"The nearest message in meaning has a similarity of {near}, which is not near.")
+    elif degraded is not None or covered.embedded:
+        said.append("The search was by words alone.")
+    return said
 
 
 async def _found(
@@ -233,7 +271,8 @@ def _guidance(searched: Searched | None, arguments: FindMessagesArguments) -> li
     if searched.unfiltered:
         hold = "passage holds" if searched.unfiltered == 1 else "passages hold"
         said.append(
-            f"Without the filters, {searched.unfiltered:,} {hold} words of the query. Leave out a filter."
+            f"Without the filters, {searched.unfiltered:,} {hold} words of the query. Leave out a filter"
+            f" ({', '.join(arguments.filters.names)})."
         )
     missing = [word for word, count in searched.words.items() if not count]
     if missing:

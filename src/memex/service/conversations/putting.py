@@ -30,6 +30,7 @@ from memex.service.tools.tool import (
     describe_problem,
 )
 from memex.store.access import SecretPolicy, no_user
+from memex.store.conversations.forks import without_repeated
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
 from memex.store.conversations.known import (
     ReadFile,
@@ -188,12 +189,16 @@ class MessageSecret(ResultPart):
 
 
 class PutConversationsResult(ToolResult):
-    """The outcomes of the conversations of a request, in their order, and the secrets found in them."""
+    """The outcomes of the conversations of a request, in their order, and the secrets found in them.
+
+    `repeated` counts turns that a fork repeats; another conversation holds them.
+    """
 
     conversations: list[PutConversationResult]
     messages_added: int
     found_secrets: list[MessageSecret]
     secrets_count: int
+    repeated: int = 0
 
 
 NOTHING_ELSE = "[recalled: what memory said before]"  # the text of a message that holds nothing else
@@ -253,16 +258,21 @@ async def put(
             )
         kept = await _own_words(service, caller, conversations, guarded.texts)
         stored: Sequence[StoredConversation] = ()
+        repeated = 0
         if conversations:
+            new = _new_conversations(conversations, kept)
+            if access.conversations is not None:
+                async with service.database.transaction(access.for_conversations()) as connection:
+                    new, repeated = await without_repeated(connection, access.conversations, source.kind, new)
             stored = await put_conversations(
                 service.database,
                 access,
                 source.name,
-                _new_conversations(conversations, kept),
+                new,
                 reader_version=source.reader_version,
                 now=log.call.request.now,
                 max_messages=service.max_messages,
-                skipped=source.skipped,
+                skipped=source.skipped | ({"repeated_turn": repeated} if repeated else {}),
                 again=again,
             )
         files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
@@ -277,6 +287,7 @@ async def put(
             messages_added=sum(saved.added for saved in stored),
             found_secrets=secrets[:MAX_REPORTED],
             secrets_count=len(secrets),
+            repeated=repeated,
         )
         log.call.record.secrets[:] = [
             {"argument": f"{secret.conversation}: {secret.message}"[:200]}

@@ -56,6 +56,7 @@ class JsonLines:
         file: the file.
         is_needed: whether a line must be parsed, by its first bytes.
         start: where to begin.
+        kind_of: what a line that is not needed holds, such as a tool call, to count it; None for nothing.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class JsonLines:
         file: ExportFile,
         is_needed: Callable[[bytes], bool] | None = None,
         start: Position = Position(),  # it is frozen
+        kind_of: Callable[[bytes], str | None] | None = None,
     ) -> None:
         self.file = file
         self.number = start.line
         self.whole = self._start = start
         self.is_ahead = False
         self._is_needed = is_needed
+        self._kind_of = kind_of
         self._end: int | None = None
 
     def objects(self, report: ReadReport | None = None) -> Iterator[dict[str, Any]]:
@@ -105,6 +108,8 @@ class JsonLines:
                 self.number += 1
                 at += len(line)
                 if self._is_needed is not None and not self._is_needed(line):
+                    if report is not None and self._kind_of and (kind := self._kind_of(line)):
+                        report.skipped[kind] += 1
                     passed, is_ended = _pass_over(lines, line)
                     at += passed
                     whole_end = Position(at, self.number) if is_ended else whole_end

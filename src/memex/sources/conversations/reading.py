@@ -48,9 +48,14 @@ def _read_on(
 
 
 def _messages(conversation: ReadConversation, name: str, report: ReadReport) -> Iterator[ReadMessage]:
+    before = report.messages
     for message in _until_broken(conversation.messages, name, report, conversation.key):
         report.messages += 1
+        report.given_up += not message.on_path
         yield message
+    if report.messages == before and not conversation.continues and conversation.key not in report.incomplete:
+        named = conversation.title or conversation.key
+        report.skip("empty_conversation", name, f"The conversation {named[:100]!r} holds no message.")
 
 
 def _until_broken(

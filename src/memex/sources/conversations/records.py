@@ -121,6 +121,7 @@ class ReadReport:
     Attributes:
         bookmark: where to read on when the file has grown, for readers that can; set when a file is read to
             its end.
+        given_up: of the messages, those of branches that were given up; they are kept apart.
         known: how many lines or elements a reader knows what to do with.
         skips: everything left out, the first thousand; `skipped` counts all by reason.
         unknown: lines or elements of a type that the reader does not know, by type.
@@ -132,6 +133,7 @@ class ReadReport:
 
     bookmark: Bookmark | None = None
     messages: int = 0
+    given_up: int = 0
     known: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)

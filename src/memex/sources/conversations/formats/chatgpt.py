@@ -205,10 +205,14 @@ def _parts(
     elif kind in _TOOL_RESULTS or role == "tool":
         if include.tools:
             yield "tool", "tool_result", _text(content, kind), author.get("name"), False
+        else:
+            report.skipped["tool_result"] += 1
     elif kind == "thoughts" or message.get("channel") == "analysis":
         if include.reasoning:
             thoughts = "\n\n".join(strings(content.get("thoughts"), "summary", "content"))
             yield "reasoning", "thinking", thoughts or _text(content, kind), None, False
+        else:
+            report.skipped["reasoning"] += 1
     elif role not in ("user", "assistant"):
         report.known -= 1
         report.unknown[f"role {role}"] += 1
@@ -217,6 +221,8 @@ def _parts(
             _count_memory(_text(content, kind), report)
         if include.tools:
             yield "tool", "tool_call", _text(content, kind), str(recipient), False
+        else:
+            report.skipped["tool_call"] += 1
     elif kind not in _SAID:
         report.known -= 1
         report.unknown[f"content_type {kind}"] += 1
@@ -229,10 +235,11 @@ def _parts(
     else:
         text = _text(content, kind)
         yield role, "message", text, None, role == "user" and _is_typed(content)
-        if include.attachments:
-            for attached in objects(metadata.get("attachments")):
-                if named := strings(attached, "name"):
-                    yield role, "attachment", f"[attachment: {named[0]}]", named[0], False
+        for attached in objects(metadata.get("attachments")):
+            if not include.attachments:
+                report.skipped["attachment"] += 1
+            elif named := strings(attached, "name"):
+                yield role, "attachment", f"[attachment: {named[0]}]", named[0], False
 
 
 def _text(content: dict[str, Any], kind: str) -> str:

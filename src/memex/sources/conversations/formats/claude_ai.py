@@ -156,7 +156,9 @@ def _messages(
             yield told(key, above, role, text, human_authored=role == "user")
             answered[key] = previous = key
         for number, (kind, part, text, author) in enumerate(_parts(message, include), start=2):
-            if kind is not None and (text := clean(text)):
+            if kind is None:
+                report.skipped["reasoning" if part == "thinking" else part] += 1
+            elif text := clean(text):
                 yield told(f"{key}/{number}", above, kind, text, part, author)
         for name, artifact in artifacts.get(key, ()):
             if text := clean(artifact):

@@ -320,6 +320,14 @@ def _parts(
         report.skipped["machine_text"] += 1
     for block in content if isinstance(content, list) else ():
         match block.get("type") if isinstance(block, dict) else None:
+            case "thinking" if not include.reasoning:
+                report.skipped["reasoning"] += 1
+            case "tool_use" | "server_tool_use" if not include.tools:
+                report.skipped["tool_call"] += 1
+            case "tool_result" if not include.tools:
+                report.skipped["tool_result"] += 1
+            case "document" | "image" if not include.attachments:
+                report.skipped["attachment"] += 1
             case "thinking" if include.reasoning:
                 yield "reasoning", "thinking", first(block, "thinking") or "", None
             case "tool_use" | "server_tool_use" if include.tools:

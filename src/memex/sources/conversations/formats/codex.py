@@ -18,7 +18,15 @@ from memex.sources.conversations.cleaning import (
     string,
 )
 from memex.sources.conversations.files import ExportFile, JsonLines, Position
-from memex.sources.conversations.formats.codex_lines import Form, Line, is_known, is_needed, said_in, unwrap
+from memex.sources.conversations.formats.codex_lines import (
+    Form,
+    Line,
+    is_known,
+    is_needed,
+    kind_left_out,
+    said_in,
+    unwrap,
+)
 from memex.sources.conversations.reader import FileHead, FileLink, ReadableFile, make_bookmark
 from memex.sources.conversations.records import Bookmark, Include, ReadConversation, ReadMessage, ReadReport
 
@@ -54,7 +62,7 @@ class Codex:
     ) -> ReadConversation | None:
         """Return what was added; None where something was taken back or repeated, or the form is another."""
         start = Position(bookmark.offset, bookmark.line)
-        chain = [_Segment(JsonLines(source.file, partial(is_needed, include=include), start))]
+        chain = [_Segment(JsonLines(source.file, partial(is_needed, include=include), start, kind_left_out))]
         thread, progress = _resumed(bookmark.state)
         forms = thread.forms()
         _survey(chain, include, thread)
@@ -149,7 +157,7 @@ class _Segment:
 def _chain(source: ReadableFile, include: Include, report: ReadReport) -> list[_Segment]:
     """Return the files of a thread, the oldest first."""
     needed = partial(is_needed, include=include)
-    chain = [_Segment(JsonLines(source.file, needed))]
+    chain = [_Segment(JsonLines(source.file, needed, kind_of=kind_left_out))]
     seen = {source.file.name}
     while (base := _base(chain[-1].lines.file)) is not None:
         thread, end = base
@@ -166,7 +174,7 @@ def _chain(source: ReadableFile, include: Include, report: ReadReport) -> list[_
             )
             break
         seen.add(file.name)
-        chain.append(_Segment(JsonLines(file, needed), end))
+        chain.append(_Segment(JsonLines(file, needed, kind_of=kind_left_out), end))
     return chain[::-1]
 
 

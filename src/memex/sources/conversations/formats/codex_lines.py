@@ -56,6 +56,17 @@ def is_needed(start: bytes, include: Include) -> bool:
     return True
 
 
+def kind_left_out(start: bytes) -> str | None:
+    """Return what a line that is not needed holds, of what people may want to know: a tool, a model's thoughts."""
+    found = _START.match(start)
+    if found is None or found[1].decode() not in _ITEMS:
+        return None
+    inner = (found[2] or b"").decode()
+    if inner == "reasoning":
+        return "reasoning"
+    return "tool_call" if inner in _TOOL_CALLS else "tool_result" if inner in _TOOL_RESULTS else None
+
+
 @dataclass(slots=True)
 class Line:
     """The content of a line.
