@@ -31,6 +31,7 @@ class FoundPassage:
         heading: the titles above it, which its header says.
         score: of the search.
         share: the words of the query that it holds, in percent of their weight.
+        similarity: to the query in meaning; None if it was not found by its vector.
         details: for programs, where the passage stands, by what its kind knows.
     """
 
@@ -40,6 +41,7 @@ class FoundPassage:
     heading: tuple[str, ...] = ()
     score: int = 0
     share: int = 0
+    similarity: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -1,9 +1,10 @@
 """Every setting of Memex, in one frozen class. Settings are environment variables, read once at start."""
 
 import os
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -561,18 +562,54 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """Return the settings that the environment of this process holds.
+    """Return the settings of this process: those of the environment, then those of the user's file.
 
     Raises:
-        ValidationFailed: a variable has an invalid value; the message names the variable.
+        ValidationFailed: a variable or a line of the file has an invalid value; the message names it.
     """
+    given = _file_settings()
     try:
-        return Settings()
+        return Settings(**given)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
+        name = str(problem["loc"][0])
+        where = f"{config_file()}: settings.{name}" if name in given else name
+        hint = "Correct the line." if name in given else "Correct the variable or unset it."
+        raise ValidationFailed(f"{where}: {problem['msg']}.", hint=hint) from None
+
+
+def config_file() -> Path:
+    """Return the user's one file of settings, projects and folders, whether or not there is one."""
+    return Path(os.environ.get("MEMEX_CONFIG") or Path.home() / ".memex" / "config.toml")
+
+
+def read_config() -> dict[str, Any]:
+    """Return what the user's file says; {} without one.
+
+    Raises:
+        ValidationFailed: the file is malformed.
+    """
+    path = config_file()
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValidationFailed(f"{path}: {error}.", hint="Repair the file, or move it away.") from None
+
+
+def _file_settings() -> dict[str, Any]:
+    """Return what the table `settings` of the file says, by the names of fields, but what a variable says."""
+    found = read_config().get("settings", {})
+    if not isinstance(found, dict):
+        raise ValidationFailed(f"{config_file()}: settings is no table.", hint="Write [settings] above them.")
+    if unknown := sorted(set(found) - set(Settings.model_fields)):
         raise ValidationFailed(
-            f"{problem['loc'][0]}: {problem['msg']}.", hint="Correct the variable or unset it."
-        ) from None
+            f"{config_file()}: there is no setting {unknown[0][:100]!r}.",
+            hint="The names are those of the variables, in small letters and without MEMEX_.",
+        )
+    variables = {name: str(one.validation_alias) for name, one in Settings.model_fields.items()}
+    return {name: value for name, value in found.items() if not os.environ.get(variables[name])}
 
 
 def removed_settings() -> list[str]:

@@ -12,18 +12,9 @@ from memex.store.conversations.indexing import indexed_text
 from memex.store.database import Connection, row, rows
 from memex.store.records import QueryVector
 from memex.store.search import vector_indexes, vectors
+from memex.store.search.vectors import UnembeddedChunk
 
 NEAR_CHUNKS = 200  # the nearest that are blended with those that words find
-
-
-@dataclass(frozen=True, slots=True)
-class UnembeddedChunk:
-    """A chunk of a message whose text has no vector; `sha256` is the digest of the text as it was indexed."""
-
-    chunk_id: int
-    sha256: bytes
-    reference: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Find documents: exact BM25 over the documents of a user and of projects, by the engine that searches files."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memex.errors import ValidationFailed
@@ -15,18 +16,22 @@ from memex.store.documents.records import (
     document_path,
     parse_document_path,
 )
-from memex.store.records import Reference
+from memex.store.documents.vectors import nearest_passages
+from memex.store.records import QueryVector, Reference
 from memex.store.search import lexical
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
 from memex.store.search.hybrid.shares import held_share, word_weights
 from memex.store.search.lexical import ScopeView
+from memex.store.search.rank import blend, to_nearness
 
 NO_FILTERS = DocumentFilters()
 NO_QUERY = Query((), (), 0.0, 0.0)
 MIN_LOOKED_AT = 60  # chunks, the best, that are looked at first; a filter may take most of them away
 MAX_GROWTH = 8  # times as many chunks are looked at in all, step by step until enough of them pass
+DOCUMENT_WEIGHT = 2.0  # of the nearest passage by its vector, where the best by words has the weight 1
+SCORE_UNIT = 1_000_000  # a blended score of 1
 MARGIN = 1.5  # times as many as would do if the same share of them passed
 
 
@@ -41,6 +46,7 @@ class _Ranked:
     document_id: int
     path: str  # with mount and root
     view: ScopeView
+    similarity: float | None = None
 
     @property
     def order(self) -> tuple[int, str, int]:
@@ -56,6 +62,7 @@ async def find_documents(
     *,
     limit: int,
     passages: int = 1,
+    vector: QueryVector | None = None,
 ) -> tuple[Query, list[DocumentHit]]:
     """Return the query as search weighed it, and the passages that score highest, the best first.
 
@@ -66,6 +73,7 @@ async def find_documents(
         filters: which documents are looked at.
         limit: the most passages, 1 to 100.
         passages: the most of one document.
+        vector: of the query; then scores of words and nearness are blended, as for files.
 
     Raises:
         ValidationFailed: an empty or too long query.
@@ -80,8 +88,9 @@ async def find_documents(
     query, views = await lexical.open_views(connection, scopes, text)
     found: list[_Ranked] = []
     for view in views:
-        found += await _best(connection, view, filters, limit, passages)
-    ranked = sorted(found, key=lambda one: one.order)[:limit]
+        by_words = await _best(connection, view, filters, limit, passages)
+        found += by_words if vector is None else await _blended(connection, view, filters, by_words, vector)
+    ranked = _of_each(sorted(found, key=lambda one: one.order), passages)[:limit]
     weights = {
         language: word_weights(query, analyzer_of(language), text)
         for language in {view.scope.language for view in views}
@@ -147,6 +156,39 @@ async def _best(
     return best
 
 
+async def _blended(
+    connection: Connection,
+    view: ScopeView,
+    filters: DocumentFilters,
+    by_words: Sequence[_Ranked],
+    vector: QueryVector,
+) -> list[_Ranked]:
+    """Return the chunks that words or the vector find, each with the score that both give it."""
+    near = await nearest_passages(connection, view.scope, vector, filters)
+    known = {one.chunk_id: one for one in by_words}
+    similarity: dict[int, float] = {}
+    for similar, (chunk_id, *place) in near:
+        similarity[chunk_id] = similar
+        known.setdefault(chunk_id, _ranked(view, 0, chunk_id, *place))
+    nearness = to_nearness({chunk_id: 1.0 - similar for chunk_id, similar in similarity.items()})
+    blended = dict(blend({one.chunk_id: one.score for one in by_words}, nearness, weight=DOCUMENT_WEIGHT))
+    return [
+        replace(one, score=round(blended[chunk_id] * SCORE_UNIT), similarity=similarity.get(chunk_id))
+        for chunk_id, one in known.items()
+    ]
+
+
+def _of_each(ranked: Sequence[_Ranked], passages: int) -> list[_Ranked]:
+    """Return at most so many passages of each document, in their order."""
+    counted: Counter[str] = Counter()
+    kept = []
+    for one in ranked:
+        counted[one.path] += 1
+        if counted[one.path] <= passages:
+            kept.append(one)
+    return kept
+
+
 def _ranked(
     view: ScopeView,
     score: int,
@@ -184,11 +226,19 @@ async def _hits(
                 view.scope.mount,
                 score=chunk.score,
                 share=held_share(weights[view.scope.language], tfs[chunk.chunk_id]),
+                similarity=chunk.similarity,
             )
     return [hits[chunk.view.scope.scope_id, chunk.chunk_id] for chunk in ranked]
 
 
-def _hit(record: Mapping[str, Any], mount: str, *, score: int = 0, share: int = 0) -> DocumentHit:
+def _hit(
+    record: Mapping[str, Any],
+    mount: str,
+    *,
+    score: int = 0,
+    share: int = 0,
+    similarity: float | None = None,
+) -> DocumentHit:
     return DocumentHit(
         document=document_of(record, mount),
         heading=tuple(record["heading_path"]),
@@ -196,6 +246,7 @@ def _hit(record: Mapping[str, Any], mount: str, *, score: int = 0, share: int = 
         text=record["passage"],
         score=score,
         share=share,
+        similarity=similarity,
     )
 
 

@@ -213,6 +213,7 @@ class DocumentHit:
         text: of the passage.
         score: of the search.
         share: the words of the query that the passage holds, in percent of their weight.
+        similarity: of its text to the query in meaning, from -1 to 1; None if it was not found by its vector.
     """
 
     document: MirroredDocument
@@ -221,3 +222,4 @@ class DocumentHit:
     text: str
     score: int = 0
     share: int = 0
+    similarity: float | None = None

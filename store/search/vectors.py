@@ -73,6 +73,16 @@ class UnembeddedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class UnembeddedChunk:
+    """A passage beside memory whose text has no vector; `sha256` is the digest of the text as it was indexed."""
+
+    chunk_id: int
+    sha256: bytes
+    reference: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingStart:
     """A scope that is embedded: how many changes it had seen, its kind and mount, and its user, if it is one's.
 
@@ -298,7 +308,7 @@ async def begin(connection: Connection, scope_id: int) -> EmbeddingStart | None:
     found = await row(connection, "vectors/embedding_begin", scope_id=scope_id)
     if found is None:
         return None
-    is_user = found["kind"] in ("user", "conversations")
+    is_user = found["kind"] in ("user", "conversations", "documents")
     mount = f"projects/{found['key']}" if found["kind"] == "project" else found["kind"]
     user_id = found["key"] if is_user else None
     return EmbeddingStart(scope_id, found["rev"], found["kind"], mount, user_id, found["log_scope_id"])

@@ -1,6 +1,7 @@
 """The folders of this machine whose documents a program over stdin and stdout pushes, as its client asks."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ class LocalFolders:
 
     url: str
     user: str
+    watchers: list[Callable[[Any], None]] = field(default_factory=list)  # told of each root that is added
 
     async def add(
         self, api: CallsOperations, context: CallContext, project: str, path: str
@@ -34,7 +36,10 @@ class LocalFolders:
         folder, noted = find_folder(Path(path)), RootsFile()
         root = choose_root(noted.read(), folder, url=self.url, user=self.user, project=project)
         noted.put(root)
-        return await _push(api, context, root)
+        pushed = await _push(api, context, root)
+        for watch in self.watchers:
+            watch(root)
+        return pushed
 
     async def sync(self, api: CallsOperations, context: CallContext, project: str) -> list[dict[str, Any]]:
         """Push each folder that is noted for a project, and return what each push did; raises as `add`."""

@@ -55,6 +55,7 @@ class FoundMemoryResult(ResultPart):
     """A hit: `score` is that of its rank, and `source` says where a note is from, or which document it is.
 
     `confidence`, from 0 to 1, says how sure it is that a memory answers the query; it is null for a document.
+    `similarity` to the query is a cosine, of a memory word piece by word piece; null without vectors or states.
     """
 
     id: str
@@ -63,6 +64,7 @@ class FoundMemoryResult(ResultPart):
     tags: list[str]
     source: str
     score: float
+    similarity: float | None
     confidence: float | None
     updated_at: str
 
@@ -256,6 +258,7 @@ async def _note(api: MemexApi, context: CallContext, hit: Document, score: float
         "tags": hit["tags"],
         "source": source if isinstance(source, str) else f"{path}@{version}",
         "score": round(score, 6),
+        "similarity": hit["match"].get("interaction"),
         "confidence": hit.get("confidence"),
         "updated_at": hit["updated_at"],
     }
@@ -270,6 +273,7 @@ async def _document(hit: Document, score: float) -> Document:
         "tags": document["tags"],
         "source": " > ".join([document["path"], *hit["heading"]]),
         "score": round(score, 6),
+        "similarity": hit.get("similarity"),
         "confidence": None,
         "updated_at": document["updated_at"],
     }

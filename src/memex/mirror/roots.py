@@ -16,6 +16,7 @@ from memex.errors import ValidationFailed
 from memex.homes import config_home
 from memex.mirror.known_files import state_file
 from memex.mirror.rules import PushPatterns
+from memex.settings import config_file
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 HINT = "Repair the file, or remove it: `memex docs push` notes a folder there again."
@@ -61,23 +62,31 @@ class PushedRoot:
 
 
 class RootsFile:
-    """The file of the roots, `memex/documents.toml` in the folder for settings of the user."""
+    """The roots of this user: those of the one file of settings if there is one, and those of an older file.
+
+    Without a file of settings, they stand in `memex/documents.toml` in the folder for settings of the user.
+    """
 
     def __init__(self) -> None:
-        self.path = config_home() / "memex" / "documents.toml"
+        self.older = config_home() / "memex" / "documents.toml"
+        self.path = config_file() if config_file().exists() else self.older
 
     def read(self) -> list[PushedRoot]:
-        """Return the roots; raises ValidationFailed if the file is broken."""
+        """Return the roots, each once; raises ValidationFailed if a file is broken."""
+        found = {root.place: root for path in (self.older, self.path) for root in self._read(path)}
+        return list(found.values())
+
+    def _read(self, path: Path) -> list[PushedRoot]:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as error:
-            raise ValidationFailed(f"{self.path} cannot be read: {error}.", hint=HINT) from None
+            raise ValidationFailed(f"{path} cannot be read: {error}.", hint=HINT) from None
         try:
             return [_root_of(table) for table in tomllib.loads(text).get("roots", [])]
         except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ValidationFailed(f"{self.path} is malformed: {error}.", hint=HINT) from None
+            raise ValidationFailed(f"{path} is malformed: {error}.", hint=HINT) from None
 
     def put(self, root: PushedRoot) -> None:
         """Note a root, in the place of what was noted of it before."""
@@ -88,14 +97,19 @@ class RootsFile:
         self._write(one for one in self.read() if one.place != root.place)
 
     def _write(self, roots: Iterable[PushedRoot]) -> None:
+        """Write all roots into the file; what an older file says goes with it into the newer one."""
         document = tomlkit.document()
-        document.add(
-            tomlkit.comment("Folders whose documents are pushed; `memex docs watch` watches all of them.")
-        )
+        if self.path != self.older:
+            document = tomlkit.parse(self.path.read_text(encoding="utf-8"))
+            document.pop("roots", None)
+        else:
+            document.add(
+                tomlkit.comment("Folders whose documents are pushed; `memex docs watch` watches all of them.")
+            )
         listed = tomlkit.aot()
         for root in sorted(roots, key=lambda root: root.place):
             listed.append(tomlkit.item(_table(root)))
-        document.add("roots", listed)
+        document["roots"] = listed
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -105,6 +119,8 @@ class RootsFile:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(tomlkit.dumps(document))
             draft.replace(self.path)
+            if self.path != self.older:
+                self.older.unlink(missing_ok=True)
         except OSError as error:
             with suppress(OSError):
                 draft.unlink()

@@ -266,8 +266,11 @@ class Watcher:
 @asynccontextmanager
 async def watching(
     api: CallsOperations, context: CallContext, roots: Iterable[PushedRoot]
-) -> AsyncIterator[None]:
-    """Watch roots meanwhile; what happens is logged, and an error ends nothing but the watch of its root."""
+) -> AsyncIterator[Callable[[PushedRoot], None]]:
+    """Watch roots meanwhile, and those that the given function adds.
+
+    What happens is logged, and an error ends nothing but the watch of its root.
+    """
 
     def tell(root: PushedRoot, event: str, values: dict[str, Any]) -> None:
         shown = {name: value for name, value in values.items() if isinstance(value, int | float | str)}
@@ -281,13 +284,21 @@ async def watching(
         except Exception:  # noqa: BLE001  # the tools of memory go on without documents
             _log.exception("documents_not_watched", root=root.shown)
 
-    tasks = [asyncio.create_task(watch(root)) for root in roots]
+    tasks: dict[tuple[str, str, str, str], asyncio.Task[None]] = {}
+
+    def add(root: PushedRoot) -> None:
+        if root.place not in tasks:
+            tasks[root.place] = asyncio.create_task(watch(root))
+
+    for root in roots:
+        add(root)
     try:
-        yield
+        yield add
     finally:
-        for task in tasks:
+        for task in tasks.values():
             task.cancel()
-        await asyncio.wait(tasks)
+        if tasks:
+            await asyncio.wait(tasks.values())
 
 
 def _inner(root: Path, path: str) -> str | None:

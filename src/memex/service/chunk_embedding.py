@@ -14,6 +14,7 @@ from memex.errors import MemexError, ModelUnavailable
 from memex.service.search.embedded_texts import FileTexts, read_texts
 from memex.store.conversations.vectors import missing_messages
 from memex.store.database import Connection, Database
+from memex.store.documents.vectors import missing_passages
 from memex.store.log import operations
 from memex.store.log.embedding_rate import texts_a_second
 from memex.store.search import vectors
@@ -26,6 +27,7 @@ from memex.subagent.embedders.names import LOCAL_MODELS
 from memex.subagent.statements.places import STATEMENT_FILE_NAMES
 
 BATCH_CHUNKS = 64
+BESIDE_MEMORY = ("conversations", "documents", "project_documents")
 BATCH_STATEMENTS = 256
 
 _log = structlog.get_logger("memex.embedding")
@@ -139,7 +141,7 @@ async def backfill(
         on_texts: told of each number of texts that was done.
         scope_ids: the scopes; None for all.
         since: see `embed_scope`.
-        conversations: also users' conversations, if no scopes are named.
+        conversations: also users' conversations and documents, if no scopes are named.
     """
     if scope_ids is None:
         async with database.maintenance() as connection:
@@ -173,8 +175,8 @@ async def _embed_missing(
     on_texts: Callable[[int], None],
     since: datetime | None,
 ) -> EmbeddingProgress:
-    if scope.kind == "conversations":
-        return await _embed_messages(database, embedder, scope, max_texts, on_texts, since)
+    if scope.kind in BESIDE_MEMORY:
+        return await _embed_passages(database, embedder, scope, max_texts, on_texts, since)
     after = sent = 0
     has_states = isinstance(embedder, TokenEmbedder)
     texts: dict[tuple[int, int], FileTexts] = {}
@@ -209,7 +211,7 @@ async def _embed_missing(
     return EmbeddingProgress(sent, is_complete=False)
 
 
-async def _embed_messages(
+async def _embed_passages(
     database: Database,
     embedder: Embedder,
     scope: EmbeddingStart,
@@ -220,9 +222,12 @@ async def _embed_messages(
     sent = 0
     while max_texts is None or sent < max_texts:
         async with database.maintenance() as connection:
-            found = await missing_messages(
-                connection, scope.scope_id, embedder.name, limit=BATCH_CHUNKS, since=since
-            )
+            if scope.kind == "conversations":
+                found = await missing_messages(
+                    connection, scope.scope_id, embedder.name, limit=BATCH_CHUNKS, since=since
+                )
+            else:
+                found = await missing_passages(connection, scope.scope_id, embedder.name, limit=BATCH_CHUNKS)
         if not found:
             return EmbeddingProgress(sent, is_complete=True)
         wanted = {passage.sha256: passage.text for passage in found}
@@ -379,7 +384,7 @@ async def _embed(
             for sha256, embedded in zip(texts, made, strict=True)
             if embedded.states is not None
         }
-        if states and scope.kind != "conversations":  # messages are not compared piece by piece
+        if states and scope.kind not in BESIDE_MEMORY:  # what is not memory is not compared piece by piece
             signs = [(sha256, late_interaction.pack_signs(of_text)) for sha256, of_text in states.items()]
             width = next(iter(states.values())).shape[1]
             await token_states.add(connection, scope.scope_id, embedder.name, width, signs)

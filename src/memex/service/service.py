@@ -346,7 +346,9 @@ class Service:
             spending=TenantSpending(self.database, access, datetime.now(UTC).date(), self.planners.daily_usd),
             call_locks=self._call_locks,
             database=self.database,
-            sections=LiveSections(KINDS, self.database, access, call, self._include, renew),
+            sections=LiveSections(
+                KINDS, self.database, access, call, self._include, renew, self.query_embedder
+            ),
             prompts_dir=self.prompts_dir,
             rendering=self.rendering,
             min_confidence=self.min_confidence,

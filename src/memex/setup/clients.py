@@ -52,6 +52,8 @@ class Connection:
         arguments = [*self.command[1:], "mcp"]
         if self.profile != "agent":
             arguments += ["--profile", self.profile]
+        if self.profile == "project":
+            arguments.append("--watch")
         if self.user:
             arguments += ["--user", self.user]
         entry: dict[str, Any] = {"command": self.command[0], "args": arguments}

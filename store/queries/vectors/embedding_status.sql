@@ -14,8 +14,7 @@ select model.model, counted.chunks, counted.embedded, sized.size_bytes, sized.di
           from chunk
           join scope
             on scope.scope_id = chunk.scope_id
-           and (scope.kind <> 'conversations' or %(conversations)s)
-           and scope.kind not in ('documents', 'project_documents')
+           and (scope.kind not in ('conversations', 'documents', 'project_documents') or %(conversations)s)
           left join embedding
             on embedding.scope_id = chunk.scope_id
            and embedding.model = model.model

@@ -16,7 +16,6 @@ select tenant.name as tenant, scope.kind, scope.key, counted.chunks, counted.emb
            and embedding.text_sha256 = chunk.sha256
          where chunk.scope_id = scope.scope_id) as counted
  where scope_stat.n > 0
-   and (scope.kind <> 'conversations' or %(conversations)s)
-   and scope.kind not in ('documents', 'project_documents')
+   and (scope.kind not in ('conversations', 'documents', 'project_documents') or %(conversations)s)
  order by counted.embedded - counted.chunks, tenant.name, scope.kind, scope.key
  limit %(limit)s;

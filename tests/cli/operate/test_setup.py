@@ -59,7 +59,7 @@ def test_every_client_gets_its_own_form(here: Memex, home: Path) -> None:
     of_project = json.loads(printed("cursor", *shop))["mcpServers"]["memex"]
     assert (of_project["url"], of_project["headers"]["Memex-Project"]) == (f"{URL}/mcp/project", "shop")
     alone = json.loads(here.plain("setup", "cursor", *shop, "--print"))["mcpServers"]["memex"]
-    assert alone["args"][-3:] == ["mcp", "--profile", "project"]
+    assert alone["args"][-4:] == ["mcp", "--profile", "project", "--watch"]
     assert alone["env"]["MEMEX_PROJECT"] == "shop"
     vscode = json.loads(printed("vscode"))
     assert vscode["servers"]["memex"]["headers"] == {"Authorization": "Bearer ${input:memex-key}", **header}

@@ -57,11 +57,15 @@ async def _collect() -> list[Finding]:
 async def _examine() -> AsyncIterator[Finding]:
     from memex import logging
     from memex.distribution import version
+    from memex.homes import config_home
     from memex.postgres import backups_of, conninfo_of
-    from memex.settings import read_settings, removed_settings
+    from memex.settings import config_file, read_settings, removed_settings
     from memex.store.waiting.database_url import read_url
 
     yield Finding("memex", version())
+    older = config_home() / "memex" / "documents.toml"
+    if read := [str(file) for file in (config_file(), older) if file.exists()]:
+        yield Finding("settings", f"{' and '.join(read)}, beside the environment")
     yield Finding("python", f"{platform.python_version()} ({sys.executable})")
     logging.configure("warning")
     with ExitStack() as held:

@@ -4,7 +4,8 @@ import gc
 import os
 import signal
 import sys
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -68,6 +69,13 @@ def mcp(
             help="Push the documents of a folder and watch it while this runs, as memex docs watch. Repeatable.",
         ),
     ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Compare and watch all folders that are noted for this project, and those that an agent adds.",
+        ),
+    ] = False,
     tenant: Annotated[
         str,
         typer.Option(
@@ -101,7 +109,9 @@ def mcp(
     started = None if url else postgres.start_in_background(settings, migrates=False)
     from memex.mcp import stdio  # loads while the database starts
 
-    roots = _roots(docs, url or "", user or ("" if url else HERE.user), project) if docs else []
+    whose = user or ("" if url else HERE.user)
+    roots = _roots(docs, url or "", whose, project) if docs else []
+    roots += _noted(url or "", whose, project) if watch else []
     gc.freeze()
     gc.enable()
     if url is not None:
@@ -112,7 +122,7 @@ def mcp(
         opened = stdio.local_memory(settings, profile, tenant, here, started, included)
 
     async def serve() -> None:
-        async with opened as connection, _watching(connection, roots):
+        async with opened as connection, _watching(connection, roots, adds=watch):
             is_told_to_end = await stdio.serve(connection, profile, settings, ENDING)
         if is_told_to_end:
             stdio.leave()
@@ -130,9 +140,25 @@ def _roots(folders: list[Path], url: str, user: str, project: str | None) -> "li
     ]
 
 
-def _watching(connection: "McpConnection", roots: "list[PushedRoot]") -> AbstractAsyncContextManager[None]:
-    if not roots:
-        return nullcontext()
+def _noted(url: str, user: str, project: str | None) -> "list[PushedRoot]":
+    """Return the roots that are noted for a project, or of all projects where none is named."""
+    from memex.mirror.roots import RootsFile
+
+    mine = [one for one in RootsFile().read() if (one.url, one.user) == (url.rstrip("/"), user)]
+    return [one for one in mine if project in (None, one.project)]
+
+
+@asynccontextmanager
+async def _watching(
+    connection: "McpConnection", roots: "list[PushedRoot]", *, adds: bool
+) -> AsyncIterator[None]:
+    """Watch roots meanwhile, and those that an agent adds if it may."""
+    if not roots and not adds:
+        yield
+        return
     from memex.mirror.watch import watching
 
-    return watching(connection.api, connection.context, roots)
+    async with watching(connection.api, connection.context, roots) as add:
+        if adds and connection.folders is not None:
+            connection.folders.watchers.append(add)
+        yield

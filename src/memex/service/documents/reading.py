@@ -1,5 +1,6 @@
 """Look at documents: roots, lists, one with its text, and passages that fit a query."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
@@ -16,6 +17,7 @@ from memex.service.documents.results import (
     root_result,
 )
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.service import Service
 from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.tool import Arguments, ReadAnswer, StorableText
 from memex.store.access import Access, Scope
@@ -23,7 +25,10 @@ from memex.store.documents.find import find_documents
 from memex.store.documents.read import DocumentPlace, list_documents, read_document
 from memex.store.documents.records import DocumentFilters
 from memex.store.documents.roots import list_roots
+from memex.store.documents.vectors import have_vectors
+from memex.store.log.call import Call
 from memex.store.markdown import tag_key
+from memex.store.records import QueryVector
 
 Tags = Annotated[list[Annotated[StorableText, Field(max_length=100)]], Field(max_length=20)]
 
@@ -57,7 +62,7 @@ class ReadDocumentArguments(RootArguments):
 
 
 class FindDocumentsArguments(Arguments):
-    """Find documents by words: the best passage of each.
+    """Find documents by words, and by meaning where they have vectors: the best passage of each.
 
     Filters: `root`, `prefix` of the path, and `tags`. With `project`, the user's own documents and those of this
     project are searched; without it those of all projects of the user, at most 20.
@@ -92,9 +97,10 @@ class ListDocumentsResult(ReadAnswer):
 
 
 class FindDocumentsResult(ReadAnswer):
-    """The best passage of each document that fits a query, the best first."""
+    """The best passage of each document that fits a query, the best first; `by_vectors`: in meaning too."""
 
     hits: list[DocumentHitResult]
+    by_vectors: bool = False
 
 
 async def _roots(call: OperationCall, arguments: RootsArguments) -> LoggedAnswer[RootsResult]:
@@ -151,6 +157,19 @@ async def _read(call: OperationCall, arguments: ReadDocumentArguments) -> Logged
     return LoggedAnswer(result, shown)
 
 
+async def query_vector(
+    service: Service, call: Call, access: Access, scopes: Sequence[Scope], query: str
+) -> QueryVector | None:
+    """Return the vector of a query, if any of these documents has one to compare."""
+    embedder = service.query_embedder.embedder
+    if embedder is None or not service.database.has_vectors or not scopes:
+        return None
+    async with service.database.transaction(access) as connection:
+        if not await have_vectors(connection, scopes, embedder.name):
+            return None
+    return (await service.query_embedder.of(query, None, call)).by_query.get(query)
+
+
 async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> LoggedAnswer[FindDocumentsResult]:
     """Return the passages of documents that fit a query best, and log which.
 
@@ -160,11 +179,12 @@ async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> Logge
     """
     scopes = call.access.documents_searched(arguments.project)
     narrowed = call.access.for_documents(scopes)
+    vector = await query_vector(call.service, call.log.call, narrowed, scopes, arguments.query)
     async with call.database.transaction(narrowed, snapshot=True) as connection:
         _, found = await find_documents(
-            connection, scopes, arguments.query, arguments.filters, limit=arguments.limit
+            connection, scopes, arguments.query, arguments.filters, limit=arguments.limit, vector=vector
         )
-    result = FindDocumentsResult(hits=[hit_result(hit) for hit in found])
+    result = FindDocumentsResult(hits=[hit_result(hit) for hit in found], by_vectors=vector is not None)
     shown = {"documents": [f"{hit.document.reference}@{hit.document.version}" for hit in found]}
     return LoggedAnswer(result, shown)
 

@@ -34,7 +34,10 @@ class DocumentTextResult(ReadAnswer):
 
 
 class DocumentHitResult(ResultPart):
-    """A passage of a document that was found: `text` from `start` to `end`, and what stands above it."""
+    """A passage of a document that was found: `text` from `start` to `end`, and what stands above it.
+
+    `similarity` is the cosine similarity to the query; null if the passage was not found by its vector.
+    """
 
     document: DocumentResult
     heading: list[str]
@@ -42,6 +45,7 @@ class DocumentHitResult(ResultPart):
     end: int
     text: str
     score: int
+    similarity: float | None
 
 
 class LeftOutResult(ResultPart):

@@ -7,7 +7,7 @@ from memex.store.access import Access
 from memex.store.conversations.indexing import day_of
 from memex.store.conversations.passages import MessagePassage, find_passages, read_passages
 from memex.store.database import Connection
-from memex.store.records import Reference
+from memex.store.records import QueryVector, Reference
 from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage
 
@@ -24,7 +24,11 @@ def _opened(access: Access, project: str | None) -> Access | None:  # noqa: ARG0
 
 
 async def _find(
-    connection: Connection, access: Access, query: str, limit: int
+    connection: Connection,
+    access: Access,
+    query: str,
+    limit: int,
+    vector: QueryVector | None,  # noqa: ARG001  # messages are found by their words
 ) -> tuple[Query | None, list[FoundPassage]]:
     if access.conversations is None:
         return None, []

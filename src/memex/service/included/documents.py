@@ -9,7 +9,8 @@ from memex.store.conversations.indexing import day_of
 from memex.store.database import Connection
 from memex.store.documents.find import find_documents, read_passages
 from memex.store.documents.records import DocumentHit
-from memex.store.records import Reference
+from memex.store.documents.vectors import have_vectors
+from memex.store.records import QueryVector, Reference
 from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage
 
@@ -26,9 +27,11 @@ def _opened(access: Access, project: str | None) -> Access | None:
 
 
 async def _find(
-    connection: Connection, access: Access, query: str, limit: int
+    connection: Connection, access: Access, query: str, limit: int, vector: QueryVector | None
 ) -> tuple[Query | None, list[FoundPassage]]:
-    weighed, found = await find_documents(connection, access.scopes, query, limit=limit, passages=PASSAGES)
+    weighed, found = await find_documents(
+        connection, access.scopes, query, limit=limit, passages=PASSAGES, vector=vector
+    )
     return weighed, [_passage(one) for one in found]
 
 
@@ -52,6 +55,7 @@ def _passage(hit: DocumentHit) -> FoundPassage:
         heading=tuple(hit.heading),
         score=hit.score,
         share=hit.share,
+        similarity=hit.similarity,
         details={
             "kind": "document",
             "root": document.root,
@@ -74,4 +78,5 @@ DOCUMENTS = SectionKind(
     opened=_opened,
     find=_find,
     read=_read,
+    are_embedded=have_vectors,
 )

@@ -31,18 +31,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from memex.service.query_embedding import QueryEmbedder
 from memex.settings import IncludedName
-from memex.store.access import Access
+from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database
 from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import shorten
-from memex.store.records import Operation, Reference
+from memex.store.records import Operation, QueryVector, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS
 from memex.subagent.included import FoundPassage, FoundSection, IncludedReason
 
 OPERATION = "context_include"  # the kind of the operation inside a call that found passages
 MAX_PASSAGES = 50  # of a kind: as many as fill a context of 8,000 characters with short messages
+LEAST_SIMILARITY = 0.5  # of a passage that is included for its meaning alone
 AS_OF = "as_of"  # the kind has no past, and the call asks for one
 
 
@@ -60,8 +62,9 @@ class SectionKind:
         opened: returns the access under which the kind is read, where a project is named for it alone; None if the
             caller has nothing of it.
         find: returns the query as search weighed it, and the passages that score highest, at most so many, each
-            with its score and share.
+            with its score and share; it takes the vector of the query, if there is one.
         read: returns the passages at some references, as far as they still stand there.
+        are_embedded: whether scopes of the kind have vectors of a model; None if the kind has none.
     """
 
     name: IncludedName
@@ -70,8 +73,12 @@ class SectionKind:
     min_best_share: int
     min_share: int
     opened: Callable[[Access, str | None], Access | None]
-    find: Callable[[Connection, Access, str, int], Awaitable[tuple[Query | None, list[FoundPassage]]]]
+    find: Callable[
+        [Connection, Access, str, int, QueryVector | None],
+        Awaitable[tuple[Query | None, list[FoundPassage]]],
+    ]
     read: Callable[[Connection, Access, Sequence[Reference]], Awaitable[dict[Reference, FoundPassage]]]
+    are_embedded: Callable[[Connection, Sequence[Scope], str], Awaitable[bool]] | None = None
 
     def section(
         self,
@@ -84,10 +91,11 @@ class SectionKind:
         return FoundSection(self.name, self.reason, self.sentence, tuple(passages), query, left_out)
 
     def above_floor(self, passages: Sequence[FoundPassage]) -> list[FoundPassage]:
-        """Return the passages that have enough of the query's words to be included."""
+        """Return the passages that have enough of the query's words, or lie near to it in meaning."""
+        near = {id(one) for one in passages if (one.similarity or 0.0) >= LEAST_SIMILARITY}
         if max((one.share for one in passages), default=0) < self.min_best_share:
-            return []
-        return [one for one in passages if one.share >= self.min_share]
+            return [one for one in passages if id(one) in near]
+        return [one for one in passages if one.share >= self.min_share or id(one) in near]
 
 
 Kinds = Mapping[str, SectionKind]
@@ -130,6 +138,7 @@ class LiveSections:
         kinds: by name.
         default: the kinds of a call that names none.
         renew: looks the access up anew, as one from memory may not know what the user has since.
+        embedder: makes the vector of a query for kinds whose passages have vectors.
     """
 
     kinds: Kinds
@@ -138,6 +147,7 @@ class LiveSections:
     call: Call
     default: Sequence[str] = ()
     renew: Callable[[], Awaitable[Access]] | None = None
+    embedder: QueryEmbedder | None = None
 
     def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:
         """Return the kinds that a call includes; see `Sections.names`."""
@@ -168,13 +178,25 @@ class LiveSections:
         if access is None and self.renew is not None:
             access = kind.opened(await self.renew(), project)
         if access is not None and query.strip():
+            text = query[:MAX_QUERY_CHARS]
+            vector = await self._vector(kind, access, text)
             async with self.database.transaction(access, snapshot=True) as connection:
-                weighed, found = await kind.find(
-                    connection, access, query[:MAX_QUERY_CHARS], min(limit, MAX_PASSAGES)
-                )
+                weighed, found = await kind.find(connection, access, text, min(limit, MAX_PASSAGES), vector)
             passages = kind.above_floor(found)
         started.log(self.call, kind.name, query, _logged(passages, weighed))
         return kind.section(passages, weighed)
+
+    async def _vector(self, kind: SectionKind, access: Access, query: str) -> QueryVector | None:
+        """Return the vector of the query, if passages of the kind have vectors to compare."""
+        embedder = self.embedder.embedder if self.embedder else None
+        if self.embedder is None or embedder is None or kind.are_embedded is None:
+            return None
+        if not self.database.has_vectors:
+            return None
+        async with self.database.transaction(access) as connection:
+            if not await kind.are_embedded(connection, access.scopes, embedder.name):
+                return None
+        return (await self.embedder.of(query, None, self.call)).by_query.get(query)
 
 
 @dataclass(slots=True)

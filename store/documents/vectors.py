@@ -1,0 +1,58 @@
+"""Vectors of documents: which passages have none yet, and which lie nearest to a query."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from memex.store.access import Scope
+from memex.store.database import Connection, row, rows, tuples
+from memex.store.documents.records import DocumentFilters
+from memex.store.records import QueryVector
+from memex.store.search import vectors
+from memex.store.search.vectors import UnembeddedChunk
+
+NEAR_CHUNKS = 100  # the nearest of a scope that are blended with those that words find
+
+
+async def missing_passages(
+    connection: Connection, scope_id: int, model: str, *, limit: int
+) -> list[UnembeddedChunk]:
+    """Return passages of a scope of documents whose texts have no vector of a model. For maintenance."""
+    found = await rows(connection, "documents/vector_missing", scope_id=scope_id, model=model, limit=limit)
+    return [
+        UnembeddedChunk(
+            record["chunk_id"],
+            bytes(record["sha256"]),
+            f"documents/{record['root']}/{record['path']}@{record['version']}",
+            "\n".join(filter(None, (record["title"], " > ".join(record["heading_path"]), record["text"]))),
+        )
+        for record in found
+    ]
+
+
+async def have_vectors(connection: Connection, scopes: Sequence[Scope], model: str) -> bool:
+    """Return whether anything of some scopes was embedded by a model."""
+    for scope in scopes:
+        found = await row(connection, "conversations/vector_any", scope_id=scope.scope_id, model=model)
+        if found and found["is_embedded"]:
+            return True
+    return False
+
+
+async def nearest_passages(
+    connection: Connection, scope: Scope, vector: QueryVector, filters: DocumentFilters
+) -> list[tuple[float, tuple[Any, ...]]]:
+    """Return the cosine similarity of the passages that lie nearest to a vector, and where each stands."""
+    if not vector.values:
+        return []
+    found = await tuples(
+        connection,
+        "documents/vector_near",
+        scope_id=scope.scope_id,
+        model=vector.model,
+        vector=vectors.to_literal(vector.values),
+        dimensions=len(vector.values),
+        limit=NEAR_CHUNKS,
+        **filters.parameters(),
+    )
+    return [(1.0 - distance, tuple(place)) for distance, *place in found if not math.isnan(distance)]

@@ -1,0 +1,61 @@
+"""Documents by meaning: embedded by themselves where the model runs here, and found in other words."""
+
+import pytest
+from tests.kit.documents import current, push
+from tests.kit.rows import select
+from tests.service.test_conversation_vectors import Topics
+
+from memex.jobs.embedding_queue import sweep
+from memex.service.chunk_embedding import backfill
+from memex.service.documents import reading
+from memex.service.service import Caller, Service
+from memex.settings import Settings
+from memex.store.database import Database
+from memex.wiring import embeds_conversations
+
+pytestmark = pytest.mark.embedded_only  # the server must have pgvector
+
+FOLDER = {
+    "retry.md": "# Draining\n\nRun the jobs of the backlog anew with a second worker.\n",
+    "tea.md": "# Leaves\n\nCamellia needs three minutes.\n",
+    "sea.md": "# Harbour\n\nWe sail at noon.\n",
+}
+
+
+async def test_a_page_is_found_in_other_words(database: Database, alice: Caller) -> None:
+    """By vectors in a search of documents, in memory_find and in a context; without them by words alone."""
+    if not database.has_vectors:
+        pytest.skip("no pgvector here")
+    embedder = Topics()
+    service = Service(database, max_files=100, embedder=embedder)
+    await push(service, alice, FOLDER)
+    caller = await current(service, alice)
+    asked = {"query": "which queue"}
+    before = await reading.FIND.call(service, caller, asked)
+    assert await sweep(database, embedder.name) == 0
+    assert await sweep(database, embedder.name, conversations=True) == 1
+    texts = await backfill(database, embedder, conversations=True)
+    found = await reading.FIND.call(service, caller, asked)
+    beside = await service.execute(caller, "memory_find", asked | {"include": ["documents"]})
+    context = await service.execute(caller, "memory_context", asked | {"include": ["documents"]})
+    other = await reading.FIND.call(service, caller, asked | {"prefix": "tea"})
+
+    assert (before.hits, before.by_vectors) == ([], False)
+    assert texts == len(FOLDER)
+    assert found.by_vectors
+    assert found.hits[0].document.path == "retry.md"
+    assert (found.hits[0].similarity or 0) > 0.9
+    assert [hit["details"]["document"] for hit in beside["included"][0]["hits"]] == ["retry.md"]
+    assert "a second worker" in context["context"]
+    assert [hit.document.path for hit in other.hits] == ["tea.md"]
+    assert await select(database, "select count(*) from embedding") == [(3,)]
+
+
+def test_texts_leave_the_machine_only_if_a_setting_says_so() -> None:
+    """By default, conversations and documents are embedded by a model of this machine alone."""
+    remote, local = "openai:text-embedding-3-small@1536", "local:all-MiniLM-L6-v2-int8@384#8199be6f"
+
+    assert [embeds_conversations(Settings(), name) for name in (local, remote)] == [True, False]
+    asked = Settings(embed_conversations=True)
+    assert embeds_conversations(asked, remote)
+    assert not embeds_conversations(Settings(embed_conversations=False), local)
