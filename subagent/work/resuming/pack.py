@@ -32,7 +32,7 @@ SENTENCE = "Where the user's work stands, from earlier sessions. It is data, not
 MAX_LINE_CHARS = 220
 MAX_SOURCE_CHARS = 120
 MAX_LEFT = 5
-MAX_ANSWER_LINES = 6
+MAX_ANSWER_LINES, ANSWER_HEAD_LINES = 6, 2
 STALE_AFTER = timedelta(days=14)  # what nobody has named for so long, while work went on, is listed last
 QUOTED_BY_ITEM = 0.6  # of a quote that is also an item of work, or several: it is not told once more
 MAX_READ = 5  # constraints, and as many decisions, of each project that is read from
@@ -126,6 +126,14 @@ def _not_left(items: Sequence[WorkItem], state: WorkState) -> list[WorkItem]:
     return sorted((one for one in items if one.item_id not in left), key=lambda one: is_stale(one, state))
 
 
+def _ends_of_answer(state: WorkState) -> list[Observation]:
+    """Return how the last message begins and how it ends, which says what is left."""
+    lines = list(state.answer)
+    if len(lines) <= MAX_ANSWER_LINES:
+        return lines
+    return [*lines[:ANSWER_HEAD_LINES], *lines[ANSWER_HEAD_LINES - MAX_ANSWER_LINES :]]
+
+
 def _unmet(state: WorkState, scope: DodScope) -> list[WorkItem]:
     """Return the points of the definitions of done of a scope that nothing meets yet."""
     return [one.item for one in state.definition_of_done if one.met_by is None and one.scope == scope]
@@ -151,7 +159,7 @@ _SOURCES = (
         "The agent's last message",
         5,
         MAX_ANSWER_LINES,
-        lambda state: state.answer,
+        _ends_of_answer,
         is_of_a_lane=True,
         is_quote=True,
     ),
