@@ -1,15 +1,25 @@
-"""The statements of messages that are kept, and their kinds, where a model of an earlier version chose them. Pure.
+"""The statements of messages that are kept: those of some kinds, or what a model of an earlier version chose. Pure.
 
 A choice is a span of a message and a kind. The statement itself is what the rules read at that span, so a replay of
 such a call needs no text of a message in the log.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memex.subagent.distil.reading import MessageReading
 from memex.subagent.statements.extraction import SkippedSpan
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.subjects import normal_form
+
+# How a note begins that tells of the person, and does not ask an assistant for something.
+_OWN = re.compile(
+    r"(?:I(?:'m|'ve)?(?! (?:need|want (?:to|you)|would like|have to|must|think|guess)\b)|My"
+    r"|Ich(?! (?:brauche|muss|möchte)\b)|Meine?r?|J'|Je(?! (?:veux|voudrais|dois)\b)|Mon|Ma|Mes"
+    r"|Yo|Mi|Mis)\b"
+)
+NEAR = 0.8  # of the words of two statements that say the same
 
 # By the name of each message that the model was shown: where a statement begins and ends, and its kind.
 StatementChoices = Mapping[str, Sequence[tuple[int, int, StatementKind]]]
@@ -18,6 +28,38 @@ StatementChoices = Mapping[str, Sequence[tuple[int, int, StatementKind]]]
 def apply_choices(messages: Sequence[MessageReading], choices: StatementChoices) -> list[MessageReading]:
     """Return messages with the statements that were chosen; of those that were not shown, with all of them."""
     return [_apply(one, choices[one.said.link]) if one.said.link in choices else one for one in messages]
+
+
+def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind]) -> list[MessageReading]:
+    """Return messages with the statements of some kinds alone; of near-equal ones the newest, as said last.
+
+    A note that a person begins with `I` or `My` is a fact, as one of the kind `profile` is.
+    """
+    told: dict[StatementKind, list[frozenset[str]]] = {}
+    kept: dict[str, MessageReading] = {}
+    newest_first = sorted(messages, key=lambda one: (one.message.said_at_s, one.said.place), reverse=True)
+    for message in newest_first:
+        own, left = [], []
+        for statement in message.statements:
+            words = frozenset(normal_form(statement.text))
+            is_own = "profile" in kinds and statement.kind == "note" and _OWN.match(statement.text)
+            if statement.kind not in kinds and not is_own:
+                left.append(SkippedSpan(statement.start, statement.end, "other"))
+            elif any(_are_near(words, known) for known in told.setdefault(statement.kind, [])):
+                left.append(SkippedSpan(statement.start, statement.end, "duplicate"))
+            else:
+                told[statement.kind].append(words)
+                own.append(statement)
+        skipped = tuple(sorted((*message.skipped, *left), key=lambda skip: skip.start))
+        kept[message.said.link] = replace(message, statements=tuple(own), skipped=skipped)
+    return [kept[message.said.link] for message in messages]
+
+
+def _are_near(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether one statement says all that the other says, with few words more, none of them a number."""
+    more = words ^ others
+    is_part = words <= others or others <= words
+    return is_part and all(map(str.isalpha, more)) and len(words & others) >= NEAR * len(words | others)
 
 
 def _apply(message: MessageReading, chosen: Sequence[tuple[int, int, StatementKind]]) -> MessageReading:

@@ -13,6 +13,7 @@ from memex.service.conversations.removing import DeleteResult
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
 from memex.store.search.rank import VECTOR_WEIGHT
+from memex.subagent.statements.language import StatementKind
 
 
 class Conversations(UserCalls):
@@ -210,6 +211,7 @@ class Conversations(UserCalls):
         project: str | None = None,
         apply: bool = False,
         again: bool = False,
+        kinds: Sequence[StatementKind] | None = None,
         planner: Literal["builtin"] | None = None,
         dry_run_id: str | None = None,
         tool_call_id: str | None = None,
@@ -218,7 +220,8 @@ class Conversations(UserCalls):
 
         Without `apply` nothing is written: the result shows what would be, and `dry_run_id` writes exactly that.
         Messages that were distilled before are left out, unless `again`. One call reads at most 1,000 messages;
-        `remaining` of the result says how many are left. With `planner="builtin"` no model is asked.
+        `remaining` of the result says how many are left. With `kinds`, such as `["preference", "decision"]`, only
+        statements of these are taken, near-equal ones once. With `planner="builtin"` no model is asked.
 
         Raises:
             ConversationNotFound: the user has no such conversation.
@@ -233,6 +236,7 @@ class Conversations(UserCalls):
             project=project,
             apply=apply,
             again=again,
+            kinds=None if kinds is None else [*kinds],
             planner=planner,
             dry_run_id=dry_run_id,
         )

@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from memex.subagent.distil.choices import apply_choices
+from memex.subagent.distil.choices import apply_choices, of_kinds
 from memex.subagent.distil.reading import HumanMessage, MessageReading
 from memex.subagent.planner import SaidMessage
 from memex.subagent.statements.extraction import SkippedSpan, Statement
@@ -35,3 +35,37 @@ def test_a_replay_takes_what_the_model_chose() -> None:
     ]
     assert chosen.skipped == (SkippedSpan(0, 20, "other"),)
     assert whole == unseen
+
+
+def test_kinds_are_chosen_and_near_equal_statements_come_once() -> None:
+    """Of notes, those count that a person begins with `I` or `My` and that ask for nothing; the newest stays."""
+    said = [
+        "I prefer oolong tea.",
+        "I really prefer oolong tea.",
+        "We met Mara.",
+        "I always want British spelling.",
+        "I need a script for the queue.",
+        "My team has 4 people and a dog.",
+        "My team has 5 people and a dog.",
+    ]
+    kinds = ("preference", "preference", *["note"] * 5)
+    messages = [
+        MessageReading(
+            HumanMessage(("7k2m9x4q1cab", number), text, b"", datetime(2026, 11, number + 1, tzinfo=UTC)),
+            SaidMessage(("7k2m9x4q1cab", number), date(2026, 11, number + 1)),
+            (Statement(kind, text, 0, len(text)),),
+            (),
+        )
+        for number, (kind, text) in enumerate(zip(kinds, said, strict=True))
+    ]
+
+    kept = of_kinds(messages, {"preference", "profile"})
+
+    assert [one.text for message in kept for one in message.statements] == [
+        said[1],
+        said[3],
+        said[5],
+        said[6],
+    ]
+    assert kept[0].skipped == (SkippedSpan(0, len(said[0]), "duplicate"),)
+    assert kept[4].skipped == (SkippedSpan(0, len(said[4]), "other"),)

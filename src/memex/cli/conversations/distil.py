@@ -15,6 +15,8 @@ from memex.errors import ValidationFailed
 QUOTED_CHARS = 70
 MAX_SHOWN = 20
 NAME = "conversation_distil"
+ALWAYS = ("preference", "profile", "decision", "constraint", "objective")
+ALSO = {"tasks": ("pending", "done", "blocker", "definition_of_done"), "notes": ("note",)}
 SKIPPED = {
     "code": "code",
     "duplicate": "repetitions",
@@ -49,6 +51,13 @@ async def distil(
     again: Annotated[
         bool, typer.Option("--again", help="Also read messages that were distilled before.")
     ] = False,
+    include: Annotated[
+        str,
+        typer.Option(
+            metavar="KINDS",
+            help="Besides preferences, facts and decisions also: tasks, notes, or both with a comma.",
+        ),
+    ] = "",
     _planner: Annotated[str | None, typer.Option("--planner", hidden=True)] = None,  # of older versions
     write: Annotated[
         str | None,
@@ -73,6 +82,7 @@ async def distil(
             hint="`memex conversations timeline` lists the conversations.",
         )
     asked: dict[str, Any] = {"since": parse_moment(since, "--since"), "again": again, "apply": apply}
+    asked["kinds"] = _kinds(include)
     if conversation is not None:
         named = last_list.resolve(session, conversation)
         asked["conversation"] = named.removeprefix("conversations/").partition("#")[0]
@@ -81,6 +91,16 @@ async def distil(
         return CommandOutput(done, lambda screen: _show(screen, session, done))
     portions = await _apply(session, asked)
     return CommandOutput({"portions": portions}, lambda screen: _show_portions(screen, session, portions))
+
+
+def _kinds(include: str) -> list[str]:
+    """Return the kinds of statements that are taken."""
+    wanted = [word for word in include.replace(" ", "").split(",") if word]
+    if unknown := next((word for word in wanted if word not in ALSO), None):
+        raise ValidationFailed(
+            f"--include: there is no kind {unknown!r}.", hint=f"The kinds are: {', '.join(ALSO)}."
+        )
+    return [*ALWAYS, *(kind for word in wanted for kind in ALSO[word])]
 
 
 @user_command

@@ -17,6 +17,7 @@ from memex.service.conversations.removing import DeleteConversationsArguments, D
 from memex.service.conversations.wanted import WantedArguments, WantedResult
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
+from memex.subagent.statements.language import StatementKind
 
 PAIR = RouterPair("", "conversations", as_admin=" of a user, as an admin")
 
@@ -206,6 +207,10 @@ class DistilBody(BaseModel):
     project: Annotated[str | None, Field(description="The project that the conversations are about.")] = None
     apply: Annotated[bool, Field(description="Write it.")] = False
     again: Annotated[bool, Field(description="Also read messages that were distilled before.")] = False
+    kinds: Annotated[
+        list[StatementKind] | None,
+        Field(description="Only statements of these kinds, near-equal ones once; by default all."),
+    ] = None
     planner: Annotated[
         Literal["builtin"] | None,
         Field(description="builtin: the rules choose, also where the service has a model."),

@@ -25,6 +25,7 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.writes.rivals import RivalRecords
 from memex.store.writes.statements import LineRecords
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.distil.choices import of_kinds
 from memex.subagent.distil.cited import statement_digest
 from memex.subagent.distil.planning import DistilPlan, plan_distil
 from memex.subagent.distil.reading import MAX_STATEMENTS, without_lines
@@ -36,6 +37,7 @@ from memex.subagent.remember.filing.entries import EntryOutcome
 from memex.subagent.remember.recalled import may_repeat_lines, repeated_lines
 from memex.subagent.remember.stage import StagedFile
 from memex.subagent.statements.bullets import UNDATED
+from memex.subagent.statements.language import StatementKind
 
 NAME = "conversation_distil"
 MAX_OPERATIONS = (
@@ -60,6 +62,10 @@ class DistilArguments(Arguments):
         False
     )
     again: Annotated[bool, Field(description="Also read messages that were distilled before.")] = False
+    kinds: Annotated[
+        list[StatementKind] | None,
+        Field(description="Only statements of these kinds, near-equal ones once; by default all."),
+    ] = None
     planner: Annotated[
         Literal["builtin"] | None,
         Field(description="builtin: the rules choose, as they always do."),
@@ -149,8 +155,12 @@ async def _reading(work: ToolContext, arguments: DistilArguments, shown: Operati
 async def _without_lines(
     work: ToolContext, arguments: DistilArguments, reading: PortionReading
 ) -> PortionReading:
-    """Return what was read without the statements that are lines of pages, sent back with their stamps."""
+    """Return what was read, of the kinds that are asked for, without lines of pages that were sent back."""
     portion, project = reading.portion, _project(work, arguments)
+    if arguments.kinds is not None:
+        chosen = of_kinds(portion.messages, frozenset(arguments.kinds))
+        portion = replace(portion, messages=tuple(chosen))
+        reading = replace(reading, portion=portion)
     texts = [message.message.text for message in portion.messages if message.statements]
     if not any(map(may_repeat_lines, texts)):
         return reading
