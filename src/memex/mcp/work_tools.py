@@ -122,7 +122,13 @@ PROVENANCE = Tool("work_source", SourceArguments, ToolResult)
 _MORE_OPERATIONS: Mapping[str, Tool[Any]] = {
     one.name: one for one in (RESOLVE, HEALTH, REPAIR, POLICY, CHANGES, MARK, READINGS, READ_FROM)
 }
-UNLISTED_TOOLS: tuple[Tool[Any], ...] = (*_MORE_OPERATIONS.values(), RUNTIME, MEMORY_HEALTH, PROVENANCE, reading.READ)
+UNLISTED_TOOLS: tuple[Tool[Any], ...] = (
+    *_MORE_OPERATIONS.values(),
+    RUNTIME,
+    MEMORY_HEALTH,
+    PROVENANCE,
+    reading.READ,
+)
 _PLACE = {
     **dict.fromkeys(("project_key", "project_id", "scope", "scope_key"), "project"),
     **dict.fromkeys(("session_id", "session_key"), "session"),
