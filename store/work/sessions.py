@@ -1,10 +1,11 @@
 """Sessions of work with their places, and the labels that a person linked to projects."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memex.store.access import Access
-from memex.store.database import Connection, row, rows_as
+from memex.store.database import Connection, row, rows, rows_as
 from memex.store.work.records import PlacedSession
 
 MAX_LINKS = 10_000
@@ -26,6 +27,14 @@ async def list_sessions(
     return await rows_as(
         PlacedSession, connection, "work/session_list", scope_id=scope_id, project=project, limit=limit
     )
+
+
+async def places_of_folders(
+    connection: Connection, scope_id: int, folders: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Return label and root of the places in which folders stand, by folder; not of those that stand in none."""
+    found = await rows(connection, "work/place_of_folder", scope_id=scope_id, folders=list(folders))
+    return {one["folder"]: {"label": one["label"], "root": one["root"]} for one in found}
 
 
 async def list_links(connection: Connection, scope_id: int) -> list[LabelLink]:

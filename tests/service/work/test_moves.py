@@ -188,8 +188,10 @@ async def test_history_and_hooks_of_one_folder_are_one_place(
     listed = (await sessions.SESSIONS.call(service, alice, {"project": "folder:0011"})).sessions
     told = await asking.SHOW.call(service, alice, {"project": "folder:0011"})
     pack = await packing.PACK.call(service, alice, {"cwd": "/code/apollo", "label": "folder:0011"})
-    event = turn("plain", 1)[0] | {"session": "plain", "cwd": "/code/plain", "metadata": {"branch": "main"}}
-    alice = await report(service, alice, [event])
+    plain = {"session": "plain", "cwd": "/code/plain", "metadata": {"branch": "main"}}
+    alice = await report(service, alice, [one | plain for one in turn("plain", 1)])
+    within = {"session": "within", "cwd": "/code/apollo/src", "metadata": {}}
+    alice = await report(service, alice, [one | within for one in turn("within", 1)])
     placed = await packing.PACK.call(service, alice, {"cwd": "/code/plain/src"})
 
     assert "build the old." in first.text
@@ -204,6 +206,8 @@ async def test_history_and_hooks_of_one_folder_are_one_place(
     assert "beside" not in pack.text
     assert (placed.status, placed.label) == ("resolved", "cwd:/code/plain")
     assert "build the plain." in placed.text
+    listed = (await sessions.SESSIONS.call(service, alice, {"project": "folder:0011"})).sessions
+    assert len(listed) == 4
 
 
 async def test_a_name_of_sessions_without_a_project_leads_to_their_label(

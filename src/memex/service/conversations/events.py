@@ -1,7 +1,7 @@
 """Events of coding agents: taken from any program, each stored once, and when each program was last heard."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal
@@ -18,6 +18,7 @@ from memex.service.identity.rate_limits import text_bytes
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.store.access import Access
 from memex.store.conversations.events import (
     EventChange,
     NewEvent,
@@ -28,6 +29,7 @@ from memex.store.conversations.events import (
 )
 from memex.store.conversations.ingest import MAX_MESSAGES
 from memex.store.text_pool import offload
+from memex.store.work.sessions import places_of_folders
 from memex.subagent.remember.recalled import without_recalled
 from memex.subagent.statements.secrets.finding import find_secrets, redact
 
@@ -38,6 +40,7 @@ MAX_COMMAND_CHARS = 4_000
 MAX_PATHS = 200
 MAX_LABEL_CHARS = 1_000  # as `memex work link` takes it
 MAX_SHOWN_CHARS = 200
+ENDING_KINDS = ("stop", "interrupt", "session_end")  # of events that end a turn
 SHOWN = ("branch", "title")  # of the metadata: stored as one short line
 
 EventKind = Literal[
@@ -103,15 +106,6 @@ class EventInput(Arguments):
             raise ValueError(f"has a label that is empty or has over {MAX_LABEL_CHARS:,} characters")
         return given
 
-    def _place(self) -> dict[str, str]:
-        """Return the label of an event that says none: its folder, or without one its remote."""
-        if "label" in self.metadata or self.kind == "tool":
-            return {}
-        if self.cwd:
-            return {"label": f"cwd:{self.cwd}"[:MAX_LABEL_CHARS], "root": self.cwd}
-        remote = normalise_remote(self.metadata.get("remote", ""))
-        return {"label": f"remote:{remote}"} if remote else {}
-
     def stored(self) -> NewEvent:
         """Return the event as the store has it; messages with an id stand in the conversation instead."""
         return NewEvent(
@@ -128,8 +122,7 @@ class EventInput(Arguments):
                 ToolUse(tool.name, tool.command, tool.ok, tuple(tool.paths), tool.duration_ms)
                 for tool in self.tools
             ),
-            metadata=self._place()
-            | self.metadata
+            metadata=self.metadata
             | {
                 name: " ".join(self.metadata[name].split())[:MAX_SHOWN_CHARS]
                 for name in SHOWN
@@ -220,6 +213,7 @@ async def put(
             done = await putting.put(service, caller, source, conversations)
             added += done.messages_added
         events = [_without_recalled(event.stored()) for event in arguments.events]
+        events = await _placed(service, access, events)
         policy = service.policies_of(caller).remember
         if policy in ("redact", "refuse"):
             chars = sum(len(said.text) for event in events for said in event.messages)
@@ -234,6 +228,30 @@ async def put(
         )
         logged = {"changes": dict(Counter(changes)), "messages_added": added}
         return await log.answer(result, asked, logged)
+
+
+async def _placed(service: Service, access: Access, events: Sequence[NewEvent]) -> list[NewEvent]:
+    """Return events of which those that end a turn have a label: of the place of their folder, or of their remote.
+
+    What begins a turn places nothing: a session that has said nothing yet is no work.
+    """
+    scope = access.conversations
+    folders = {event.cwd for event in events if event.cwd and "label" not in event.metadata}
+    known: dict[str, dict[str, str]] = {}
+    if folders and scope is not None:
+        async with service.database.transaction(access.for_conversations()) as connection:
+            known = await places_of_folders(connection, scope.scope_id, sorted(folders))
+    return [replace(event, metadata=_place(event, known) | dict(event.metadata)) for event in events]
+
+
+def _place(event: NewEvent, known: Mapping[str, dict[str, str]]) -> dict[str, str]:
+    """Return the label of an event that says none, and its root."""
+    if "label" in event.metadata or event.kind not in ENDING_KINDS:
+        return {}
+    if event.cwd:
+        return known.get(event.cwd) or {"label": f"cwd:{event.cwd}"[:MAX_LABEL_CHARS], "root": event.cwd}
+    remote = normalise_remote(event.metadata.get("remote", ""))
+    return {"label": f"remote:{remote}"} if remote else {}
 
 
 async def _heard(call: OperationCall, _: NoArguments) -> LoggedAnswer[HeardRuntimesResult]:
