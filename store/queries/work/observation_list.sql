@@ -40,14 +40,13 @@ ends as (
    where next_label is distinct from label
 ),
 roots as (
-  select distinct on (event.metadata ->> 'root') event.metadata ->> 'root' as root, event.metadata ->> 'label' as label,
-         event.project as name
+  select distinct on (root) event.metadata ->> 'root' as root, event.metadata ->> 'label' as label
     from event
    where event.scope_id = %(scope_id)s
      and event.metadata ? 'label'
      and event.kind <> 'tool'
      and event.metadata ->> 'root' <> ''
-   order by event.metadata ->> 'root', event.event_no desc
+   order by root, event.event_no desc
 ),
 spans as materialized (
   select conversation_id, label, to_at, asked_to,
@@ -77,7 +76,7 @@ select observation.kind,
    and message.conversation_no = observation.conversation_no
    and message.number = observation.number
   left join lateral (
-         select roots.label, roots.name, roots.root
+         select roots.label
            from roots
           where (conversation.folder = roots.root or starts_with(conversation.folder, roots.root || '/'))
             and not exists (
