@@ -20,17 +20,13 @@ gives the same bytes, so that a provider's prompt cache holds them.
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 
-from memex.store import catalogue, markdown
+from memex.store import catalogue
 from memex.store.records import FileSummary, JournalCount, Reference
-from memex.store.statement_lines import line_key
 from memex.subagent.context.assembly import Section, enclose, wrapper_chars
 from memex.subagent.context.rendering import RENDERING, Rendering
-from memex.subagent.remember.filing.items import list_items
-from memex.subagent.statements.language import StatementKind
 
 FORMAT = "memex-prompt-block-3"
 SENTENCE = "Pinned notes, and the list of files."
@@ -138,33 +134,6 @@ def render(
         left_out=tuple(note.reference.path for note in left_out),
         files=named,
     )
-
-
-def who_lines(
-    pages: Sequence[tuple[str, str]],
-    kinds: Collection[StatementKind],
-    outdated: Collection[bytes],
-    max_chars: int,
-) -> list[str]:
-    """Return the lines of pages that say for certain who somebody is, or what a project is: the newest first.
-
-    Args:
-        pages: the paths and texts of pages that `memory_remember` writes.
-        kinds: of the statements that count.
-        outdated: keys of lines that newer ones contradict; see `store.statement_lines.line_key`.
-        max_chars: that all of them have at most, with their line ends.
-    """
-    found = [
-        (item.day or date.min, item.start, text[item.start : item.own_end].strip())
-        for path, text in pages
-        for item in list_items(text, markdown.parse(text), path)
-        if item.kind in kinds and line_key(item.text) not in outdated
-    ]
-    lines: list[str] = []
-    for *_, line in sorted(found, key=lambda one: one[:2], reverse=True):
-        if "\n" not in line and sum(map(len, lines)) + len(lines) + len(line) <= max_chars:
-            lines.append(line)
-    return lines
 
 
 def _who_section(who: Sequence[str], max_chars: int) -> list[Section]:

@@ -1,7 +1,8 @@
 """The prompt block of a caller: how to use memory, what is pinned for all, and what there is."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -13,10 +14,12 @@ from memex.service.tools.tool import Arguments, ToolResult
 from memex.store import catalogue, markdown
 from memex.store.memory import Memory
 from memex.store.records import FileSummary, Reference
+from memex.store.statement_lines import line_key
 from memex.subagent import prompts
-from memex.subagent.context.prompt_block import SEARCH, PinnedNote, render, who_lines
+from memex.subagent.context.prompt_block import SEARCH, PinnedNote, render
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MAX_PINNED
+from memex.subagent.remember.filing.items import list_items
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import is_statement_file
 
@@ -119,7 +122,7 @@ async def _who(
     paths = own[:MAX_WHO_PAGES]
     pages = [(page.virtual_path, page.content) for page in await memory.read_files(paths)]
     outdated = {rival.line_key for rival in await memory.rivals(paths)}
-    return who_lines(pages, ABOUT_USER if project is None else ABOUT_PROJECT, outdated, max_chars)
+    return _who_lines(pages, ABOUT_USER if project is None else ABOUT_PROJECT, outdated, max_chars)
 
 
 async def _pinned(shared: Memory, budget: int, rendering: Rendering) -> list[PinnedNote]:
@@ -169,6 +172,33 @@ def _sources(pinned: Sequence[PinnedNote]) -> list[Source]:
         )
         for note in pinned
     ]
+
+
+def _who_lines(
+    pages: Sequence[tuple[str, str]],
+    kinds: Collection[StatementKind],
+    outdated: Collection[bytes],
+    max_chars: int,
+) -> list[str]:
+    """Return the lines of pages that say for certain who somebody is, or what a project is: the newest first.
+
+    Args:
+        pages: the paths and texts of pages that `memory_remember` writes.
+        kinds: of the statements that count.
+        outdated: keys of lines that newer ones contradict; see `store.statement_lines.line_key`.
+        max_chars: that all of them have at most, with their line ends.
+    """
+    found = [
+        (item.day or date.min, item.start, text[item.start : item.own_end].strip())
+        for path, text in pages
+        for item in list_items(text, markdown.parse(text), path)
+        if item.kind in kinds and line_key(item.text) not in outdated
+    ]
+    lines: list[str] = []
+    for *_, line in sorted(found, key=lambda one: one[:2], reverse=True):
+        if "\n" not in line and sum(map(len, lines)) + len(lines) + len(line) <= max_chars:
+            lines.append(line)
+    return lines
 
 
 PROMPT_BLOCK = LoggedOperation("prompt_block", PromptBlockArguments, PromptBlockResult, _prompt_block)
