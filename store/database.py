@@ -412,7 +412,7 @@ class Database:
             self.space.note_full()
             raise disk_low() from error
         except psycopg.DatabaseError as error:
-            if self.has_vectors and pgvector.is_loss(error):
+            if self.has_vectors and pgvector.is_loss(error, self._vectors_schema):
                 self.note_lost_vectors(error)
                 raise VectorsLost("The vectors of the database cannot be used any more.") from error
             if (refused := error_of_postgres(error)) is None:

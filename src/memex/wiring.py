@@ -145,7 +145,7 @@ async def running_service(
                 language=settings.language,
                 embedder=embedder,
                 search_mode=settings.search_mode,
-                is_brief=not with_model,
+                is_brief=not with_model and shared_model_name(settings) is not None,
                 planning=planning,
                 metrics=metrics,
                 tracing=tracing,

@@ -62,9 +62,14 @@ async def why_unusable(
     return None
 
 
-def is_loss(error: psycopg.DatabaseError) -> bool:
-    """Return whether a statement failed because pgvector is not there any more, or not for this login."""
+def is_loss(error: psycopg.DatabaseError, schema: str | None) -> bool:
+    """Return whether a statement failed because pgvector is not there any more, or not for this login.
+
+    Args:
+        error: of the statement.
+        schema: of `find_schema`.
+    """
     said = first_line(error)
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return said.startswith("permission denied for schema")
+        return schema is not None and said == f"permission denied for schema {schema}"
     return isinstance(error, _LOSSES) and any(word in said for word in ("halfvec", "vector", "<=>"))
