@@ -148,11 +148,11 @@ async def settle(
 def render_settled(cases: list[SettlingCase], named: dict[str, frozenset[str]]) -> str:
     """Return how many dialogues of each kind went right, and those that went wrong."""
     lines = []
-    for kind in dict.fromkeys(one.name.partition("/")[0] for one in cases):
-        of_kind = [one for one in cases if one.name.startswith(f"{kind}/")]
-        right = sum(named[one.name] == one.right for one in of_kind)
+    for kind in dict.fromkeys(case.name.partition("/")[0] for case in cases):
+        of_kind = [case for case in cases if case.name.startswith(f"{kind}/")]
+        right = sum(named[case.name] == case.right for case in of_kind)
         lines.append(f"{kind:<16}{f'{right} of {len(of_kind)} right':>16}")
-    wrong = [one.name for one in cases if named[one.name] != one.right]
+    wrong = [case.name for case in cases if named[case.name] != case.right]
     lines.append(f"{len(cases) - len(wrong)} of {len(cases)} dialogues right")
     return "\n".join([*lines, *(f"  {name}: {', '.join(sorted(named[name])) or 'none'}" for name in wrong)])
 

@@ -354,6 +354,6 @@ def _add_cost(judged: CaseVerdict, *calls: Recalled | Remembered) -> CaseVerdict
 def total_usage(usages: Sequence[Usage]) -> Usage:
     """Return the sum of what several calls used."""
     total = Usage()
-    for one in usages:
-        total = total.plus(one)
+    for usage in usages:
+        total = total.plus(usage)
     return total

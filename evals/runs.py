@@ -104,7 +104,7 @@ def load(path: Path) -> Run:
 def find(name: str, folder: Path, suite: str | None = None) -> Run | None:
     """Return the run of this name in a folder or of this path; `last` means the newest run of a suite, or None."""
     if name == LAST:
-        kept = [one for one in list_runs(folder) if suite is None or one.suite == suite]
+        kept = [summary for summary in list_runs(folder) if suite is None or summary.suite == suite]
         return load(Path(kept[0].where)) if kept else None
     for path in (Path(name), folder / f"{name}.json"):
         if path.is_file():

@@ -249,7 +249,7 @@ class Access:
     def _project_not_found(self, slug: str) -> ProjectNotFound:
         """Return the error, which names only projects that this caller may use."""
         near = near_names(
-            slug, [one.mount.removeprefix("projects/") for one in self.scopes if one.is_project]
+            slug, [scope.mount.removeprefix("projects/") for scope in self.scopes if scope.is_project]
         )
         return ProjectNotFound(
             f"There is no project {slug!r} for this user.",

@@ -46,7 +46,7 @@ def render_with_tags(
     counts = Counter(key for file in files for key in {tag_key(tag) for tag in file.tags})
     shown = {tag_key(tag): _clean(tag, MAX_TAG_CHARS) for tag, _ in reversed(written.most_common())}
     line = ""
-    for key, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+    for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         tag = shown[key]
         longer = f"{line} #{tag} {count:,}" if not line else f"{line}, #{tag} {count:,}"
         if len(TAGS) + len(longer) + 1 > max_chars // 10:
@@ -72,7 +72,7 @@ def _journal_lines(journal: Sequence[JournalCount], max_chars: int) -> str:
     if not journal:
         return ""
     earlier, newest = journal[:-MAX_MONTHS], journal[-MAX_MONTHS:]
-    lines = [f"- user/journal/{one.period} — {_entries([one])}\n" for one in newest]
+    lines = [f"- user/journal/{month.period} — {_entries([month])}\n" for month in newest]
     if earlier:
         lines.insert(0, f"- user/journal — {_entries(earlier)} before {newest[0].period}\n")
     whole = f"- user/journal — {_entries(journal)}\n"

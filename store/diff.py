@@ -104,7 +104,7 @@ def undo(before: str, after: str, head: str, path: str) -> str:
             )
     result: list[str] = []
     copied = 0
-    for start, end, old in sorted(replaced, key=lambda one: one[:2]):
+    for start, end, old in sorted(replaced, key=lambda replacement: replacement[:2]):
         if start < copied:
             raise VersionConflict(f"{path}: what this change wrote was mixed with later lines.", path=path)
         result += [*head_lines[copied:start], *old]

@@ -218,7 +218,9 @@ class Memory:
             **self._seen_revs(),
         )
         rivals = (self._rival(**row) for row in found)
-        return sorted(rivals, key=lambda one: (one.path, one.line_key, one.span, one.newer, one.newer_key))
+        return sorted(
+            rivals, key=lambda rival: (rival.path, rival.line_key, rival.span, rival.newer, rival.newer_key)
+        )
 
     def _rival(self, **columns: Any) -> Rival:
         by_id = self._access.by_id
@@ -422,7 +424,7 @@ class Memory:
     async def has_journal(self) -> bool:
         """Return whether there are entries in the caller's journal."""
         [found] = await self._reader.rows(state_statement(self._access.scopes))
-        known = [one["has_journal"] for one in found]
+        known = [statement["has_journal"] for statement in found]
         return any(known) if None not in known else bool(await self.journal_months())
 
     async def journal_months(self, prefix: str = "") -> list[JournalCount]:
@@ -524,7 +526,7 @@ class Memory:
         """Return the number of each scope's last change, by mount."""
         wanted = self._access.searched() if scopes is None else tuple(scopes)
         [found] = await self._reader.rows(state_statement(wanted))
-        return {self._access.by_id[one["scope_id"]].mount: one["rev"] for one in found}
+        return {self._access.by_id[statement["scope_id"]].mount: statement["rev"] for statement in found}
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search, in whose languages the query is read."""
@@ -535,7 +537,7 @@ class Memory:
         if self._now is None:
             return None
         languages = dict.fromkeys(scope.language for scope in self._mounted(project))
-        return next(filter(None, (parse_days(query, self._now, one) for one in languages)), None)
+        return next(filter(None, (parse_days(query, self._now, language) for language in languages)), None)
 
     def _series_statement(self, names: Sequence[str], limit: int) -> Statement:
         return series_statement(self._access.searched(), names, limit)

@@ -324,7 +324,11 @@ def _missing(known: Sequence[Migration], applied: dict[int, bytes]) -> list[Migr
 
 def _edited(known: Sequence[Migration], applied: dict[int, bytes]) -> list[Migration]:
     """Return the migrations of which an earlier text ran."""
-    return [one for one in known if one.version in applied and one.had_text(applied[one.version])]
+    return [
+        migration
+        for migration in known
+        if migration.version in applied and migration.had_text(applied[migration.version])
+    ]
 
 
 def _check_server(connection: psycopg.AsyncConnection[object]) -> None:

@@ -106,7 +106,7 @@ class BuiltinPlanner:
         entries = entries_of((*survey.ranked, *rest))
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
-        lines, others = (in_force(one, tools.out_of_time) for one in (lines, others))
+        lines, others = (in_force(line, tools.out_of_time) for line in (lines, others))
         lines = without_forgotten(lines, tools.forgotten, tools.analyzer)
         others = without_forgotten(others, tools.forgotten, tools.analyzer)
         asked = lines + others if survey.is_compared else lines
@@ -237,7 +237,7 @@ class BuiltinPlanner:
         return RememberPlan(
             kept,
             tuple(known.values()),
-            tuple(sorted((*reading.skipped, *skipped), key=lambda one: one.start)),
+            tuple(sorted((*reading.skipped, *skipped), key=lambda skip: skip.start)),
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
             candidates=forgetting.candidates,
@@ -293,12 +293,18 @@ def _unfiled(adds: Iterable[Addition], changes: Changes, project: str | None) ->
 
 async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> list[Statement]:
     """Return statements; what somebody else likes is a note, and no preference of the user."""
-    others = [one for one in statements if one.kind == "preference" and is_about_another(one.text)]
+    others = [
+        statement
+        for statement in statements
+        if statement.kind == "preference" and is_about_another(statement.text)
+    ]
     if not others:
         return list(statements)
     own_names = await find_own_names(tools)
-    of_others = {one for one in others if is_about_another(one.text, own_names)}
-    return [replace(one, kind="note") if one in of_others else one for one in statements]
+    of_others = {other for other in others if is_about_another(other.text, own_names)}
+    return [
+        replace(statement, kind="note") if statement in of_others else statement for statement in statements
+    ]
 
 
 async def _rest(survey: Candidates, tools: MemoryTools) -> list[CandidatePassage]:

@@ -267,14 +267,17 @@ class MemoryTools:
         request = {"entries": list(paths)}
         async with self._operation("memory_statements", request) as (memory, logged):
             found = await memory.entry_statements(paths)
-            logged["statements"] = [[one.path, one.start_char, one.end_char, one.state] for one in found]
+            logged["statements"] = [
+                [statement.path, statement.start_char, statement.end_char, statement.state]
+                for statement in found
+            ]
         return found
 
     async def rivals(self, paths: Sequence[str]) -> list[Rival]:
         """Return what newer statements contradict those of pages and entries; see `Memory.rivals`."""
         async with self._operation("memory_statements", {"files": list(paths)}) as (memory, logged):
             found = await memory.rivals(paths)
-            logged["rivals"] = [[one.path, one.line_key.hex(), str(one.newer)] for one in found]
+            logged["rivals"] = [[rival.path, rival.line_key.hex(), str(rival.newer)] for rival in found]
         return found
 
     async def tombstones(self) -> list[Tombstone]:
@@ -297,7 +300,10 @@ class MemoryTools:
         request = {"lines": [[path, key.hex()] for path, key in lines]}
         async with self._operation("memory_statements", request) as (memory, logged):
             found = await memory.statement_sources(lines)
-            logged["statements"] = [[one.path, one.start_char, one.end_char, one.state] for one in found]
+            logged["statements"] = [
+                [statement.path, statement.start_char, statement.end_char, statement.state]
+                for statement in found
+            ]
         return found
 
     async def pinned(self) -> list[str]:

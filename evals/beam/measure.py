@@ -36,7 +36,7 @@ def measure_chat(played: PlayedChat) -> LifeMeasures:
 
 def _evidence_figures(played: PlayedChat) -> Iterator[Figure]:
     for ability in ABILITIES:
-        asked = [one for one in played.questions if one.question.ability == ability]
+        asked = [question for question in played.questions if question.question.ability == ability]
         name = ability.replace("_", " ")
         yield Figure(f"{name}: evidence stored", tuple(_stored(asked, played)))
         for budget in BUDGETS:
@@ -44,19 +44,19 @@ def _evidence_figures(played: PlayedChat) -> Iterator[Figure]:
 
 
 def _stored(asked: Sequence[AskedQuestion], played: PlayedChat) -> Iterator[LifeCase]:
-    for one in asked:
-        for message in one.question.evidence:
-            sentence = key_sentence(message, one.question)
+    for question in asked:
+        for message in question.question.evidence:
+            sentence = key_sentence(message, question.question)
             is_stored = _stands(partial(states, sentence=sentence), played.messages[message.id].after)
-            yield LifeCase(f"{one.question.id} {message.id}", is_stored, sentence)
+            yield LifeCase(f"{question.question.id} {message.id}", is_stored, sentence)
 
 
 def _recalled(asked: Sequence[AskedQuestion], budget: int) -> Iterator[LifeCase]:
-    for one in asked:
-        for message in one.question.evidence:
-            sentence = key_sentence(message, one.question)
-            is_held = _stands(partial(states, sentence=sentence), one.contexts[budget])
-            yield LifeCase(f"{one.question.id} {message.id}", is_held, sentence)
+    for question in asked:
+        for message in question.question.evidence:
+            sentence = key_sentence(message, question.question)
+            is_held = _stands(partial(states, sentence=sentence), question.contexts[budget])
+            yield LifeCase(f"{question.question.id} {message.id}", is_held, sentence)
 
 
 def _value_figures(updates: Sequence[tuple[AskedQuestion, Update]]) -> Iterator[Figure]:

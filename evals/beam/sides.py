@@ -68,15 +68,19 @@ class Update:
 
     def is_older(self, text: str) -> bool:
         """Tell whether a text is a part of an earlier message, and states an older value and no newest one."""
-        return any(is_part(text, one.text) for one in self.earlier) and bool(self.older_amounts(text))
+        return any(is_part(text, message.text) for message in self.earlier) and bool(self.older_amounts(text))
 
     def older_amounts(self, text: str) -> list[Amount]:
         """Return the amounts of a text that count what the newest ones count, and differ; none if it has both."""
         amounts = amounts_of(text)
         if self.is_newer(text):
             return []
-        numbers = {one.number for one in self.newest}
-        return [one for one in amounts if one.number not in numbers and any(map(one.is_like, self.newest))]
+        numbers = {amount.number for amount in self.newest}
+        return [
+            amount
+            for amount in amounts
+            if amount.number not in numbers and any(map(amount.is_like, self.newest))
+        ]
 
 
 def update_of(question: BeamQuestion) -> Update | None:
@@ -132,7 +136,7 @@ def is_part(text: str, whole: str) -> bool:
 
 
 def _has_numbers(amounts: Sequence[Amount], wanted: frozenset[Amount]) -> bool:
-    return {one.number for one in wanted} <= {one.number for one in amounts}
+    return {amount.number for amount in wanted} <= {amount.number for amount in amounts}
 
 
 def _words(text: str) -> list[str]:

@@ -83,8 +83,8 @@ async def _sizes(bench: Bench) -> dict[str, tuple[int, int]]:
 async def _read_sizes(connection: Connection) -> dict[str, tuple[int, int]]:
     found = await (await connection.execute(_SIZES_SQL)).fetchall()
     sizes: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for one in found:
-        for group in (GROUPS.get(one["name"], "rest"), "in all"):
+    for record in found:
+        for group in (GROUPS.get(record["name"], "rest"), "in all"):
             size, index = sizes[group]
-            sizes[group] = (size + one["size_bytes"], index + one["index_bytes"])
+            sizes[group] = (size + record["size_bytes"], index + record["index_bytes"])
     return dict(sizes)

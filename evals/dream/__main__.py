@@ -53,7 +53,7 @@ def changed_lines(memory: DirtyMemory) -> Counter[tuple[str, str]]:
         if not plan.groups:
             break
         for edit in (edit for group in plan.groups for edit in group):
-            found.update((edit.kind, one.old) for one in edit.changes if one.does == "line")
+            found.update((edit.kind, change.old) for change in edit.changes if change.does == "line")
         memory.texts |= verify(state, plan.groups)
     return found
 

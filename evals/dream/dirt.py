@@ -74,7 +74,9 @@ def _note(memory: DirtyMemory, kind: str, line: str, *, is_dirt: bool) -> None:
 def _duplicate(memory: DirtyMemory, rnd: random.Random, most: int) -> None:
     """Say statements twice in their lists, and some with a day in two pages of memory."""
     found = [
-        (path, one["text"]) for path, text in sorted(memory.texts.items()) for one in _BULLET.finditer(text)
+        (path, match["text"])
+        for path, text in sorted(memory.texts.items())
+        for match in _BULLET.finditer(text)
     ]
     whole = "\n".join(memory.texts.values())
     found = [(path, text) for path, text in found if whole.count(text) == 1]

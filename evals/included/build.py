@@ -91,7 +91,10 @@ async def message_references(service: Service, caller: Caller) -> dict[str, str]
     scope = access.conversations
     async with service.database.transaction(access.for_conversations()) as connection:
         read = await rows(connection, "evals/message_ids", scope_id=scope.scope_id if scope else None)
-    return {one["provider_id"]: message_reference(one["conversation_id"], one["number"]) for one in read}
+    return {
+        record["provider_id"]: message_reference(record["conversation_id"], record["number"])
+        for record in read
+    }
 
 
 def _plain(conversation: ConversationInput) -> ConversationInput:

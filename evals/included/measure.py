@@ -135,7 +135,7 @@ async def measure_part(
         alone = await _fill(service, tenant_id, collection, f"{collection.user}-alone")
         measure.memories.append(made)
         references = await message_references(service, both)
-        for question in sorted(collection.questions, key=lambda one: one.id)[:sample]:
+        for question in sorted(collection.questions, key=lambda asked: asked.id)[:sample]:
             answers = await _answers(service, both, alone, question.text)
             measure.asked.append(_asked(question, answers, made, references))
         others = [

@@ -52,7 +52,10 @@ class FoundSentence:
 def sentences_of(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences of a text stand, those without a word left out."""
     start = 0
-    for end, after in [*((one.start(), one.end()) for one in _SENTENCE_END.finditer(text)), (len(text),) * 2]:
+    for end, after in [
+        *((match.start(), match.end()) for match in _SENTENCE_END.finditer(text)),
+        (len(text),) * 2,
+    ]:
         if _WORD.search(text, start, end):
             yield start, end
         start = after

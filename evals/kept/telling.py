@@ -65,8 +65,8 @@ def _of_life(life: Life) -> Telling:
     content = life.content
     return Telling(
         life.name,
-        tuple(ToldText(one.text, moment(one.at), one.project) for one in content.texts),
-        forgets=any(one.forget for one in content.texts),
+        tuple(ToldText(text.text, moment(text.at), text.project) for text in content.texts),
+        forgets=any(text.forget for text in content.texts),
         language=LANGUAGES[content.language],
         projects=tuple(life.projects),
     )

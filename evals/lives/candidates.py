@@ -52,7 +52,7 @@ class _WatchedTools:
     async def find(self, query: str, **options: Any) -> SearchResult:
         """Return what search finds, and keep the statements in it."""
         result = await self._tools.find(query, **options)
-        self._found.update(dict.fromkeys(one.text for one in stored_statements(result.hits)))
+        self._found.update(dict.fromkeys(statement.text for statement in stored_statements(result.hits)))
         for hit in result.entries:
             for passage in hit.file.passages if hit.file is not None else ():
                 said = passage.text or ""

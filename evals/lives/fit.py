@@ -126,7 +126,9 @@ def main() -> None:
 
 
 def _views(text: str, analyzer: Analyzer) -> list[StatementView]:
-    return [view(one.text, one.kind, analyzer) for one in extract_statements(text).statements]
+    return [
+        view(statement.text, statement.kind, analyzer) for statement in extract_statements(text).statements
+    ]
 
 
 def _changed(text: LifeText, new: StatementView, life: Life) -> list[Fact]:

@@ -357,11 +357,13 @@ def _outdated_units(one: PlayedQuestion, facts: Mapping[str, Fact]) -> list[Unit
 
 def _shown_as_old(played: PlayedLife) -> Iterator[LifeCase]:
     facts = played.life.facts
-    for one in played.questions:
-        for fact_id in one.question.expected:
-            if units := standing(facts[fact_id], one.units):
+    for question in played.questions:
+        for fact_id in question.question.expected:
+            if units := standing(facts[fact_id], question.units):
                 yield LifeCase(
-                    f"{one.question.id} {fact_id}", all(unit.is_marked for unit in units), one.question.text
+                    f"{question.question.id} {fact_id}",
+                    all(unit.is_marked for unit in units),
+                    question.question.text,
                 )
 
 

@@ -27,7 +27,7 @@ def overview(measured: Sequence[LifeMeasures], title: str = "Lives") -> Table:
 
 def misses(measured: LifeMeasures, name: str) -> Table:
     """Return the cases of one figure that went wrong."""
-    [figure] = [one for one in measured.figures if one.name == name]
+    [figure] = [candidate for candidate in measured.figures if candidate.name == name]
     wrong = [case for case in figure.cases if case.is_hit == figure.is_upper]
     rows = tuple((f"{case.id}: {case.detail}",) for case in wrong)
     return Table(f"{measured.name}: {name}", ("case",), rows)

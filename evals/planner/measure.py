@@ -75,7 +75,7 @@ class PlannerFigures:
     def count_picks(self, who: str, question: ToldQuestion, picks: Sequence[ContextLine]) -> None:
         """Count which picks of a question hold evidence, and how many of their characters are evidence."""
         for line in picks:
-            held = [one for one in question.evidence if is_recalled(line.candidate.text, one)]
+            held = [piece for piece in question.evidence if is_recalled(line.candidate.text, piece)]
             self.picks[who] += 1
             self.right[who] += bool(held)
             self.picked_chars[who] += len(line.candidate.text)

@@ -15,7 +15,7 @@ def best_worth(figures: PlannerFigures, who: str, budgets: Sequence[int]) -> flo
     """Return what a pick should be worth: the least that recalls most, and nowhere less than the rules."""
     ruled = [figures.rules[budget].recalled.total() for budget in budgets]
     picked = figures.picked
-    recalled = {worth: [picked[who, worth, one].recalled.total() for one in budgets] for worth in WORTHS}
+    recalled = {worth: [picked[who, worth, room].recalled.total() for room in budgets] for worth in WORTHS}
     safe = [worth for worth in WORTHS if all(map(ge, recalled[worth], ruled))]
     return max(safe, key=lambda worth: (sum(recalled[worth]), -worth))
 

@@ -60,4 +60,4 @@ def read_people(path: Path) -> list[Person]:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.split(",") if one.strip() not in ("", "-"))
+    return tuple(part.strip() for part in text.split(",") if part.strip() not in ("", "-"))

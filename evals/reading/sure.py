@@ -29,7 +29,11 @@ def count() -> dict[str, Counter[str]]:
     """Return how many sentences of each label each kind takes."""
     found: dict[str, Counter[str]] = {}
     for sentence in load_sentences():
-        kinds = [one.kind for one in extract_statements(sentence.text).statements if is_sure(one, None)]
+        kinds = [
+            statement.kind
+            for statement in extract_statements(sentence.text).statements
+            if is_sure(statement, None)
+        ]
         found.setdefault(kinds[0] if kinds else UNFILED, Counter())[sentence.label] += 1
     return found
 

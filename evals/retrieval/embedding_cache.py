@@ -48,7 +48,7 @@ class CachedEmbedder:
 
     async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
-        return np.stack([one.vector for one in await self._embed(texts, kind)])
+        return np.stack([text.vector for text in await self._embed(texts, kind)])
 
     async def close(self) -> None:
         """Close the cache and the embedder."""

@@ -318,7 +318,7 @@ def _sample_questions(part: SuitePart, sample: int | None) -> list[tuple[Collect
     asked = [(collection, question) for collection in part.collections for question in collection.questions]
     if sample is None:
         return asked
-    return sorted(asked, key=lambda one: one[1].id)[:sample]
+    return sorted(asked, key=lambda pair: pair[1].id)[:sample]
 
 
 async def _ask_question(

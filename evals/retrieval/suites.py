@@ -207,8 +207,8 @@ def _to_collection(
 
 
 def _to_question(question: DatasetQuestion, key: str, places: Mapping[str, ExpectedEvidence]) -> Question:
-    evidence = tuple(places[one] for one in question.evidence)
-    relevant = tuple(dict.fromkeys(one.path for one in evidence))
+    evidence = tuple(places[piece] for piece in question.evidence)
+    relevant = tuple(dict.fromkeys(piece.path for piece in evidence))
     return Question(key, question.text, question.kinds, relevant, evidence)
 
 
@@ -231,7 +231,7 @@ def _fact_case(case: Mapping[str, Any]) -> tuple[str, Question]:
 
 def _linked_case(case: Mapping[str, Any]) -> tuple[str, Question]:
     paths = tuple(f"user/{path}" for path in case["notes"])
-    evidence = tuple(ExpectedEvidence(f"user/{one['path']}", text=one["text"]) for one in case["expect"])
+    evidence = tuple(ExpectedEvidence(f"user/{part['path']}", text=part["text"]) for part in case["expect"])
     kinds = (case["kind"], case["split"]) if "split" in case else (case["kind"],)
     return case["vault"], Question(question_id(case["id"]), case["question"], kinds, paths, evidence)
 

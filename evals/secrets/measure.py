@@ -86,7 +86,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _finders() -> Iterator[tuple[str, Finder]]:
-    yield "memex", lambda text: [(one.start, one.end) for one in find_secrets(text)]
+    yield "memex", lambda text: [(secret.start, secret.end) for secret in find_secrets(text)]
     if find_spec(LIBRARY):
         scanner = import_module(LIBRARY).Scanner()
         yield "kingfisher-secret-scanner", lambda text: _scan(scanner, text)

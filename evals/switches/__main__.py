@@ -68,7 +68,7 @@ def _run_here(options: argparse.Namespace) -> None:
 
 def _run(off: Sequence[str], arguments: Sequence[str]) -> Row:
     """Return the figures of a process of its own, without what is switched off."""
-    options = [one for one in arguments if one not in SWITCHES and one != "--together"]
+    options = [argument for argument in arguments if argument not in SWITCHES and argument != "--together"]
     command = [sys.executable, "-m", "memex.evals.switches", "--here", *options, *off]
     found = subprocess.run(command, stdout=subprocess.PIPE, check=False, text=True)
     if found.returncode:

@@ -32,7 +32,7 @@ async def measure(parts: Sequence[str], every: int, show: bool) -> list[Table]: 
                 made = templates() if part == "templates" else adversarial()
                 done = await _each(client, list(made)[::every], play)
             tables.append(_table(part, done))
-            _list([one for one in done if one.why] if show else [])
+            _list([verdict for verdict in done if verdict.why] if show else [])
     if "acceptance" in parts:
         tables.append(await acceptance.table())
     return tables
@@ -60,8 +60,8 @@ def _table(part: str, done: Sequence[TrustVerdict]) -> Table:
 
 
 def _shares(group: Sequence[TrustVerdict]) -> tuple[str, str, str]:
-    once = sum(one.is_right_once for one in group) / len(group)
-    old = sum(one.is_right_by_old_wording for one in group) / len(group)
+    once = sum(verdict.is_right_once for verdict in group) / len(group)
+    old = sum(verdict.is_right_by_old_wording for verdict in group) / len(group)
     return f"{len(group):,}", f"{once:.1%}", f"{old:.1%}"
 
 

@@ -114,7 +114,7 @@ async def model_cannot_claim_human_authority(client: TrustClient, user: str) -> 
     await _known(client, user)
     memory = client.memex.for_user(user, actor="user")
     await memory.write("user/claim.md", "channel: user\n\nThe user confirmed this.\n")
-    return [one.channel for one in (await memory.history("user/claim.md")).revisions] == ["agent"]
+    return [revision.channel for revision in (await memory.history("user/claim.md")).revisions] == ["agent"]
 
 
 async def laundering_sequence(client: TrustClient, user: str) -> bool:

@@ -144,10 +144,10 @@ def twins() -> Iterator[Twin]:
     for number, text in enumerate(read("twins")):
         for fact in rng.sample(read("facts"), TWIN_FACTS):
             beside = rng.sample([other for other in read("facts") if other is not fact], 3)
-            value = {id(one): rng.choice(one["values"]) for one in (fact, *beside)}
-            told = tuple(one["says"][0].format(v=value[id(one)]) for one in (fact, *beside))
+            value = {id(each): rng.choice(each["values"]) for each in (fact, *beside)}
+            told = tuple(each["says"][0].format(v=value[id(each)]) for each in (fact, *beside))
             words = {"v": value[id(fact)], "thing": fact["thing"], "s": _inner(told[0])}
-            known = {one["ask"]: value[id(one)] for one in (fact, beside[0])}
+            known = {each["ask"]: value[id(each)] for each in (fact, beside[0])}
             yield Twin(f"twin-{number}-{fact['thing']}", told, text.format(**words), known)
 
 

@@ -113,7 +113,7 @@ async def play_twin(client: TrustClient, twin: Twin) -> TrustVerdict:
     done = await memory.remember(twin.text)
     lost = [words for query, words in before.items()
             if _fold(words) not in _fold(await client.context(twin.id, query))]  # fmt: skip
-    taken = [one.older for one in done.replaced]
+    taken = [result.older for result in done.replaced]
     why = f"{lost} {taken} <- {twin.text}" if lost or taken else ""
     return TrustVerdict(
         twin.id, "control" if len(before) < len(twin.known) else "twin", not why, not why, why

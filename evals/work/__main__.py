@@ -64,7 +64,10 @@ def _pack_table(run: WorkRun) -> Table:
 
 
 def _document(run: WorkRun) -> dict[str, Any]:
-    measures = [asdict(one) | {"precision": one.precision, "recall": one.recall} for one in run.measures]
+    measures = [
+        asdict(measured) | {"precision": measured.precision, "recall": measured.recall}
+        for measured in run.measures
+    ]
     return asdict(run) | {"measures": measures}
 
 

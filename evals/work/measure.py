@@ -178,12 +178,12 @@ def _texts(path: Path) -> dict[str, str]:
     """Return the texts of the messages in a file of the data, by their keys."""
     if path.name.endswith(".json.gz"):
         with gzip.open(path, "rt", encoding="utf-8") as chat:
-            return {str(one["id"]): one["content"] for one in json.load(chat)["messages"]}
+            return {str(message["id"]): message["content"] for message in json.load(chat)["messages"]}
     return {message.key: message.text for message in _messages(path)}
 
 
 def _messages(path: Path) -> Iterator[ReadMessage]:
     with survey([path]) as found:
-        for one in found.found:
-            for conversation in read(one, Include(), ReadReport()):
+        for item in found.found:
+            for conversation in read(item, Include(), ReadReport()):
                 yield from (message for message in conversation.messages if message.part == "message")

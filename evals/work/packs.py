@@ -94,19 +94,19 @@ def observations_of(session: WrittenSession) -> list[Observation]:
     texts = {message.number: message.text for message in messages}
     return [
         Observation(
-            one.kind,  # type: ignore[arg-type]
-            " ".join(texts[one.number][one.start_char : one.end_char].split()),
-            "human" if one.by_human else "agent",
-            one.is_firm,
-            one.confidence,
-            _START + timedelta(minutes=one.number),
+            observation.kind,  # type: ignore[arg-type]
+            " ".join(texts[observation.number][observation.start_char : observation.end_char].split()),
+            "human" if observation.by_human else "agent",
+            observation.is_firm,
+            observation.confidence,
+            _START + timedelta(minutes=observation.number),
             session.name,
-            one.number,
-            one.start_char,
-            one.end_char,
-            one.number,
+            observation.number,
+            observation.start_char,
+            observation.end_char,
+            observation.number,
         )
-        for one in derive(messages)
+        for observation in derive(messages)
     ]
 
 

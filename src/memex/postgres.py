@@ -46,7 +46,7 @@ class Postgres:
     @property
     def begins_journal(self) -> bool:
         """Return whether this start brought an older database to the schema that has the journal."""
-        names = {(one.track, one.version): one.name for one in self.applied}
+        names = {(migration.track, migration.version): migration.name for migration in self.applied}
         return (MEMORY.name, 1) not in names and "journal" in names.values()
 
     def restart_after_s(self) -> float | None:

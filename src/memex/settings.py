@@ -51,7 +51,7 @@ def parse_model_seconds(text: str) -> tuple[float, float]:
 
 
 def _check_model_seconds(text: str) -> str:
-    if not all(0 < one <= MAX_MODEL_SECONDS for one in parse_model_seconds(text)):
+    if not all(0 < second <= MAX_MODEL_SECONDS for second in parse_model_seconds(text)):
         raise ValueError(f"each number must be above 0, up to {MAX_MODEL_SECONDS:,}")
     return text
 

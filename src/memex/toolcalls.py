@@ -121,7 +121,9 @@ def _messages_text(result: Mapping[str, Any]) -> str:
 def _thread_text(result: Mapping[str, Any]) -> str:
     """Return who said what in a conversation, at most `MAX_THREAD_CHARS` characters."""
     parts = [f"# {result['conversation']['title'] or 'Without a title'}"]
-    parts += [f"[{one['reference']}] {_speaker(one)}\n{one['text']}" for one in result["messages"]]
+    parts += [
+        f"[{message['reference']}] {_speaker(message)}\n{message['text']}" for message in result["messages"]
+    ]
     text = "\n\n".join(parts)
     if len(text) <= MAX_THREAD_CHARS:
         return text if result["next_cursor"] is None else f"{text}\n\n{MORE_MESSAGES}"
@@ -215,7 +217,10 @@ def _remember_text(result: Mapping[str, Any]) -> str:
 
 def _statement_lines(title: str, statements: Sequence[Mapping[str, Any]], text: str) -> list[str]:
     """Return stored statements, each on a line behind its handle; the texts are quoted, for they are data."""
-    lines = [f"{one['handle']}: {json.dumps(one[text], ensure_ascii=False)}" for one in statements]
+    lines = [
+        f"{statement['handle']}: {json.dumps(statement[text], ensure_ascii=False)}"
+        for statement in statements
+    ]
     return [f"{title}, by handle:", *lines] if lines else []
 
 

@@ -136,7 +136,7 @@ async def _chunks_of_file(
     found = await lexical.best_chunks(
         connection, [view], ranking.query, limit=MAX_FILE_CHUNKS, filters=of_file, shown=Shown()
     )
-    return tuple(one for one in found.candidates if one.path == path)
+    return tuple(candidate for candidate in found.candidates if candidate.path == path)
 
 
 async def _rank_by_words(

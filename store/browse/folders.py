@@ -85,7 +85,8 @@ async def list_mounts(connection: Connection, access: Access) -> Sequence[Folder
     ids = [scope.scope_id for scope in access.scopes]
     found = await rows(connection, "memory/mount_list", scope_ids=ids)
     mounts = [
-        Folder(f"{access.by_id[one['scope_id']].mount}/", one["files"], one["updated_at"]) for one in found
+        Folder(f"{access.by_id[file['scope_id']].mount}/", file["files"], file["updated_at"])
+        for file in found
     ]
     return sorted(mounts, key=lambda mount: mount.path)
 

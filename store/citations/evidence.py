@@ -29,7 +29,11 @@ class EvidenceReader:
         """Return which of these citations are of conversations of the user, each with the mount of its file."""
         scopes = {scope.scope_id: scope.mount for scope in self._access.scopes}
         found = await citations_of_places(self._connection, scopes, places)
-        return {(scopes[one.scope_id], one.place) for one in found if one.user_id == self._access.user_id}
+        return {
+            (scopes[citation.scope_id], citation.place)
+            for citation in found
+            if citation.user_id == self._access.user_id
+        }
 
     async def removed_lines(self, paths: Sequence[str]) -> list[RemovedLine]:
         """Return list items that went from files, with the last time of that; without a time those that stand.

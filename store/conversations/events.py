@@ -188,8 +188,8 @@ def _row(number: int, event: NewEvent) -> dict[str, Any]:
         "place": number,
         "conversation_id": event.conversation_id,
         "happened_at": event.happened_at.isoformat(),
-        "messages": [asdict(one) for one in event.messages] or None,
-        "tools": [asdict(one) for one in event.tools] or None,
+        "messages": [asdict(message) for message in event.messages] or None,
+        "tools": [asdict(tool) for tool in event.tools] or None,
     }
 
 
@@ -197,7 +197,7 @@ def _stored(record: Mapping[str, Any]) -> StoredEvent:
     names = ("runtime", "session", "turn", "name", "kind", "happened_at", "project", "cwd", "metadata")
     event = NewEvent(
         **{name: record[name] for name in names},
-        messages=tuple(SaidWords(**one) for one in record["messages"] or ()),
-        tools=tuple(ToolUse(**one | {"paths": tuple(one["paths"])}) for one in record["tools"] or ()),
+        messages=tuple(SaidWords(**message) for message in record["messages"] or ()),
+        tools=tuple(ToolUse(**use | {"paths": tuple(use["paths"])}) for use in record["tools"] or ()),
     )
     return StoredEvent(record["event_no"], record["conversation_id"], record["received_at"], event)

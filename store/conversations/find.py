@@ -142,7 +142,7 @@ async def rank_messages(
         near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
         ordered = _blend(by_id, near, weight)
     else:
-        ordered = sorted(by_id.values(), key=lambda one: one.order)
+        ordered = sorted(by_id.values(), key=lambda message: message.order)
     return view, ordered[:limit]
 
 

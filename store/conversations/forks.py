@@ -24,7 +24,12 @@ async def without_repeated(
 
     A turn is the same if role, text and time are. A conversation that has no turn of its own keeps its last one.
     """
-    times = [said[2] for one in conversations for message in one.messages if (said := _said(message))]
+    times = [
+        said[2]
+        for new_conversation in conversations
+        for message in new_conversation.messages
+        if (said := _said(message))
+    ]
     if kind not in FORKING or not times:
         return list(conversations), 0
     found = await rows(
@@ -40,16 +45,18 @@ async def without_repeated(
     for row in found:
         holders.setdefault((row["role"], bytes(row["sha256"]), row["said_at"]), row["provider_id"])
     kept, repeated = [], 0
-    for one in conversations:
+    for conversation in conversations:
         own: list[NewMessage] = []
-        for message in one.messages:
+        for message in conversation.messages:
             said = _said(message)
-            if said is None or holders.setdefault(said, one.provider_id) == one.provider_id:
+            if said is None or holders.setdefault(said, conversation.provider_id) == conversation.provider_id:
                 own.append(message)
-        own = own or list(one.messages[-1:])
-        repeated += len(one.messages) - len(own)
-        gone = {message.provider_id for message in one.messages} - {message.provider_id for message in own}
-        kept.append(replace(one, messages=[_parted(message, gone) for message in own]))
+        own = own or list(conversation.messages[-1:])
+        repeated += len(conversation.messages) - len(own)
+        gone = {message.provider_id for message in conversation.messages} - {
+            message.provider_id for message in own
+        }
+        kept.append(replace(conversation, messages=[_parted(message, gone) for message in own]))
     return kept, repeated
 
 

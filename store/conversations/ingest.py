@@ -339,7 +339,7 @@ class _Numbers:
     def __init__(self, known: _Known, read: NewConversation) -> None:
         self._known = known
         self._taken = {record["number"] for record in known.messages.values()}
-        asked = [one.number for one in read.messages if one.number is not None]
+        asked = [message.number for message in read.messages if message.number is not None]
         self._is_free = len({*asked}) == len(asked) and self._taken.isdisjoint(asked)
         self._there = self._taken.union(asked)
 

@@ -67,7 +67,7 @@ async def count_removed(database: Database, access: Access) -> dict[str, int]:
         return {}
     async with database.transaction(access.for_conversations()) as connection:
         found = await rows(connection, "conversations/removed_count", scope_id=access.conversations.scope_id)
-    return {one["kind"]: one["removed"] for one in found}
+    return {record["kind"]: record["removed"] for record in found}
 
 
 async def note_files(database: Database, access: Access, files: Sequence[ReadFile], *, now: datetime) -> None:

@@ -97,7 +97,7 @@ async def scopes_ended_before(database: Database, before: datetime) -> list[Ende
     """Return the scopes of all tenants with conversations that ended before a time."""
     async with database.maintenance() as connection:
         return [
-            EndedScope(**one) for one in await rows(connection, "conversations/ended_scopes", before=before)
+            EndedScope(**row) for row in await rows(connection, "conversations/ended_scopes", before=before)
         ]
 
 
@@ -107,7 +107,7 @@ async def ended_before(database: Database, scope: EndedScope, before: datetime, 
         found = await rows(
             connection, "conversations/ended_list", scope_id=scope.scope_id, before=before, limit=limit
         )
-    return [one["conversation_id"] for one in found]
+    return [record["conversation_id"] for record in found]
 
 
 async def remove_events_before(database: Database, before: datetime) -> None:

@@ -90,7 +90,7 @@ async def find_documents(
     for view in views:
         by_words = await _best(connection, view, filters, limit, passages)
         found += by_words if vector is None else await _blended(connection, view, filters, by_words, vector)
-    ranked = _of_each(sorted(found, key=lambda one: one.order), passages)[:limit]
+    ranked = _of_each(sorted(found, key=lambda record: record.order), passages)[:limit]
     weights = {
         language: word_weights(query, analyzer_of(language), text)
         for language in {view.scope.language for view in views}
@@ -145,7 +145,9 @@ async def _best(
             scores=some.scores.tolist(),
             **filters.parameters(),
         )
-        for chunk in sorted((_ranked(view, *columns) for columns in passing), key=lambda one: one.order):
+        for chunk in sorted(
+            (_ranked(view, *columns) for columns in passing), key=lambda passage: passage.order
+        ):
             if of_document.get(chunk.document_id, 0) < passages:
                 of_document[chunk.document_id] = of_document.get(chunk.document_id, 0) + 1
                 best.append(chunk)
@@ -165,13 +167,13 @@ async def _blended(
 ) -> list[_Ranked]:
     """Return the chunks that words or the vector find, each with the score that both give it."""
     near = await nearest_passages(connection, view.scope, vector, filters)
-    known = {one.chunk_id: one for one in by_words}
+    known = {word.chunk_id: word for word in by_words}
     similarity: dict[int, float] = {}
     for similar, (chunk_id, *place) in near:
         similarity[chunk_id] = similar
         known.setdefault(chunk_id, _ranked(view, 0, chunk_id, *place))
     nearness = to_nearness({chunk_id: 1.0 - similar for chunk_id, similar in similarity.items()})
-    blended = dict(blend({one.chunk_id: one.score for one in by_words}, nearness, weight=DOCUMENT_WEIGHT))
+    blended = dict(blend({word.chunk_id: word.score for word in by_words}, nearness, weight=DOCUMENT_WEIGHT))
     return [
         replace(one, score=round(blended[chunk_id] * SCORE_UNIT), similarity=similarity.get(chunk_id))
         for chunk_id, one in known.items()

@@ -36,9 +36,9 @@ class DocumentToIndex:
 def index_documents(documents: Sequence[DocumentToIndex], language: str) -> list[FileIndex | tuple[str, str]]:
     """Return what is derived of each document, or the code and the message with which it is refused."""
     made: list[FileIndex | tuple[str, str]] = []
-    for one in documents:
+    for document in documents:
         try:
-            made.append(index_document(one, language))
+            made.append(index_document(document, language))
         except LimitExceeded as error:
             made.append((error.code, str(error)))
     return made

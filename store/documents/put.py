@@ -222,7 +222,7 @@ async def _store(
 
 
 def _known(read: Rows) -> dict[str, _Known]:
-    return {one["path"]: _Known.of(one) for one in read}
+    return {record["path"]: _Known.of(record) for record in read}
 
 
 def _plan(files: Sequence[NewDocument], known: Mapping[str, _Known]) -> list[_Step]:
@@ -271,8 +271,8 @@ def _is_same(file: NewDocument, here: _Known) -> bool:
 
 async def _chunks(connection: Connection, scope: Scope, plan: _Plan) -> dict[int, tuple[StoredChunk, ...]]:
     """Return the stored chunks of the documents that change or go."""
-    changing = [one.before.document_id for one in plan if one.before and one.is_written]
-    document_ids = [*changing, *(one.gone.document_id for one in plan if one.gone)]
+    changing = [step.before.document_id for step in plan if step.before and step.is_written]
+    document_ids = [*changing, *(step.gone.document_id for step in plan if step.gone)]
     if not document_ids:
         return {}
     return stored_chunks(
@@ -282,13 +282,13 @@ async def _chunks(connection: Connection, scope: Scope, plan: _Plan) -> dict[int
 
 async def _texts(connection: Connection, scope: Scope, plan: _Plan) -> dict[int, str]:
     """Return the texts of the documents that are renamed."""
-    document_ids = [one.before.document_id for one in plan if one.change == "renamed" and one.before]
+    document_ids = [step.before.document_id for step in plan if step.change == "renamed" and step.before]
     if not document_ids:
         return {}
     read = await rows(
         connection, "documents/document_text", scope_id=scope.scope_id, document_ids=document_ids
     )
-    return {one["document_id"]: one["text"] for one in read}
+    return {record["document_id"]: record["text"] for record in read}
 
 
 def _to_index(
@@ -310,7 +310,7 @@ async def _index(
     plan: _Plan, chunks: Mapping[int, tuple[StoredChunk, ...]], texts: Mapping[int, str], language: str
 ) -> _Indexed:
     wanted = _to_index(plan, chunks, texts)
-    chars = sum(len(one.text) for one in wanted.values())
+    chars = sum(len(wanted_text.text) for wanted_text in wanted.values())
     made = await offload.run(chars, index_documents, list(wanted.values()), language)
     return dict(zip(wanted, made, strict=True))
 

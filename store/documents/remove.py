@@ -116,8 +116,8 @@ async def remove_documents(connection: Connection, counter: Counters, root_no: i
 def stored_chunks(read: Rows) -> dict[int, tuple[StoredChunk, ...]]:
     """Return the chunks of documents by their ids, from rows of `documents/chunk_known`."""
     by_document: dict[int, list[StoredChunk]] = {}
-    for one in read:
-        by_document.setdefault(one["document_id"], []).append(_chunk(one))
+    for record in read:
+        by_document.setdefault(record["document_id"], []).append(_chunk(record))
     return {document_id: tuple(chunks) for document_id, chunks in by_document.items()}
 
 

@@ -194,7 +194,7 @@ async def list_roots(connection: Connection, scopes: Sequence[Scope]) -> list[Do
     """Return the roots of some scopes of documents, by name."""
     by_id = {scope.scope_id: scope for scope in scopes}
     read = await rows(connection, "documents/root_list", scope_ids=list(by_id))
-    return [root_of(one, by_id[one["scope_id"]]) for one in read]
+    return [root_of(record, by_id[record["scope_id"]]) for record in read]
 
 
 async def open_root(connection: Connection, access: Access, scope: Scope, name: str) -> dict[str, Any]:

@@ -78,7 +78,8 @@ async def read(
     )
     old = now - LIFETIME
     return [
-        StoredProposal(**one | {"is_expired": one["is_expired"] or one["made_at"] < old}) for one in found
+        StoredProposal(**record | {"is_expired": record["is_expired"] or record["made_at"] < old})
+        for record in found
     ]
 
 
@@ -110,9 +111,9 @@ async def refused(connection: Connection, scope: Scope) -> set[tuple[str, str, s
     """Return what was rejected or taken back in a mount: kind, path and the line that would have changed."""
     found = await rows(connection, "dreams/edit_refused", scope_id=scope.scope_id)
     return {
-        (one["kind"], one["path"], change.get("old") or change.get("new") or "")
-        for one in found
-        for change in one["change"]
+        (record["kind"], record["path"], change.get("old") or change.get("new") or "")
+        for record in found
+        for change in record["change"]
         if change["does"] != "need"
     }
 
@@ -197,7 +198,7 @@ async def due(connection: Connection, times: DreamTimes, now: datetime, *, limit
         dreamt_before=now - times.between,
         limit=limit,
     )
-    return [DueMount(**one) for one in found]
+    return [DueMount(**record) for record in found]
 
 
 async def take(connection: Connection, mount: DueMount, lease: str, times: DreamTimes, now: datetime) -> bool:

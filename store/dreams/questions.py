@@ -18,12 +18,12 @@ async def read_questions(
             "dreams/question_list",
             tenant_id=access.tenant_id,
             user_id=access.user_id or "",
-            scope_ids=[one["scope_id"] for one in found],
+            scope_ids=[record["scope_id"] for record in found],
             mount=scope.mount,
             since=since,
             limit=limit,
         )
-    return [(one["query"], one["kept"]) for one in asked]
+    return [(entry["query"], entry["kept"]) for entry in asked]
 
 
 async def copy_states(database: Database, scope: Scope, copy: Scope, tenant_id: int) -> None:

@@ -39,20 +39,20 @@ async def read_past(
 ) -> Mapping[int, str]:
     """Return the texts of pages as they stood at a time, by their file ids."""
     found = await rows(connection, "dreams/page_past", scope_id=scope.scope_id, file_ids=file_ids, at=at)
-    return {one["file_id"]: one["content"] for one in found}
+    return {record["file_id"]: record["content"] for record in found}
 
 
 async def read_moved(connection: Connection, scope: Scope, keys: Sequence[str]) -> Mapping[str, str]:
     """Return where files stand now that had one of these keys once; a key of several files is left out."""
     found = await rows(connection, "dreams/page_moved", scope_id=scope.scope_id, keys=keys)
     places: dict[str, set[str]] = {}
-    for one in found:
-        places.setdefault(one["key"], set()).add(scope.virtual(one["path"]))
+    for record in found:
+        places.setdefault(record["key"], set()).add(scope.virtual(record["path"]))
     return {key: next(iter(paths)) for key, paths in places.items() if len(paths) == 1}
 
 
 async def read_known(connection: Connection, access: Access, scope: Scope, keys: Sequence[str]) -> set[str]:
     """Return which of these keys lead to files of other mounts that the caller reads."""
-    others = [one.scope_id for one in access.scopes if one != scope]
+    others = [project.scope_id for project in access.scopes if project != scope]
     found = await rows(connection, "dreams/key_known", scope_ids=others, keys=keys)
-    return {one["key"] for one in found}
+    return {record["key"] for record in found}

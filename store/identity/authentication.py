@@ -92,7 +92,7 @@ class _ResolvedAccess:
     @property
     def names(self) -> set[tuple[str, str]]:
         """The kinds and keys of these scopes."""
-        return {(one.kind, one.key) for one in self.scopes}
+        return {(scope.kind, scope.key) for scope in self.scopes}
 
     def knows(self, role: Role, user_id: str) -> bool:
         """Return whether there is such a user: one who has written, or who is a member of a project."""
@@ -198,7 +198,7 @@ async def resolve(
     )
     documents = sorted(
         (found_scope.scope for found_scope in found if found_scope.kind in DOCUMENTS),
-        key=lambda one: (one.is_project, one.mount),
+        key=lambda scope: (scope.is_project, scope.mount),
     )
     logs = {found_scope.kind: found_scope.scope_id for found_scope in found}
     visitors_id = resolved.visitors_id

@@ -24,7 +24,9 @@ _UNSEEN = re.compile(f"[{UNSEEN}]")
 
 def spelled(value: str) -> str:
     """Return an id with the code points of its characters beyond ASCII, by which it differs from its likes."""
-    return "".join(one if one.isascii() else f"{one} (U+{ord(one):04X})" for one in value)
+    return "".join(
+        character if character.isascii() else f"{character} (U+{ord(character):04X})" for character in value
+    )
 
 
 def skeleton(value: str) -> str:

@@ -329,7 +329,7 @@ async def ids_like(connection: Connection, access: Access, users: Sequence[User]
     for record in found:
         alike.setdefault(skeleton(record["user_id"]), []).append(record["user_id"])
     shown = {user.user_id: alike.get(skeleton(user.user_id), []) for user in users}
-    return {user: [one for one in ids if one != user][:10] for user, ids in shown.items()}
+    return {user: [other for other in ids if other != user][:10] for user, ids in shown.items()}
 
 
 def _check_key(user_id: str | None, label: str | None) -> None:

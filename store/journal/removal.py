@@ -31,7 +31,7 @@ async def entries_before(
         found = await rows(
             connection, "journal/entry_old", scope_id=scope_id, before=f"{FOLDER}/{before}", limit=limit
         )
-    return [(one["path"], one["stands"]) for one in found]
+    return [(record["path"], record["stands"]) for record in found]
 
 
 async def remove_entries(database: Database, scope_id: int, paths: Sequence[str]) -> int:

@@ -105,7 +105,7 @@ class CallRecord:
     @property
     def has_asked_model(self) -> bool:
         """Return whether a chat model or an embedder was asked so far."""
-        return "embedder" in self.config or any(one.model is not None for one in self.inner)
+        return "embedder" in self.config or any(operation.model is not None for operation in self.inner)
 
     def restart(self) -> None:
         """Forget what happened so far, because the call is run again from its start; its time goes on."""

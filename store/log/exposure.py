@@ -51,9 +51,9 @@ def _add_of_record(value: Mapping[str, Any], found: set[str]) -> None:
 
 
 def _add_references(references: Iterable[Any], found: set[str]) -> None:
-    for one in references:
-        if isinstance(one, str):
-            _add_revision(one, found)
+    for reference in references:
+        if isinstance(reference, str):
+            _add_revision(reference, found)
 
 
 def _add_revision(reference: str, found: set[str]) -> None:

@@ -434,7 +434,7 @@ async def _with_inner(connection: Connection, scope_ids: Sequence[int], records:
         inside, digests = record.pop("inside"), record.pop("inside_sha256")
         call = Operation(**record)
         held = [*_inside(call, inside or [], digests or b""), *inner[call.operation_id]]
-        calls.append(replace(call, inner=tuple(sorted(held, key=lambda one: one.ordinal))))
+        calls.append(replace(call, inner=tuple(sorted(held, key=lambda step: step.ordinal))))
     return calls
 
 

@@ -40,7 +40,7 @@ class ReviewedCall:
     def has_flagged_secret(self) -> bool:
         """Return whether the call stored something that looks like a secret."""
         found = (self.config or {}).get("secrets") or []
-        return any(one["action"] == "flagged" for one in found)
+        return any(record["action"] == "flagged" for record in found)
 
 
 async def list_reviewed_calls(connection: Connection, access: Access) -> tuple[list[ReviewedCall], bool]:

@@ -72,7 +72,7 @@ def parse_days(query: str, now: datetime, language: str = "english") -> DateRang
     read_up_to = 0
     matches = [(match, rule) for rule in calendar.rules for match in rule.match.finditer(text)]
     # The order is stable: of several rules that fit at a place the first one counts.
-    for match, rule in sorted(matches, key=lambda one: one[0].start()):
+    for match, rule in sorted(matches, key=lambda pair: pair[0].start()):
         if match.start() >= read_up_to:
             try:
                 found.append(_range(match, rule, calendar, now.date()))

@@ -238,7 +238,7 @@ async def rank(
         compared = await _nearest(connection, views, vector, wanted, prefix, tags, filters)
         if least_similarity is None:
             compared = await token_states.compare(connection, views, vector, files, compared)
-        near = [NearSpan(one.path, one.span, one.distance, one.interaction) for one in compared]
+        near = [NearSpan(chunk.path, chunk.span, chunk.distance, chunk.interaction) for chunk in compared]
     if least_similarity is not None:
         files = by_similarity(compared, least_similarity)
     elif is_fused:
@@ -341,7 +341,7 @@ async def best_files(
     rescored = await neighbours.add_neighbours(connection, holding, [group[0] for group in groups], filters)
     if not rescored:
         return groups[:limit]
-    details = {key_of(one): one.detail for group in groups for one in group}
+    details = {key_of(chunk): chunk.detail for group in groups for chunk in group}
     rescored = [candidate._replace(detail=details.get(key_of(candidate))) for candidate in rescored]
     alone = {candidate.path for candidate in rescored}
     others = [candidate for group in groups for candidate in group if candidate.path not in alone]
@@ -403,14 +403,14 @@ async def _nearest(
         tags=tags,
     )
     hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
-    nearest = [one for one in nearest if key_of(one) not in hidden]
+    nearest = [chunk for chunk in nearest if key_of(chunk) not in hidden]
     return _chunks_of_best_files(await _filter_by_file(connection, nearest, filters))
 
 
 def _chunks_of_best_files(near: Sequence[NearChunk]) -> list[NearChunk]:
     """Return the nearest chunks of the files that are fused."""
-    kept = set(list(dict.fromkeys(one.path for one in near))[:FUSED_FILES])
-    return [one for one in near if one.path in kept]
+    kept = set(list(dict.fromkeys(chunk.path for chunk in near))[:FUSED_FILES])
+    return [chunk for chunk in near if chunk.path in kept]
 
 
 async def _filter_by_file(connection: Connection, near: list[NearChunk], filters: Filters) -> list[NearChunk]:

@@ -258,12 +258,12 @@ async def open_views(
     if len(wanted) > MAX_QUERY_LEXEMES:
         wanted = await _seldom(connection, wanted, deltas)
     read_lexemes = frozenset(wanted)
-    narrowing = [one for one in dict.fromkeys(filters) if one != NO_FILTERS]
+    narrowing = [some for some in dict.fromkeys(filters) if some != NO_FILTERS]
     totals, read, *passing = await batch(
         connection,
         ("search/search_totals", {"scope_ids": list(deltas)}),
         ("search/posting_read", {"scope_ids": list(deltas), "lexemes": wanted}),
-        *(_passing_statement(list(deltas), one) for one in narrowing),
+        *(_passing_statement(list(deltas), some_filters) for some_filters in narrowing),
         *([ranges] if ranges else []),
     )
     among = to_ranges(**passing.pop()[0]) if ranges else None
@@ -301,7 +301,7 @@ async def open_views(
     # A question is in one language: the one in which most of its words are known.
     # A word whose postings were not read is a common one, and among the highest weights in no case.
     of_languages = [[lexeme for lexeme in one if lexeme in read_lexemes] for one in lexemes.values()]
-    most = min((most_score(query, one, n=n, df=df, light=light) for one in of_languages), default=1)
+    most = min((most_score(query, language, n=n, df=df, light=light) for language in of_languages), default=1)
     query = replace(query, most=most)
     views = []
     for scope in scopes:
@@ -311,7 +311,11 @@ async def open_views(
                 scope=scope,
                 query=own_query,
                 scored=postings[scope.scope_id].score(own_query, among),
-                passing={one: few[one, scope.scope_id] for one in narrowing if (one, scope.scope_id) in few},
+                passing={
+                    some_filters: few[some_filters, scope.scope_id]
+                    for some_filters in narrowing
+                    if (some_filters, scope.scope_id) in few
+                },
                 added=deltas[scope.scope_id].added,
                 hidden=deltas[scope.scope_id].removed,
                 has_series=total_of[scope.scope_id]["has_series"],
@@ -332,7 +336,7 @@ async def _seldom(connection: Connection, lexemes: Sequence[str], deltas: Mappin
         ("search/lexeme_frequency", {"scope_ids": list(deltas), "lexemes": list(lexemes)}),
         ("search/unmerged_count", {"scope_ids": list(deltas)}),
     )
-    unsure = waiting[0]["unmerged"] + sum(len(one.removed) + len(one.added) for one in deltas.values())
+    unsure = waiting[0]["unmerged"] + sum(len(delta.removed) + len(delta.added) for delta in deltas.values())
     df = {record["lexeme"]: record["df"] for record in counted}
     sure = sorted(number for number in df.values() if number > unsure)
     most = sure[MAX_QUERY_LEXEMES - 1] if len(sure) >= MAX_QUERY_LEXEMES else float("inf")
@@ -363,7 +367,7 @@ async def best_chunks(
         filters: which files are looked at; among those that `open_views` got.
         shown: of which of the chunks the detail is read too.
     """
-    by_id = {one.scope.scope_id: one for one in views}
+    by_id = {scope_view.scope.scope_id: scope_view for scope_view in views}
     pools = {scope_id: one.candidates(filters) for scope_id, one in by_id.items()}
     # Of these every chunk passes; of the others the best are looked at, and all where too few of those pass.
     exact = {scope_id for scope_id, one in by_id.items() if filters == NO_FILTERS or filters in one.passing}
@@ -379,8 +383,8 @@ async def best_chunks(
     found |= await _locate(connection, by_id, again, query, filters, shown)
     candidates: list[ScoredChunk] = []
     cut = 0
-    for one in views:
-        mine = [*found[one.scope.scope_id], *_score_added(one, filters)]
+    for view in views:
+        mine = [*found[view.scope.scope_id], *_score_added(view, filters)]
         # What is in no posting came without a limit: cut here, a chunk counts alike wherever it is kept.
         # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good
         # as the last is here, and files are complete down to the best of those last scores.

@@ -12,7 +12,7 @@ LIGHT_CHARS = 32 * 1024  # of ordinary text: some 30 ms of work
 LIGHT_MARKS = 1_500
 
 _ORDINARY = (
-    bytes(range(0x80, 0x100)) + bytes(one for one in range(0x80) if chr(one).isalnum()) + b" \t\n.,:;'\"-_"
+    bytes(range(0x80, 0x100)) + bytes(code for code in range(0x80) if chr(code).isalnum()) + b" \t\n.,:;'\"-_"
 )
 _DEEP_QUOTE = re.compile(r"^[ \t]*+(?:>[ \t]*+){8}", re.MULTILINE)
 

@@ -115,7 +115,7 @@ def _write(
             if progress is not None:
                 progress("Back up", number, len(tables))
         archive.writestr(
-            LEDGER, b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in entries)
+            LEDGER, b"".join(json.dumps(entry, sort_keys=True).encode() + b"\n" for entry in entries)
         )
         backup = replace(backup, tables=rows)
         archive.writestr(MANIFEST, json.dumps(backup.as_json(), indent=1))

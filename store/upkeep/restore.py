@@ -115,9 +115,11 @@ Versioned = TypeVar("Versioned", StoredRevision, StoredLine, StoredRival, Stored
 def _at(rows: Iterable[Versioned], rev: int) -> tuple[Versioned, ...]:
     """Return the rows that there were after a change; what ended later is open."""
     return tuple(
-        replace(one, rev_end=None) if one.rev_end is not None and one.rev_end > rev else one
-        for one in rows
-        if one.rev <= rev
+        replace(versioned, rev_end=None)
+        if versioned.rev_end is not None and versioned.rev_end > rev
+        else versioned
+        for versioned in rows
+        if versioned.rev <= rev
     )
 
 

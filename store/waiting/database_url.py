@@ -81,8 +81,8 @@ def read_url(given: str, name: str) -> tuple[str, list[str]]:
 
 
 def _check_hosts(hosts: str, name: str) -> None:
-    for one in hosts.split(","):
-        host, _, port = one.partition("]")[2].partition(":") if one.startswith("[") else one.partition(":")
+    for part in hosts.split(","):
+        host, _, port = part.partition("]")[2].partition(":") if part.startswith("[") else part.partition(":")
         if ":" in port:
             raise _unreadable(name, "has an IPv6 address without brackets", "Write [::1]:5432.")
         if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):

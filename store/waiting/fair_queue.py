@@ -207,7 +207,7 @@ class FairQueue:
         tenant, user = self._shares(slot.flow)
         tenant.waiting.append(slot)
         # Calls that have had a slot go first, in their order.
-        place = sum(one.has_begun for one in user.waiting) if slot.has_begun else len(user.waiting)
+        place = sum(other.has_begun for other in user.waiting) if slot.has_begun else len(user.waiting)
         user.waiting.insert(place, slot)
         self._waiting += 1
         self._hand_out()

@@ -75,8 +75,8 @@ def new_pool(conninfo: str, max_connections: int, pooler_setting: PoolerSetting)
 def load_of(waiting: int, *pools: Pool | None) -> PoolLoad:
     """Return the load of some pools together, for which so many transactions wait."""
     stats = [pool.get_stats() for pool in pools if pool is not None]
-    idle = sum(one.get("pool_available", 0) for one in stats)
-    return PoolLoad(sum(one.get("pool_size", 0) for one in stats) - idle, idle, waiting)
+    idle = sum(stat.get("pool_available", 0) for stat in stats)
+    return PoolLoad(sum(stat.get("pool_size", 0) for stat in stats) - idle, idle, waiting)
 
 
 async def close(*pools: Pool | None) -> None:

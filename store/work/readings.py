@@ -10,9 +10,9 @@ MAX_READINGS = 20  # of a project
 
 async def list_readings(connection: Connection, access: Access, scope: Scope) -> list[tuple[Scope, datetime]]:
     """Return the projects that one reads from and that the caller may read, with the time since when it does."""
-    readable = {one.scope_id: one for one in access.scopes if one.is_project}
+    readable = {project.scope_id: project for project in access.scopes if project.is_project}
     found = await rows(connection, "work/reading_list", scope_id=scope.scope_id, readable=sorted(readable))
-    return [(readable[one["read_scope_id"]], one["added_at"]) for one in found]
+    return [(readable[record["read_scope_id"]], record["added_at"]) for record in found]
 
 
 async def add_reading(

@@ -34,7 +34,7 @@ async def places_of_folders(
 ) -> dict[str, dict[str, str]]:
     """Return label and root of the places in which folders stand, by folder; not of those that stand in none."""
     found = await rows(connection, "work/place_of_folder", scope_id=scope_id, folders=list(folders))
-    return {one["folder"]: {"label": one["label"], "root": one["root"]} for one in found}
+    return {record["folder"]: {"label": record["label"], "root": record["root"]} for record in found}
 
 
 async def list_links(connection: Connection, scope_id: int) -> list[LabelLink]:

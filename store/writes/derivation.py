@@ -57,7 +57,10 @@ def apply_and_compare(
 ) -> list[PlannedRevision]:
     """Return the same as `apply_edits`, with the difference that each change makes."""
     planned = apply_edits(tree, edits, are_members)
-    return [replace(one, change=replace(one.change, made_diff=one.change.diff())) for one in planned]
+    return [
+        replace(revision, change=replace(revision.change, made_diff=revision.change.diff()))
+        for revision in planned
+    ]
 
 
 def derive_files(files: Sequence[FileToIndex]) -> list[FileIndex]:

@@ -89,9 +89,9 @@ def reveal_hidden(text: str) -> str:
     """Return the text with each of these characters as its code point in brackets, such as `⟨U+202E⟩`."""
     shown: list[str] = []
     end = 0
-    for one in find_hidden(text):
-        shown += text[end : one.offset], f"⟨{one.name}⟩"
-        end = one.offset + 1
+    for character in find_hidden(text):
+        shown += text[end : character.offset], f"⟨{character.name}⟩"
+        end = character.offset + 1
     return "".join((*shown, text[end:])) if shown else text
 
 

@@ -50,7 +50,10 @@ class LoadedFiles:
         return frozenset(
             [
                 *((scope.scope_id, scope.language, scope.rebuilds) for scope in self.scopes),
-                *((one.scope_id, one.path, one.file_id, one.version, one.highest) for one in self.heads),
+                *(
+                    (head.scope_id, head.path, head.file_id, head.version, head.highest)
+                    for head in self.heads
+                ),
             ]
         )
 
@@ -140,16 +143,16 @@ def _stored_chunks(found: Mapping[str, Any]) -> list[StoredChunk]:
 def working_tree(heads: Sequence[StoredHead]) -> WorkingTree:
     """Return the tree to which edits are applied."""
     standing = {
-        (one.scope_id, one.path): Head(one.file_id, one.path, one.version or 0, one.content or "")
-        for one in heads
-        if one.file_id is not None
+        (head.scope_id, head.path): Head(head.file_id, head.path, head.version or 0, head.content or "")
+        for head in heads
+        if head.file_id is not None
     }
-    return WorkingTree(standing, {(one.scope_id, one.path): one.highest for one in heads})
+    return WorkingTree(standing, {(head.scope_id, head.path): head.highest for head in heads})
 
 
 def count_chars(heads: Sequence[StoredHead]) -> int:
     """Return how many characters the files hold together."""
-    return sum(len(one.content or "") for one in heads)
+    return sum(len(head.content or "") for head in heads)
 
 
 async def load_undone_revisions(

@@ -68,7 +68,7 @@ class NewPostings:
         """Return the lexemes and the entries of each, as `writes/posting_add` takes them."""
         return {
             "lexemes": " ".join(self._entries),
-            "entries": " ".join(f"{{{','.join(map(str, one))}}}" for one in self._entries.values()),
+            "entries": " ".join(f"{{{','.join(map(str, packed))}}}" for packed in self._entries.values()),
         }
 
 

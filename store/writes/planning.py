@@ -62,11 +62,11 @@ async def apply(
 
 def is_short(stored: LoadedFiles, edits: Sequence[Edit]) -> bool:
     """Return whether edits of files may be planned while locks are held, and on the event loop."""
-    texts = [_written_text(edit) for edit in edits] + [one.content or "" for one in stored.heads]
+    texts = [_written_text(edit) for edit in edits] + [head.content or "" for head in stored.heads]
     if not all(map(offload.is_quick, texts)):
         return False
     written = sum(map(_written_weight, edits))
-    return written + sum(_stored_weight(one.content or "") for one in stored.heads) <= SHORT_CHARS
+    return written + sum(_stored_weight(head.content or "") for head in stored.heads) <= SHORT_CHARS
 
 
 def count_written_chars(edits: Sequence[Edit]) -> int:

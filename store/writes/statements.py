@@ -108,9 +108,9 @@ def later_statement(
 def later_lines(access: Access, found: Rows) -> LaterLines:
     """Return the lines that `later_statement` found."""
     lines: dict[str, set[bytes]] = {}
-    for one in found:
-        path = access.by_id[one["scope_id"]].virtual(one["path"])
-        lines.setdefault(path, set()).add(bytes(one["line_key"]))
+    for record in found:
+        path = access.by_id[record["scope_id"]].virtual(record["path"])
+        lines.setdefault(path, set()).add(bytes(record["line_key"]))
     return {path: frozenset(keys) for path, keys in lines.items()}
 
 

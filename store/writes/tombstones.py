@@ -40,12 +40,12 @@ def taken_out(
         accepted_at: when the call was accepted.
     """
     rows: dict[tuple[int, str], dict[str, Any]] = {}
-    for one in taken:
-        scope_id, remains = access.scope_of(parse(one.path)).scope_id, one.remains
+    for out in taken:
+        scope_id, remains = access.scope_of(parse(out.path)).scope_id, out.remains
         if scope_id in scope_ids and (remains.values or remains.words):
-            place = scope_id, line_key(one.text).hex()
+            place = scope_id, line_key(out.text).hex()
             said = {"said": list(remains.values), "words": list(remains.words)}
-            rows[place] = {"scope_id": scope_id, "key": place[1], "strength": one.strength} | said
+            rows[place] = {"scope_id": scope_id, "key": place[1], "strength": out.strength} | said
     if not rows:
         return []
     is_old = said_on is not None and said_on < accepted_at.astimezone(UTC).date()

@@ -226,8 +226,8 @@ async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, R
     if entries := [path for path in evidence.files if is_entry_at(path)]:
         evidence.beside = await tools.entries_beside(entries, reach=REACH)
     best = frozenset(list(evidence.files)[:ENTRIES])
-    near = [one for one in evidence.beside if one.path in best]
-    return {one.beside: ReachedFile(one.beside, 1, one.path, reason="neighbour") for one in near}
+    near = [pair for pair in evidence.beside if pair.path in best]
+    return {pair.beside: ReachedFile(pair.beside, 1, pair.path, reason="neighbour") for pair in near}
 
 
 async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
@@ -300,7 +300,8 @@ async def _link_texts(paths: Sequence[str], evidence: Evidence, tools: MemoryToo
     led_to = {path: evidence.linked_passage(path) for path in paths if path not in evidence.matched}
     read = dict(zip(led_to, await tools.read(list(led_to.values())), strict=True))
     own = {path: evidence.files[path].passages for path in paths if path not in read}
-    return {path: read.get(path) or "\n".join(one.text or "" for one in own.get(path, ())) for path in paths}
+    said = {path: "\n".join(passage.text or "" for passage in own.get(path, ())) for path in paths}
+    return {path: read.get(path) or said[path] for path in paths}
 
 
 def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:

@@ -58,7 +58,7 @@ def select_lines(
     others = [line for line in lines if not selection.holds(line.candidate.reference)]
     chosen = _ChosenLines({line.candidate.reference: line for line in others}, available - selection.used)
     whole = {choice.reference for file in selection.chosen.values() for choice in file}
-    chosen.known += [one.text for one in pinned if one.reference in whole]
+    chosen.known += [passage.text for passage in pinned if passage.reference in whole]
     once = _each_once(others)
     omitted = _held_by_memory(others, once)
     top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
@@ -73,7 +73,7 @@ def select_lines(
             chosen.take_newer(line)
             omitted.append(Omitted(line.candidate.reference, "budget"))
     omitted += [Omitted(reference, "relevance") for reference in unread]
-    kept = [one for one in omitted if not chosen.holds(one.reference)]
+    kept = [omission for omission in omitted if not chosen.holds(omission.reference)]
     return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
 
 
@@ -199,11 +199,13 @@ class _ChosenLines:
         """
         waiting = [line]
         while waiting:
-            for one in self._beside(waiting.pop()):
-                is_short = len(one.candidate.text) <= NEIGHBOUR_CHARS
-                is_new = is_short and one.reference not in self.taken and _key(one) not in self.keys
-                if is_new and self.adds(one) and self.take(one):
-                    waiting.append(one)
+            for neighbour in self._beside(waiting.pop()):
+                is_short = len(neighbour.candidate.text) <= NEIGHBOUR_CHARS
+                is_new = (
+                    is_short and neighbour.reference not in self.taken and _key(neighbour) not in self.keys
+                )
+                if is_new and self.adds(neighbour) and self.take(neighbour):
+                    waiting.append(neighbour)
 
     def _beside(self, line: ContextLine) -> Sequence[ContextLine]:
         """Return the lines right before and after a line."""
@@ -241,7 +243,7 @@ class _ChosenLines:
         for choices in self.groups.values():
             is_page = is_statement_file(choices[0].reference.path)
             part = ordered if choices[0].included is None else beside
-            part += _by_title(choices if is_page else sorted(choices, key=lambda one: one.reference))
+            part += _by_title(choices if is_page else sorted(choices, key=lambda choice: choice.reference))
         return [*ordered, *self.outdated, *beside]
 
     def _put(self, choice: Choice, line: ContextLine) -> None:
@@ -332,7 +334,7 @@ def _by_title(choices: Sequence[Choice]) -> list[Choice]:
     places: dict[tuple[str, str], int] = {}
     for choice in choices:
         places.setdefault(_title(choice), len(places))
-    return sorted(choices, key=lambda one: (_title(one)[1] != "", places[_title(one)]))
+    return sorted(choices, key=lambda made: (_title(made)[1] != "", places[_title(made)]))
 
 
 def _choice(line: ContextLine) -> Choice:
@@ -342,7 +344,7 @@ def _choice(line: ContextLine) -> Choice:
         candidate.reference,
         candidate.reason,
         candidate.linked_from,
-        heading=() if line.is_of_page else tuple(one for one in candidate.heading if one not in said),
+        heading=() if line.is_of_page else tuple(title for title in candidate.heading if title not in said),
         is_outdated=unit is not None and unit.is_outdated,
         why=line.why,
         included=line.included,

@@ -150,9 +150,9 @@ def lines_of(
         stated: the statements that were made from entries among them.
     """
     gone: dict[str, list[Span]] = {}
-    for one in stated:
-        if not one.is_in_force:
-            gone.setdefault(one.path, []).append((one.start_char, one.end_char))
+    for statement in stated:
+        if not statement.is_in_force:
+            gone.setdefault(statement.path, []).append((statement.start_char, statement.end_char))
     found: dict[Reference, ContextLine] = {}
     for passage in passages:
         for line in _split(passage, gone.get(passage.reference.path, ())):
@@ -174,16 +174,16 @@ def without_forgotten(
 
     What was found beside memory was said by the user, or to him, before: it is left out by its values alone.
     """
-    forgotten = [one for one in tombstones if one.strength == "forgotten"]
+    forgotten = [tombstone for tombstone in tombstones if tombstone.strength == "forgotten"]
     if not forgotten:
         return lines
     kept: list[ContextLine] = []
     for line in lines:
         text, is_beside = line.candidate.text, line.included is not None
         mount = "user" if is_beside else mount_of(line.reference.path)
-        own = [one for one in forgotten if one.mount == mount]
+        own = [tombstone for tombstone in forgotten if tombstone.mount == mount]
         if not is_beside:
-            own = [one for one in own if may_echo(text, one, analyzer)]
+            own = [tombstone for tombstone in own if may_echo(text, tombstone, analyzer)]
         gone = [echo.span for echo in find_echoes(text, own, analyzer) if echo.is_outright or is_beside]
         if gone and not is_beside and is_entry_at(line.reference.path):
             kept += [part_of(line, span) for span in left_of(text, (0, len(text)), gone)]
@@ -196,7 +196,7 @@ def pinned_left(
     pinned: Sequence[CandidatePassage], tombstones: Sequence[Tombstone], analyzer: Analyzer
 ) -> Sequence[CandidatePassage]:
     """Return what is left of pinned passages without the lines that say what was forgotten."""
-    if not any(one.strength == "forgotten" for one in tombstones):
+    if not any(tombstone.strength == "forgotten" for tombstone in tombstones):
         return pinned
     left: list[CandidatePassage] = []
     for passage in pinned:
@@ -242,7 +242,7 @@ def left_of(text: str, line: Span, gone: Iterable[Span]) -> Iterator[Span]:
         gone: the spans, in any order.
     """
     at, end = line
-    within = sorted(one for one in gone if one[0] < end and at < one[1])
+    within = sorted(span for span in gone if span[0] < end and at < span[1])
     if not within:
         yield line
         return

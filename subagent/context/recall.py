@@ -118,7 +118,7 @@ def group_choices(
     Spans of one day or one page that follow each other share a note.
     """
     chosen = zip(choices, texts, strict=True)
-    groups = [list(group) for _, group in groupby(chosen, key=lambda one: one[0].group)]
+    groups = [list(group) for _, group in groupby(chosen, key=lambda pair: pair[0].group)]
     return [(note_of(group, rendering), len(group)) for group in groups]
 
 
@@ -158,7 +158,7 @@ def include(choices: Sequence[Choice], request: ContextRequest, room: int, rende
             for choice in choices
             if choice.reason == kind.reason and choice.included
         ]
-        for _, group in groupby(chosen, key=lambda one: one[0].group):
+        for _, group in groupby(chosen, key=lambda pair: pair[0].group):
             lines = list(group)
             sections = [] if is_open else [Section(kind.sentence, None)]
             sections.append(_section(lines, rendering))
@@ -205,7 +205,7 @@ def _pinned_alone(plan: ContextPlan) -> ContextPlan:
     """Return a plan without the lines of memory that are not pinned, since none fits the question."""
     kept = [choice for choice in plan.choices if choice.reason == "pinned" or choice.included is not None]
     chosen = [choice.reference for choice in plan.choices if choice not in kept]
-    omitted = (*chosen, *(one.reference for one in plan.omitted))
+    omitted = (*chosen, *(omission.reference for omission in plan.omitted))
     return replace(
         plan,
         choices=tuple(kept),

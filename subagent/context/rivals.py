@@ -159,10 +159,10 @@ def _in_pool(
 def _places_in(line: ContextLine, places: Sequence[NewerPlace]) -> Iterator[NewerPlace]:
     if is_entry_at(line.reference.path):
         start, end = line.reference.span
-        yield from (one for one in places if start <= one.span[0] < end)
+        yield from (place for place in places if start <= place.span[0] < end)
     elif line.unit is not None:
         key = _key(line)
-        yield from (one for one in places if one.line_key == key)
+        yield from (place for place in places if place.line_key == key)
 
 
 async def _read_newer(

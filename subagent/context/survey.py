@@ -44,7 +44,7 @@ class Candidates:
 
     def nearness(self) -> dict[str, float]:
         """Return how much nearer each file is to the query than the last one by vector: a difference of cosines."""
-        distances = [(one.path, one.distance) for one in self.near or () if one.distance is not None]
+        distances = [(span.path, span.distance) for span in self.near or () if span.distance is not None]
         last = max((distance for _, distance in distances), default=0.0)
         found: dict[str, float] = {}
         for path, distance in distances:

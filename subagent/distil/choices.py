@@ -27,7 +27,10 @@ StatementChoices = Mapping[str, Sequence[tuple[int, int, StatementKind]]]
 
 def apply_choices(messages: Sequence[MessageReading], choices: StatementChoices) -> list[MessageReading]:
     """Return messages with the statements that were chosen; of those that were not shown, with all of them."""
-    return [_apply(one, choices[one.said.link]) if one.said.link in choices else one for one in messages]
+    return [
+        _apply(message, choices[message.said.link]) if message.said.link in choices else message
+        for message in messages
+    ]
 
 
 def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind]) -> list[MessageReading]:
@@ -37,7 +40,9 @@ def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind
     """
     told: dict[StatementKind, list[frozenset[str]]] = {}
     kept: dict[str, MessageReading] = {}
-    newest_first = sorted(messages, key=lambda one: (one.message.said_at_s, one.said.place), reverse=True)
+    newest_first = sorted(
+        messages, key=lambda reading: (reading.message.said_at_s, reading.said.place), reverse=True
+    )
     for message in newest_first:
         own, left = [], []
         for statement in message.statements:

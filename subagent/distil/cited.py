@@ -49,7 +49,7 @@ def citing_statements(content: str, path: str) -> list[CitingStatement]:
         if number not in items and (places := find_citations(line)):
             text = without_any_citation(without_citations(line)).strip()
             found.append(CitingStatement(number, number, text, tuple(places)))
-    return sorted(found, key=lambda one: one.first_line)
+    return sorted(found, key=lambda citation: citation.first_line)
 
 
 def _citing_items(content: str, path: str) -> Iterator[CitingStatement]:

@@ -91,7 +91,9 @@ class _Taking:
 
     async def place(self, messages: Sequence[MessageReading]) -> list[Addition]:
         """Return the statements of messages with where they go, in the order in which they were said."""
-        ordered = sorted(messages, key=lambda one: (one.said.day, one.message.said_at_s, one.said.place))
+        ordered = sorted(
+            messages, key=lambda message: (message.said.day, message.message.said_at_s, message.said.place)
+        )
         said = [(statement, message.said) for message in ordered for statement in message.statements]
         request = RememberRequest("", self.project, UNDATED)
         adds = await self.planner.place([statement for statement, _ in said], request, self.tools)
@@ -162,4 +164,11 @@ class _Taking:
 def _same_of_another_day(add: Addition, about: RelatedFiles, day: date) -> FiledStatement | None:
     """Return a newer statement that says the same of another day, such as `I fly tomorrow`; None for none."""
     form = statement_form(add.statement.text)
-    return next((one for one in about.stored if one.day >= day and statement_form(one.text) == form), None)
+    return next(
+        (
+            statement
+            for statement in about.stored
+            if statement.day >= day and statement_form(statement.text) == form
+        ),
+        None,
+    )

@@ -120,7 +120,7 @@ def line_changes(
     lines = [line.rstrip("\r\n") for line in split_lines(state.pages[path].text)]
     counts: dict[str, int] = {}
     made = []
-    for line, new in sorted(changes, key=lambda one: -one[0].start):
+    for line, new in sorted(changes, key=lambda change: -change[0].start):
         count = counts.setdefault(line.raw, lines.count(line.raw))
         made.append(EditChange("line", line.raw, new, line.nth, count))
         counts[line.raw] -= new != line.raw
@@ -292,7 +292,7 @@ def _split(state: MountState, page: DreamPage) -> Group | None:
         return None
     change = EditChange("text", old=page.text[:200], new="".join(hub).rstrip("\n") + "\n")
     return (
-        FileEdit("split", page.path, page.version, (change,), (), tuple(one.path for one in made), why),
+        FileEdit("split", page.path, page.version, (change,), (), tuple(edit.path for edit in made), why),
         *made,
     )
 

@@ -247,8 +247,8 @@ def _tasks(state: MountState) -> Iterator[Signal]:
             for one in done.get(task_key(line) or "", ())
             if one.due == line.due or None in (one.due, line.due)
         ]
-        if ends and state.is_new(line.path, *(one.path for one in ends)) and _is_done(state, line, ends):
-            yield Signal("task_done", (min(ends, key=lambda one: (one.day or date.max, one.path)), line))
+        if ends and state.is_new(line.path, *(end.path for end in ends)) and _is_done(state, line, ends):
+            yield Signal("task_done", (min(ends, key=lambda end: (end.day or date.max, end.path)), line))
             continue
         is_late = line.due is not None and line.due < state.today
         until = _UNTIL.search(line.text)
@@ -269,11 +269,11 @@ def task_key(line: PageLine) -> str | None:
 
 def _is_done(state: MountState, task: PageLine, ends: Sequence[PageLine]) -> bool:
     """Return whether lines say for certain that a task is done: none is older, and it does not come again."""
-    if comes_again(normal_form(task.text)) or any(comes_again(normal_form(one.text)) for one in ends):
+    if comes_again(normal_form(task.text)) or any(comes_again(normal_form(end.text)) for end in ends):
         return False
     if task.day is not None:
-        return any(one.day is not None and one.day >= task.day for one in ends)
-    is_clear = len(task.form) >= TASK_WORDS and all(one.box is not None for one in ends)
+        return any(end.day is not None and end.day >= task.day for end in ends)
+    is_clear = len(task.form) >= TASK_WORDS and all(end.box is not None for end in ends)
     return is_clear and (says_by_itself(state, task) or len(task.form) > TASK_WORDS)
 
 

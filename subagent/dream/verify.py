@@ -71,7 +71,7 @@ def core(line: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for line in (one.rstrip("\r\n") for one in split_lines(text)) if line.strip()]
+    return [line for line in (span.rstrip("\r\n") for span in split_lines(text)) if line.strip()]
 
 
 def _check_bounds(state: MountState, edits: Sequence[FileEdit]) -> None:

@@ -47,7 +47,9 @@ class LocalEmbedder:
     async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
         made = await self.embed_tokens(texts, kind)
-        return np.stack([one.vector for one in made]) if made else np.zeros((0, LOCAL_DIMENSIONS), np.float32)
+        return (
+            np.stack([text.vector for text in made]) if made else np.zeros((0, LOCAL_DIMENSIONS), np.float32)
+        )
 
     async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:  # noqa: ARG002
         """Return each text with the states of its word pieces, without those of the marks around them."""
@@ -76,7 +78,7 @@ class LocalEmbedder:
         session, tokenizer = self._loaded()
         encoded = tokenizer.encode_batch([text[:MAX_CHARS] for text in texts])
         made: dict[int, EmbeddedText] = {}
-        for places in _batches([len(one.ids) for one in encoded]):
+        for places in _batches([len(encoding.ids) for encoding in encoded]):
             found = _run(session, [encoded[at] for at in places])
             made.update(zip(places, found, strict=True))
         return [made[at] for at in range(len(texts))]

@@ -45,7 +45,7 @@ class MultilingualEmbedder:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]
             found = await asyncio.to_thread(self.embed_here, some)
-            made[start : start + len(some)] = [one.vector for one in found]
+            made[start : start + len(some)] = [embedding.vector for embedding in found]
         return made
 
     async def close(self) -> None:

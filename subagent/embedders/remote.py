@@ -155,8 +155,8 @@ def _vectors(answer: object) -> list[list[float]]:
     data = getattr(answer, "data", None)
     if not isinstance(data, list):
         return []
-    found = [one for one in data if isinstance(one, openai.types.Embedding)]
-    return [one.embedding for one in sorted(found, key=lambda one: one.index)]
+    found = [item for item in data if isinstance(item, openai.types.Embedding)]
+    return [embedding.embedding for embedding in sorted(found, key=lambda embedding: embedding.index)]
 
 
 def _is_transient(error: BaseException) -> bool:

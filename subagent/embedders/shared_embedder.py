@@ -79,7 +79,7 @@ class SharedEmbedder:
         import numpy as np  # noqa: PLC0415  # of the extra
 
         made = await self.embed_tokens(texts, kind)
-        return np.stack([one.vector for one in made]) if made else np.zeros((0, self._width), np.float32)
+        return np.stack([text.vector for text in made]) if made else np.zeros((0, self._width), np.float32)
 
     async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return each text with the states of its word pieces, if the model gives any.

@@ -248,7 +248,7 @@ def _path(place: str, shown: NumberedLines) -> str:
 
 
 def _known_paths(shown: NumberedLines) -> str:
-    paths = list(dict.fromkeys(one.reference.path for one in shown.lines))[:20]
+    paths = list(dict.fromkeys(line.reference.path for line in shown.lines))[:20]
     return f"Files that were shown: {', '.join(paths)}." if paths else "Search first."
 
 

@@ -78,7 +78,9 @@ def _portions(
     state: MountState, signals: Sequence[Signal]
 ) -> Iterator[tuple[list[PageLine], list[UnfiledEntry]]]:
     """Yield the statements and paragraphs of each question: those of signals with what stands in their pages."""
-    paths = dict.fromkeys(line.path for one in signals if one.kind in ASKED_ABOUT for line in one.lines)
+    paths = dict.fromkeys(
+        line.path for signal in signals if signal.kind in ASKED_ABOUT for line in signal.lines
+    )
     lines = [line for path in paths for line in state.pages[path].lines]
     entries = [entry for entry in state.entries if len(entry.text) <= MAX_PARAGRAPH_CHARS][:MAX_PARAGRAPHS]
     for number in range(MAX_QUESTIONS):

@@ -240,7 +240,7 @@ class EditChecker:
         """Refuse what would take long to look through."""
         if len(_plain(edit.statement)) > MAX_STATEMENT_CHARS:
             return self._reject(evidence, "invalid", _NOT_PLAIN_TEXT)
-        if any(len(one) > MAX_STATEMENT_CHARS for one in (edit.path, edit.heading, edit.title) if one):
+        if any(len(said) > MAX_STATEMENT_CHARS for said in (edit.path, edit.heading, edit.title) if said):
             return self._reject(evidence, "invalid", "its path, heading and title must be short.")
         return None
 

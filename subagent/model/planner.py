@@ -239,4 +239,6 @@ class ModelPlanner:
 async def _states_beside(request: RememberRequest, asked: ForgetRequest) -> bool:
     """Tell whether a text states something outside a request to forget."""
     reading = await read_text(request)
-    return any(one.end <= asked.start or one.start >= asked.end for one in reading.statements)
+    return any(
+        statement.end <= asked.start or statement.start >= asked.end for statement in reading.statements
+    )

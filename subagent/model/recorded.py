@@ -227,7 +227,7 @@ def recorded_planner(recorded: Recording, builtin: BuiltinPlanner) -> tuple[Mode
 
 def _recorded_limits(logged: Mapping[str, Any]) -> Limits:
     """Return the limits that a call had, but the time."""
-    known = {one.name for one in fields(Limits)}
+    known = {limit.name for limit in fields(Limits)}
     limits = {name: value for name, value in logged.items() if name in known}
     if limits.get("usd") is not None:
         limits["usd"] = Decimal(str(limits["usd"]))

@@ -434,7 +434,9 @@ class _Reader:
         """Return the dated bullets near to the text in other files of the mount that a statement goes to."""
         mount = mount_of(add.path)
         return [
-            one for one in self.found if one.date and one.path != add.path and mount_of(one.path) == mount
+            statement
+            for statement in self.found
+            if statement.date and statement.path != add.path and mount_of(statement.path) == mount
         ]
 
 

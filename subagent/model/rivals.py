@@ -113,13 +113,13 @@ class ShownRivals:
     @property
     def max_chars(self) -> int:
         """The length of all lines at most, in characters."""
-        return sum(len("N000 · \n") + min(len(one.statement.text), SHOWN_CHARS) for one in self.rivals)
+        return sum(len("N000 · \n") + min(len(rival.statement.text), SHOWN_CHARS) for rival in self.rivals)
 
     def lines(self, max_chars: int) -> str:
         """Return a line for each: the number, and the sentence of the text; as many as fit, empty for none."""
         lines = []
         for key, number in self._numbers.items():
-            said = next(one.statement.text for one in self.rivals if one.key == key)
+            said = next(rival.statement.text for rival in self.rivals if rival.key == key)
             line = f"N{number} · {' '.join(said.split())[:SHOWN_CHARS]}"
             max_chars -= len(line) + 1
             if max_chars >= 0:
@@ -167,7 +167,7 @@ class ShownRivals:
     @property
     def _numbers(self) -> dict[StatementKey, int]:
         """The numbers of those that were shown."""
-        keys = {one.key for one in self.rivals}
+        keys = {rival.key for rival in self.rivals}
         shown = (((one.path, one.text), place) for place, one in enumerate(self.notes.statements, start=1))
         return {key: place for key, place in shown if key in keys}
 
@@ -276,8 +276,8 @@ def _newer(
     """Return the new statement that rests on the sentence of a rival, and shares most words with the rival."""
     words = set(analyzer.lexemes(rival.contradiction.older.text))
     start, end = rival.statement.start, rival.statement.end
-    beside = [one for one in told if one.start < end and start < one.end]
-    return max(beside, key=lambda one: len(words & told[one]), default=None)
+    beside = [statement for statement in told if statement.start < end and start < statement.end]
+    return max(beside, key=lambda statement: len(words & told[statement]), default=None)
 
 
 def _verdicts(answer: Edits) -> list[Verdict]:

@@ -154,12 +154,12 @@ class Changes:
     def _older(self, about: RelatedFiles) -> list[FiledStatement]:
         """Return the statements of pages where the call may write, that were not said after its text."""
         return [
-            one
-            for one in dict.fromkeys(about.stored)
-            if one.day <= self.day
-            and not is_entry_at(one.path)
-            and (one.path, one.text) not in self.gone
-            and is_writable(one.path, self.project)
+            statement
+            for statement in dict.fromkeys(about.stored)
+            if statement.day <= self.day
+            and not is_entry_at(statement.path)
+            and (statement.path, statement.text) not in self.gone
+            and is_writable(statement.path, self.project)
         ]
 
     def _finish(self, add: Addition, task: FiledStatement, rest: str) -> Addition:
@@ -186,23 +186,33 @@ class Changes:
     def _overtake(self, add: Addition, about: RelatedFiles, older: FiledStatement) -> None:
         """Note the sentences of the journal that say what a new statement takes the place of."""
         form = normal_form(older.text)
-        for one in about.stored:
-            is_told = is_entry_at(one.path) and one.day <= self.day and (one.path, one.text) not in self.gone
-            if is_told and normal_form(one.text) == form:
-                self.overtaken.append(Overtaking(add.statement, one))
-                self.gone.add((one.path, one.text))
+        for statement in about.stored:
+            is_told = (
+                is_entry_at(statement.path)
+                and statement.day <= self.day
+                and (statement.path, statement.text) not in self.gone
+            )
+            if is_told and normal_form(statement.text) == form:
+                self.overtaken.append(Overtaking(add.statement, statement))
+                self.gone.add((statement.path, statement.text))
 
     def _elsewhere(self, about: RelatedFiles, older: FiledStatement) -> tuple[FiledStatement, ...]:
         """Return the other places in which memory says the same as a stored statement."""
         form = normal_form(older.text)
-        stored = (one for one in about.stored if one != older and (one.path, one.text) not in self.gone)
-        return tuple(one for one in stored if normal_form(one.text) == form)
+        stored = (
+            statement
+            for statement in about.stored
+            if statement != older and (statement.path, statement.text) not in self.gone
+        )
+        return tuple(statement for statement in stored if normal_form(statement.text) == form)
 
     def _say_again(self, add: Addition, about: RelatedFiles) -> None:
         """Take out what is stored of a statement that is said again, so that it is stored as the newest."""
-        same = [one for one in _said_before(add, about, self.gone) if not is_entry_at(one.path)]
-        self.removals += [Removal(one.path, None, one.text) for one in same]
-        self.gone.update((one.path, one.text) for one in same)
+        same = [
+            statement for statement in _said_before(add, about, self.gone) if not is_entry_at(statement.path)
+        ]
+        self.removals += [Removal(statement.path, None, statement.text) for statement in same]
+        self.gone.update((statement.path, statement.text) for statement in same)
 
 
 def _holds(span: Span, statement: Statement) -> bool:
@@ -275,8 +285,8 @@ def _said_before(
 ) -> list[FiledStatement]:
     """Return the stored statements that say the same as a new one."""
     form = normal_form(add.statement.text)
-    stored = (one for one in about.stored if (one.path, one.text) not in gone)
-    return [one for one in stored if normal_form(one.text) == form]
+    stored = (statement for statement in about.stored if (statement.path, statement.text) not in gone)
+    return [statement for statement in stored if normal_form(statement.text) == form]
 
 
 def _relation(

@@ -53,14 +53,14 @@ class ToldEchoes:
         ]
         if not past:
             return plan
-        skipped = [SkippedSpan(one.start, one.end, "superseded") for one in past]
+        skipped = [SkippedSpan(echo.start, echo.end, "superseded") for echo in past]
         return replace(
             plan,
             adds=tuple(add for add in plan.adds if add.statement not in past),
-            removals=tuple(one for one in plan.removals if one.statement not in past),
-            rivals=tuple(one for one in plan.rivals if one.statement not in past),
-            overtaken=tuple(one for one in plan.overtaken if one.statement not in past),
-            skipped=tuple(sorted((*plan.skipped, *skipped), key=lambda one: one.start)),
+            removals=tuple(removal for removal in plan.removals if removal.statement not in past),
+            rivals=tuple(rival for rival in plan.rivals if rival.statement not in past),
+            overtaken=tuple(overtaking for overtaking in plan.overtaken if overtaking.statement not in past),
+            skipped=tuple(sorted((*plan.skipped, *skipped), key=lambda skip: skip.start)),
         )
 
 

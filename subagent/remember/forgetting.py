@@ -67,7 +67,7 @@ class ForgetPlan:
     @property
     def texts(self) -> list[str]:
         """The texts that are taken out."""
-        return [*(one.removes for one in self.removals), *(one.text for one in self.words)]
+        return [*(removal.removes for removal in self.removals), *(word.text for word in self.words)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,11 @@ async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: Memor
     if not told:
         return ForgetPlan()
     entry = await tools.read_file(told[-1])
-    lines = {one.line_key for one in await tools.entry_statements([entry.virtual_path]) if one.is_in_force}
+    lines = {
+        statement.line_key
+        for statement in await tools.entry_statements([entry.virtual_path])
+        if statement.is_in_force
+    }
     spans = await offload.run_on(entry.content, all_sentences, entry.content)
     meant: dict[FiledStatement, _Match] = {}
     for start, end in spans[:MAX_NAMED]:
@@ -271,7 +275,7 @@ def stated_beside(
     ]
     skipped = [span for span in reading.skipped if is_beside(span.start, span.end)]
     asked = SkippedSpan(request.start, request.end, "forget")
-    return Extraction(tuple(kept), tuple(sorted([*skipped, *dropped, asked], key=lambda one: one.start)))
+    return Extraction(tuple(kept), tuple(sorted([*skipped, *dropped, asked], key=lambda skip: skip.start)))
 
 
 def with_forgetting(

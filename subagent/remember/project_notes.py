@@ -142,4 +142,4 @@ async def _statements(note: FiledStatement) -> list[FiledStatement]:
 
 
 def _find_same(text: str, stored: Sequence[FiledStatement]) -> FiledStatement | None:
-    return next((one for one in stored if are_paraphrases(text, one.text)), None)
+    return next((statement for statement in stored if are_paraphrases(text, statement.text)), None)

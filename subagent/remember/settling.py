@@ -107,7 +107,9 @@ async def _find_sentence(handle: str, tools: MemoryTools) -> FiledStatement | No
     """Return the sentence of the caller's journal that a handle names."""
     handle, named = _parse(handle)
     path = f"user/{named['name']}.md" if named else ""
-    if not is_entry_at(path) or not any(one.path == path for one in await tools.list_files(path, limit=1)):
+    if not is_entry_at(path) or not any(
+        summary.path == path for summary in await tools.list_files(path, limit=1)
+    ):
         return None
     entry = await tools.read_file(path)
     return await sentence_of(handle, path, entry.content, entry.version)
@@ -122,4 +124,4 @@ def _parse(handle: str) -> tuple[str, re.Match[str] | None]:
 async def _read(path: str, tools: MemoryTools) -> str:
     """Return a file's text; "" if there is no such file."""
     listed = await tools.list_files(path, limit=1)
-    return (await tools.read_file(path)).content if any(one.path == path for one in listed) else ""
+    return (await tools.read_file(path)).content if any(summary.path == path for summary in listed) else ""

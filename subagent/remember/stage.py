@@ -179,9 +179,14 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
 def overtaken_words(plan: RememberPlan) -> list[EndedWords]:
     """Return the words of the journal whose place new statements take, each with its statement."""
     return [
-        EndedWords(one.older.reference, one.older.text, _end_state(one.statement), one.statement.text)
-        for one in plan.overtaken
-        if one.older.reference is not None
+        EndedWords(
+            overtaking.older.reference,
+            overtaking.older.text,
+            _end_state(overtaking.statement),
+            overtaking.statement.text,
+        )
+        for overtaking in plan.overtaken
+        if overtaking.older.reference is not None
     ]
 
 
@@ -232,7 +237,7 @@ def line_records(
     )
     said_now = {normal_form(add.statement.text) for file in done for add in file.adds}
     gone = [
-        one for one in _taken_out(ended, plan, settled, analyzer) if normal_form(one.text) not in said_now
+        out for out in _taken_out(ended, plan, settled, analyzer) if normal_form(out.text) not in said_now
     ]
     return LineRecords(filed, ended, day, rivals, gone)
 

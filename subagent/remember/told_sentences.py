@@ -64,9 +64,9 @@ async def sentences_of(hits: Iterable[Hit], tools: MemoryTools) -> list[ToldSent
 async def sentence_of(handle: str, path: str, content: str, version: int) -> FiledStatement | None:
     """Return the sentence of an entry that a handle names; None if none does."""
     place = Reference(path, version, (0, len(content)))
-    for one in await offload.run_on(content, all_sentences, content):
-        if handle_of(path, content[slice(*one)]) == handle:
-            return _sentence(place, content, one)
+    for sentence in await offload.run_on(content, all_sentences, content):
+        if handle_of(path, content[slice(*sentence)]) == handle:
+            return _sentence(place, content, sentence)
     return None
 
 
@@ -134,7 +134,7 @@ def _split_each(texts: Sequence[str]) -> list[Sequence[Span]]:
 def _made_of(span: Span, shift: int, stated: Sequence[EntryStatement]) -> list[EntryStatement]:
     """Return the statements that were made from words of a sentence."""
     start, end = span[0] + shift, span[1] + shift
-    return [one for one in stated if one.start_char < end and start < one.end_char]
+    return [statement for statement in stated if statement.start_char < end and start < statement.end_char]
 
 
 def _sentence(place: Reference, text: str, span: Span) -> FiledStatement:

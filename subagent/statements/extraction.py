@@ -396,7 +396,7 @@ def _verdict(
 
 def _fits(patterns: Iterable[LanguagePattern], plain: str, languages: frozenset[str]) -> bool:
     """Return whether a sentence fits one of the patterns that belong to its languages."""
-    return any(one.language in languages and one.regex.match(plain) for one in patterns)
+    return any(pattern.language in languages and pattern.regex.match(plain) for pattern in patterns)
 
 
 def _is_small_talk(plain: str, tables: LanguageTables) -> bool:

@@ -108,7 +108,9 @@ def sounds_like_request(text: str) -> bool:
     is_reminder = (
         _TABLE.pattern("no_requests").search(plain) is not None and _FORGET.search(plain) is not None
     )
-    return is_reminder or any(one.search(plain) for one in map(_TABLE.pattern, ("requests", "everything")))
+    return is_reminder or any(
+        pattern.search(plain) for pattern in map(_TABLE.pattern, ("requests", "everything"))
+    )
 
 
 def own_sentences(text: str) -> Iterator[tuple[int, int]]:

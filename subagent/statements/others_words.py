@@ -69,7 +69,7 @@ def without_others_words(text: str, reading: Extraction, own_names: Collection[s
             kept.append(statement)
         else:
             skipped.append(SkippedSpan(statement.start, statement.end, reason))
-    return Extraction(tuple(kept), tuple(sorted(skipped, key=lambda one: one.start)))
+    return Extraction(tuple(kept), tuple(sorted(skipped, key=lambda skip: skip.start)))
 
 
 def _part_at(one: Statement, parts: Sequence[_Foreign]) -> _Foreign | None:

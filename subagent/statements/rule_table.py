@@ -45,7 +45,7 @@ class RuleTable:
         """Return the patterns of a table as one."""
         given: str | Sequence[str] = self.data[name]
         patterns = [given] if isinstance(given, str) else given
-        return "|".join(f"(?:{_fill(one, self._fragments)})" for one in patterns)
+        return "|".join(f"(?:{_fill(pattern, self._fragments)})" for pattern in patterns)
 
     @cached_property
     def _fragments(self) -> Mapping[str, str]:

@@ -65,5 +65,5 @@ def changes(before: WorkState, after: WorkState) -> WorkChanges:
 
 
 def _new(after: Iterable[WorkItem], before: Iterable[WorkItem]) -> tuple[WorkItem, ...]:
-    known = {one.item_id for one in before}
-    return tuple(one for one in after if one.item_id not in known)
+    known = {item.item_id for item in before}
+    return tuple(item for item in after if item.item_id not in known)

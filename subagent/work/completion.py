@@ -73,7 +73,7 @@ def _evidence(said: Sequence[Observation], events: Sequence[ToolEvent]) -> list[
         for observation in said
         if observation.kind in {"done", "pending"} and observation.who == "agent"
     ]
-    newest = max(worked, key=lambda one: one.order, default=None)
+    newest = max(worked, key=lambda record: record.order, default=None)
     found: list[CompletionEvidence] = []
     proof = newest_proof(events)
     if proof is not None and _is_of(proof, newest):

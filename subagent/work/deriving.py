@@ -34,8 +34,8 @@ def derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
 def derive_pending(words: Sequence[PendingWords]) -> list[Observation]:
     """Return what words say that stand in for messages, which no transcript has yet."""
     turns = [
-        (one, SessionTurn(one.role, one.text, human_authored=one.role == "user", is_last=True))
-        for one in words
+        (word, SessionTurn(word.role, word.text, human_authored=word.role == "user", is_last=True))
+        for word in words
     ]
     return [
         Observation(
@@ -65,7 +65,7 @@ def _ends(said: Sequence[UnderivedMessage]) -> Iterator[NewObservation]:
     last = next((message for message in reversed(on_path) if _turn(message).who == "agent"), None)
     if last is not None:
         spans = observe(replace(_turn(last), is_last=True))
-        yield from _numbered(last, [one for one in spans if one.kind == "follow_up"], FOLLOW_UPS_FROM)
+        yield from _numbered(last, [span for span in spans if span.kind == "follow_up"], FOLLOW_UPS_FROM)
         yield from _numbered(last, answer_lines(_turn(last)), ANSWER_FROM)
     for message in (first, last):
         summary = summarize(_turn(message)) if message is not None else None

@@ -128,7 +128,7 @@ def _form(kind: str, text: str) -> tuple[str, ...]:
 def _without_not_yet(tokens: list[str]) -> list[str]:
     """Return the words without the denial of `is not documented yet`, which says that it is still to be done."""
     if "yet" in tokens or ("noch" in tokens and "nicht" in tokens):
-        return [one for one in tokens if one not in {"not", "nicht"} and not one.endswith("n't")]
+        return [token for token in tokens if token not in {"not", "nicht"} and not token.endswith("n't")]
     return tokens
 
 

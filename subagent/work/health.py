@@ -84,7 +84,7 @@ def _duplicates(items: Sequence[WorkItem]) -> Iterator[ItemPair]:
     )
     kept: list[WorkItem] = []
     for item in ranked:
-        twin = next((one for one in kept if _likeness(one, item) >= ALIKE), None)
+        twin = next((work_item for work_item in kept if _likeness(work_item, item) >= ALIKE), None)
         if twin is None:
             kept.append(item)
         elif item.origin != "memory" and not item.is_pinned:

@@ -180,7 +180,9 @@ class Ledger:
 
     def plans(self, session: str) -> list[datetime]:
         """Return when the open steps of a session's plans were made."""
-        return [one.item.at for one in self._open.values() if one.is_plan and session in one.item.sessions]
+        return [
+            entry.item.at for entry in self._open.values() if entry.is_plan and session in entry.item.sessions
+        ]
 
     def mark(self, mark: WorkMark) -> None:
         """Carry out what a person decided by hand: an open item is closed, or a closed one is open again."""
@@ -223,14 +225,14 @@ class Ledger:
         if entry is None or entry.item.status not in ("archived", "ended"):
             return None
         del self._by_hand[key]
-        self._closed = [one for one in self._closed if one is not entry]
+        self._closed = [closed for closed in self._closed if closed is not entry]
         return entry
 
     def _restore(self, item_id: str) -> None:
         for key, entry in list(self._by_hand.items()):
             if item_id in entry.ids:
                 del self._by_hand[key]
-                self._closed = [one for one in self._closed if one is not entry]
+                self._closed = [closed for closed in self._closed if closed is not entry]
                 entry.item = entry.item.opened()
                 self._open[key] = entry
 

@@ -72,9 +72,9 @@ def apply_policies(state: WorkState, policies: Sequence[WorkPolicy], now: dateti
     """
     if not policies:
         return state
-    after = min((one for one in policies if one.days), key=lambda one: one.days, default=None)
-    never = [one for one in policies if one.action == "never_archive"]
-    hidden = [one for one in policies if one.action == "leave_out"]
+    after = min((policy for policy in policies if policy.days), key=lambda policy: policy.days, default=None)
+    never = [policy for policy in policies if policy.action == "never_archive"]
+    hidden = [policy for policy in policies if policy.action == "leave_out"]
 
     def shown(item: WorkItem) -> WorkItem:
         return replace(item, is_left_out=True) if any(one.fits(item) for one in hidden) else item

@@ -104,17 +104,17 @@ class Decisions:
     def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
         """Take out and yield a decision that a person has closed."""
         item_id = self.names.get(mark.item_id, mark.item_id)
-        for one in [each for each in self._standing if each.item_id == item_id]:
-            self._closed.add(item_form("decision", one.text))
-            self._standing.remove(one)
-            yield one.closed(status, mark)
+        for standing in [each for each in self._standing if each.item_id == item_id]:
+            self._closed.add(item_form("decision", standing.text))
+            self._standing.remove(standing)
+            yield standing.closed(status, mark)
 
     def restore(self, item: WorkItem) -> None:
         """Let a decision hold again, if none stands that is the same or has taken its place."""
         form = item_form("decision", item.text)
         self._closed.discard(form)
-        newer = [one.text for one in self._standing if one.at >= item.at]
-        if not any(form == item_form("decision", one) or _takes_place(one, item.text) for one in newer):
+        newer = [decision.text for decision in self._standing if decision.at >= item.at]
+        if not any(form == item_form("decision", text) or _takes_place(text, item.text) for text in newer):
             self._standing.append(item)
 
     def standing(self) -> tuple[WorkItem, ...]:

@@ -127,9 +127,9 @@ def fold(
     """
     said = sorted(
         (observation for observation in observations if until is None or observation.at <= until),
-        key=lambda one: one.order,
+        key=lambda observation: observation.order,
     )
-    ticks = sorted((mark for mark in marks if until is None or mark.at <= until), key=lambda one: one.at)
+    ticks = sorted((mark for mark in marks if until is None or mark.at <= until), key=lambda mark: mark.at)
     effective, keeping = take_effect(ticks, until or now)
     known = [item for item in memory if until is None or item.at <= until]
     ran = [event for event in events if until is None or event.at <= until]
@@ -216,15 +216,15 @@ def fold(
 def _left_by_message(said: Iterable[Observation]) -> dict[str, set[tuple[str, ...]]]:
     """Return the forms of what an agent lists as left, by the message that lists it."""
     found: dict[str, set[tuple[str, ...]]] = {}
-    for one in said:
-        if lists_what_is_left(one):
-            found.setdefault(one.reference, set()).add(item_form("pending", one.text))
+    for observation in said:
+        if lists_what_is_left(observation):
+            found.setdefault(observation.reference, set()).add(item_form("pending", observation.text))
     return found
 
 
 def _ended(tasks: Ledger, closed: Iterable[WorkItem], status: ItemStatus) -> tuple[WorkItem, ...]:
     """Return all that was ended so by hand."""
-    return (*tasks.closed(status), *(one for one in closed if one.status == status))
+    return (*tasks.closed(status), *(item for item in closed if item.status == status))
 
 
 def _kept(state: WorkState, keeping: Mapping[str, ItemKeeping]) -> WorkState:
@@ -254,13 +254,13 @@ def _kept(state: WorkState, keeping: Mapping[str, ItemKeeping]) -> WorkState:
 
 
 def _newest(said: Sequence[Observation], kind: str) -> tuple[Observation, ...]:
-    return tuple(one for one in reversed(said) if one.kind == kind)
+    return tuple(observation for observation in reversed(said) if observation.kind == kind)
 
 
 def _last_answer(said: Sequence[Observation]) -> tuple[Observation, ...]:
     """Return the lines of the newest message that ended a session."""
-    lines = [one for one in said if one.kind == "last_answer"]
-    return tuple(one for one in lines if one.reference == lines[-1].reference)
+    lines = [observation for observation in said if observation.kind == "last_answer"]
+    return tuple(line for line in lines if line.reference == lines[-1].reference)
 
 
 def _follow_ups(said: Sequence[Observation], state: WorkState) -> tuple[WorkItem, ...]:

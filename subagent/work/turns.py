@@ -104,7 +104,9 @@ def observe(turn: SessionTurn) -> tuple[ObservedSpan, ...]:
         found.append(request)
     if turn.is_last and who == "agent":
         found += [replace(span, kind="follow_up") for span in found if span.kind in _LEFT]
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.start, WORK_KINDS.index(one.kind))))
+    return tuple(
+        sorted(dict.fromkeys(found), key=lambda result: (result.start, WORK_KINDS.index(result.kind)))
+    )
 
 
 def answer_lines(turn: SessionTurn) -> tuple[ObservedSpan, ...]:

@@ -19,7 +19,7 @@ LAST_DAYS = 90
 def draw_queries(bench: Bench, texts: list[str]) -> list[str]:
     """Return queries of which a word at least is looked for: parts of some of the texts."""
     drawn = (bench.text.query(texts) for _ in itertools.count())
-    return list(itertools.islice((one for one in drawn if bench.analyzer.lexemes(one)), QUERIES))
+    return list(itertools.islice((query for query in drawn if bench.analyzer.lexemes(query)), QUERIES))
 
 
 async def bench_find_messages(

@@ -129,9 +129,10 @@ def _pack(vault: "Vault", progress: "Progress") -> tuple[bytes, list[Document]]:
 def _add_unsent_files(done: Document, vault: "Vault", refused: list[Document]) -> Document:
     """Return the report on a folder: what the service did, and which files were not sent to it."""
     refused = refused + [
-        {"path": one.name, "code": one.error.code, "message": one.error.message} for one in vault.refused
+        {"path": refusal.name, "code": refusal.error.code, "message": refusal.error.message}
+        for refusal in vault.refused
     ]
-    done["refused"] = sorted([*done["refused"], *refused], key=lambda one: str(one["path"]))
+    done["refused"] = sorted([*done["refused"], *refused], key=lambda document: str(document["path"]))
     done["skipped"] = sorted([*done["skipped"], *vault.skipped])
     done["hidden"] = sorted([*done.get("hidden", []), *vault.hidden])
     done["counts"] |= {name: len(done[name]) for name in ("refused", "skipped", "hidden")}

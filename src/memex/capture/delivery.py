@@ -144,14 +144,14 @@ class Delivery:
 
     def _wanted(self, events: Sequence[Event]) -> list[Event]:
         """Return the events of sessions that a person did not turn off; a transcript says that of a fork."""
-        paths = {(_key(one), one["runtime"], one.get("transcript") or "") for one in events}
+        paths = {(_key(event), event["runtime"], event.get("transcript") or "") for event in events}
         off = set()
         for key, runtime, path in paths:
             file = readable_transcript(runtime, path)
             if file is not None and says_off(file):
                 self._state.turn_off(key, "a prompt said so")
                 off.add(key)
-        return [one for one in events if _key(one) not in off]
+        return [event for event in events if _key(event) not in off]
 
     async def _read(self, paths: Sequence[Path]) -> None:
         """Read transcripts; where one holds a secret that is refused, one by one, so that it keeps no other out."""
@@ -235,13 +235,13 @@ class Delivery:
 
     def _add_projects(self, events: Sequence[Event]) -> None:
         """Say of events to which project they belong, as their folder, their repository or the user says."""
-        for one in events:
-            if not one.get("cwd"):
+        for event in events:
+            if not event.get("cwd"):
                 continue
-            paths = [path for tool in one.get("tools") or [] for path in tool.get("paths") or []]
-            if (found := self._detect(one["cwd"], one.get("project") or "", paths)) is not None:
-                one["project"] = found.name
-                one["metadata"] = (one.get("metadata") or {}) | found.metadata()
+            paths = [path for tool in event.get("tools") or [] for path in tool.get("paths") or []]
+            if (found := self._detect(event["cwd"], event.get("project") or "", paths)) is not None:
+                event["project"] = found.name
+                event["metadata"] = (event.get("metadata") or {}) | found.metadata()
 
     def _detect(self, cwd: str, project: str, paths: Sequence[str] = ()) -> DetectedProject | None:
         return detect_project(
@@ -251,7 +251,7 @@ class Delivery:
     def _is_left_out(self, cwd: str) -> bool:
         """Return whether a person has left the folder out, maybe since its events were noted."""
         here = Path(os.path.realpath(cwd))
-        return any(here.is_relative_to(one) for one in self._state.folders_off())
+        return any(here.is_relative_to(folder) for folder in self._state.folders_off())
 
     def _keep_pack(self, cwd: str, label: str, pack: Mapping[str, Any]) -> None:
         kept = {"cwd": os.path.realpath(cwd), "label": label, "text": pack.get("text") or ""}
@@ -312,4 +312,4 @@ def _is_event(given: Any) -> bool:
 
 
 def _are_texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(one, str) for one in given)
+    return isinstance(given, list) and all(isinstance(folder, str) for folder in given)

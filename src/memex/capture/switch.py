@@ -54,12 +54,12 @@ class CaptureSettings:
     def of(cls, given: Mapping[str, Any]) -> "CaptureSettings":
         """Return the settings of a file; what is of another type is left out."""
         taken: dict[str, Any] = {}
-        for one in fields(cls):
-            value = given.get(one.name)
-            if isinstance(one.default, tuple):
+        for field in fields(cls):
+            value = given.get(field.name)
+            if isinstance(field.default, tuple):
                 value = tuple(map(str, value)) if isinstance(value, list) else None
-            if isinstance(value, str if one.default is None else type(one.default)):
-                taken[one.name] = value
+            if isinstance(value, str if field.default is None else type(field.default)):
+                taken[field.name] = value
         return cls(**taken)
 
     def document(self) -> dict[str, Any]:

@@ -65,12 +65,12 @@ class Column:
 def numbers(name: str, cell: str | Callable[[Any], Any] = "") -> Column:
     """Return a column of whole numbers, such as `1,234`."""
     shown = Column(name, cell=cell).cell_of
-    return Column(name, align="right", whole=True, cell=lambda one: f"{shown(one):,}")
+    return Column(name, align="right", whole=True, cell=lambda row: f"{shown(row):,}")
 
 
 def times(name: str, cell: str, style: str = "", *, whole: bool = False) -> Column:
     """Return a column of times of the API in a readable form; nothing for None."""
-    return Column(name, style, whole=whole, cell=lambda one: format_time(one[cell]) if one[cell] else "")
+    return Column(name, style, whole=whole, cell=lambda row: format_time(row[cell]) if row[cell] else "")
 
 
 @dataclass(frozen=True, slots=True)

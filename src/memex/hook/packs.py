@@ -99,7 +99,7 @@ def new_context_for(state: CaptureState, event: dict[str, Any], found: DetectedP
 
 
 def _note_given(state: CaptureState, event: dict[str, Any], text: str) -> None:
-    given = [one for one in state.read_json(GIVEN).items() if one[0] != event["session"]]
+    given = [item for item in state.read_json(GIVEN).items() if item[0] != event["session"]]
     kept = dict([*given, (event["session"], _mark(text))][-MAX_GIVEN:])
     state.write(GIVEN, json.dumps(kept).encode())
 

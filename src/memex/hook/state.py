@@ -211,7 +211,7 @@ class CaptureState:
 
     def folders_off(self) -> list[str]:
         """Return the folders in which nothing is captured."""
-        return [one for one in self.read(NOT_HERE).decode("utf-8", "replace").split("\n") if one]
+        return [part for part in self.read(NOT_HERE).decode("utf-8", "replace").split("\n") if part]
 
     def _drop_oldest(self) -> None:
         """Make the spool smaller: the oldest tool events go first, and then the oldest of all; count them."""

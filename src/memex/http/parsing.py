@@ -44,13 +44,13 @@ def check_lines(body: bytes) -> None:
 def query_names(dependant: Dependant) -> dict[str, bool]:
     """Return the query parameters that a route takes, each with whether it may come more than once."""
     names = {field.alias: _is_list(field.field_info.annotation) for field in dependant.query_params}
-    for one in dependant.dependencies:
-        names |= query_names(one)
+    for dependency in dependant.dependencies:
+        names |= query_names(dependency)
     return names
 
 
 def _is_list(annotation: Any) -> bool:
-    return any(get_origin(one) is list for one in (annotation, *get_args(annotation)))
+    return any(get_origin(arg) is list for arg in (annotation, *get_args(annotation)))
 
 
 def check_query(request: Request, known: Mapping[str, bool]) -> None:

@@ -64,7 +64,7 @@ async def run_tool_calls(
     else:
         made = [item for item in response.output if item.type == "function_call"]
         named = [(item, item.call_id, item) for item in made]
-    ours = [one for one in named if is_ours(one[2].name)]
+    ours = [tool for tool in named if is_ours(tool[2].name)]
     answered = await asyncio.gather(
         *(
             answer(memory, function.name, function.arguments, tool_call_id=call_id, profile=profile)

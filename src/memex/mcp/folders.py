@@ -45,7 +45,7 @@ class LocalFolders:
         """Push each folder that is noted for a project, and return what each push did; raises as `add`."""
         from memex.mirror.roots import RootsFile  # noqa: PLC0415  # as above
 
-        mine = [one for one in RootsFile().read() if one.is_at(self.url, self.user, project)]
+        mine = [root for root in RootsFile().read() if root.is_at(self.url, self.user, project)]
         return [await _push(api, context, root) for root in mine]
 
 

@@ -211,7 +211,7 @@ def fuse(*rankings: Sequence[str]) -> list[tuple[str, float]]:
     for ranking in rankings:
         for rank, name in enumerate(ranking, start=1):
             scores[name] = scores.get(name, 0.0) + 1 / (RRF_K + rank)
-    return sorted(scores.items(), key=lambda one: -one[1])
+    return sorted(scores.items(), key=lambda item: -item[1])
 
 
 async def _search(api: MemexApi, context: CallContext, asked: SearchMemoriesArguments) -> Document:

@@ -96,7 +96,9 @@ class GitPatterns:
     @property
     def cost(self) -> int:
         """The number of characters that are compared with each path."""
-        return sum(len(one.text) + _CLASS_COST * one.text.count("[") + 1 for one in self._patterns)
+        return sum(
+            len(pattern.text) + _CLASS_COST * pattern.text.count("[") + 1 for pattern in self._patterns
+        )
 
     def verdict(self, path: str) -> bool | None:
         """Return whether a path is ignored; None if no line says anything. A folder ends with a slash."""
@@ -110,9 +112,9 @@ class GitPatterns:
         return any(self._verdict(parts[:end], is_folder=end < last) for end in range(1, last + 1))
 
     def _verdict(self, parts: Sequence[str], *, is_folder: bool) -> bool | None:
-        for one in self._patterns:
-            if one.matches(parts, is_folder=is_folder):
-                return not one.is_negated
+        for pattern in self._patterns:
+            if pattern.matches(parts, is_folder=is_folder):
+                return not pattern.is_negated
         return None
 
 
@@ -242,17 +244,17 @@ def _expression(pieces: Sequence[str]) -> re.Pattern[str]:
     if not stars:
         return re.compile(last, re.DOTALL)
     first, *inner = stars
-    return re.compile(f"{first}{''.join(f'(?>.*?{one})' for one in inner if one)}.*{last}", re.DOTALL)
+    return re.compile(f"{first}{''.join(f'(?>.*?{part})' for part in inner if part)}.*{last}", re.DOTALL)
 
 
 def _between_stars(pieces: Sequence[str]) -> Iterator[str]:
     found: list[str] = []
-    for one in pieces:
-        if one == "*":
+    for piece in pieces:
+        if piece == "*":
             yield "".join(found)
             found = []
         else:
-            found.append(one)
+            found.append(piece)
     yield "".join(found)
 
 

@@ -135,7 +135,7 @@ class KnownFiles:
 
     def of_folder(self, folder: str) -> dict[str, KnownFile]:
         """Return the files of a folder by their names, without those of the folders in it."""
-        return {one.name: one for one in self._files("where folder = ?", (folder,))}
+        return {file.name: file for file in self._files("where folder = ?", (folder,))}
 
     def add_folder(self, folder: str) -> bool:
         """Note that a folder was looked at; tell whether it is a new one."""

@@ -238,8 +238,8 @@ class FolderPush:
         for start in range(0, len(lines), BATCH_FILES):
             batch = b"".join(map(to_line, lines[start : start + BATCH_FILES]))
             answer = await self._api.call(self._context, "document_put", self._asked(sync), lines=batch)
-            wanted += [one["path"] for one in answer["files"] if one["code"] == TEXT_WANTED]
-            answer["files"] = [one for one in answer["files"] if one["code"] != TEXT_WANTED]
+            wanted += [span["path"] for span in answer["files"] if span["code"] == TEXT_WANTED]
+            answer["files"] = [span for span in answer["files"] if span["code"] != TEXT_WANTED]
             report.add(answer)
         return wanted
 

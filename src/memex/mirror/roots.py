@@ -90,11 +90,11 @@ class RootsFile:
 
     def put(self, root: PushedRoot) -> None:
         """Note a root, in the place of what was noted of it before."""
-        self._write([*(one for one in self.read() if one.place != root.place), root])
+        self._write([*(noted for noted in self.read() if noted.place != root.place), root])
 
     def drop(self, root: PushedRoot) -> None:
         """Forget a root."""
-        self._write(one for one in self.read() if one.place != root.place)
+        self._write(noted for noted in self.read() if noted.place != root.place)
 
     def _write(self, roots: Iterable[PushedRoot]) -> None:
         """Write all roots into the file; what an older file says goes with it into the newer one."""
@@ -195,8 +195,8 @@ def choose_root(
 def find_root(known: Sequence[PushedRoot], given: str) -> PushedRoot | None:
     """Return the root of a name or a folder; None if it is none of these."""
     folder = Path(given).expanduser().absolute()
-    by_name = next((one for one in known if one.name == given), None)
-    return by_name or next((one for one in known if one.folder in (folder, folder.resolve())), None)
+    by_name = next((root for root in known if root.name == given), None)
+    return by_name or next((root for root in known if root.folder in (folder, folder.resolve())), None)
 
 
 def _root_of(given: Any) -> PushedRoot:

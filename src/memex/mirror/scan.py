@@ -235,10 +235,10 @@ class FolderScan:
 
     def _forget(self, folder: str) -> None:
         """Note that a folder is gone, or left out now, with all files in it."""
-        for one in self.known.below(folder):
-            self._changes.note(one.path, one.sha256, None)
+        for file in self.known.below(folder):
+            self._changes.note(file.path, file.sha256, None)
         self.known.drop_folder(folder)
-        for known in [one for one in self._rules if one.startswith(folder)]:
+        for known in [rule for rule in self._rules if rule.startswith(folder)]:
             del self._rules[known]
 
     def _keep(self, folder: str) -> list[str]:

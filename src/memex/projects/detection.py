@@ -217,7 +217,7 @@ def _is_nobodys(root: Path, home: Path, *, is_repository: bool) -> bool:
     places = {*_SYSTEM, *temporary, home, resolved(home)}
     if root in places or root.parent in (Path("/home"), Path("/Users")):
         return True
-    return not is_repository and any(root.is_relative_to(one) for one in (*_SYSTEM_TREES, *temporary))
+    return not is_repository and any(root.is_relative_to(tree) for tree in (*_SYSTEM_TREES, *temporary))
 
 
 @cache

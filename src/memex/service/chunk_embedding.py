@@ -63,7 +63,7 @@ async def estimate(database: Database, model: str, *, conversations: bool = Fals
             connection, model, conversations=conversations, has_vectors=database.has_vectors
         )
         speed = await texts_a_second(connection, model)
-    return EmbeddingEstimate(next((one.missing for one in found if one.model == model), 0), speed)
+    return EmbeddingEstimate(next((status.missing for status in found if status.model == model), 0), speed)
 
 
 async def embed_scope(

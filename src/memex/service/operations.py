@@ -94,7 +94,7 @@ async def _catalogue(service: Service, caller: Caller, max_chars: int) -> Answer
 async def _decide(
     service: Service, caller: Caller, decisions: list[dict[str, Any]], tool_call_id: str | None
 ) -> Answer:
-    chosen = [ItemDecision(**one) for one in decisions]
+    chosen = [ItemDecision(**decision) for decision in decisions]
     return await decide(service, caller, chosen, tool_call_id=tool_call_id)
 
 
@@ -103,8 +103,8 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {
     **conversations.OPERATIONS,
     **work.OPERATIONS,
     **dreams.OPERATIONS,
-    **{one.name: one.call for one in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
-    **{one.name: one.call for one in (ERASE, READ_JOURNAL, REVIEW, TOPICS, VERIFY)},
+    **{operation.name: operation.call for operation in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
+    **{operation.name: operation.call for operation in (ERASE, READ_JOURNAL, REVIEW, TOPICS, VERIFY)},
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
     "eval_case_keep": _named(case_requests.keep_case, choice=CaseChoice),

@@ -69,5 +69,5 @@ async def read_spending(
         found = await spend.list_days(connection, access, since)
     return SpendingResult(
         daily_usd=None if daily_usd is None else float(daily_usd),
-        spent=[DaySpent.taken_from(one, usd=float(one.usd)) for one in found],
+        spent=[DaySpent.taken_from(daily_spend, usd=float(daily_spend.usd)) for daily_spend in found],
     )

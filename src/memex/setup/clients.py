@@ -124,7 +124,7 @@ class Client:
     @staticmethod
     def _with_input(text: str) -> str:
         known = jsontext.parse(text).get("inputs", [])
-        if any(isinstance(one, dict) and one.get("id") == VSCODE_INPUT["id"] for one in known):
+        if any(isinstance(prompt, dict) and prompt.get("id") == VSCODE_INPUT["id"] for prompt in known):
             return text
         return jsontext.append(text, "inputs", VSCODE_INPUT)
 

@@ -116,8 +116,8 @@ def _is_own(group: Any) -> bool:
     hooks = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(hooks, list) or not hooks:
         return False
-    said = [json.dumps(one) for one in hooks]
-    return all(f"{HOOK} " in one or f"{HOOK}' " in one or "/v1/hooks/" in one for one in said)
+    said = [json.dumps(hook) for hook in hooks]
+    return all(f"{HOOK} " in command or f"{HOOK}' " in command or "/v1/hooks/" in command for command in said)
 
 
 HOOK_CLIENTS: dict[str, HookClient | PluginClient] = {

@@ -98,7 +98,7 @@ def _loads(plugin: str) -> Callable[[str], bool]:
         path = Path(unquote(quoted.removeprefix("file://")))
         return path.name == plugin and path.is_absolute() and path.exists()
 
-    return lambda text: any(is_named(one) for one in _QUOTED.findall(text))
+    return lambda text: any(is_named(match) for match in _QUOTED.findall(text))
 
 
 def _opencode_text(_: str, program: str) -> str:
@@ -191,7 +191,7 @@ def _other_paths(plugins: Mapping[str, Any]) -> list[Any]:
     load = plugins.get("load")
     paths = load.get("paths") if isinstance(load, dict) else None
     own = ("setup", "plugins", "openclaw")
-    return [one for one in paths if Path(str(one)).parts[-3:] != own] if isinstance(paths, list) else []
+    return [path for path in paths if Path(str(path)).parts[-3:] != own] if isinstance(paths, list) else []
 
 
 EVENTS = {  # of a session, with the tools whose use counts; None for all

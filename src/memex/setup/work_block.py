@@ -145,5 +145,5 @@ def _in_turns(lines: Sequence[BlockLine]) -> Iterator[BlockLine]:
 
 def _in_line(text: str) -> str:
     """Return a text as one line of Markdown that ends nothing and opens nothing."""
-    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return _IMPORT.sub("@ ", _TAG.sub("< ", line).replace("-->", "-- >"))

@@ -101,7 +101,7 @@ def fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk], most: int) -
         found = (*map(_unscored_chunk, meaning.get(path, ())), *(word.chunks if word else ()))
         chunks = {key_of(chunk): chunk for chunk in found}
         ordered = sorted(
-            chunks.values(), key=lambda one: (-one.score - values.bonus.get(key_of(one), 0), one.span)
+            chunks.values(), key=lambda chunk: (-chunk.score - values.bonus.get(key_of(chunk), 0), chunk.span)
         )
         mine = [interactions[key] for key in chunks if key in interactions]
         files.append(
@@ -154,7 +154,7 @@ def key_of(chunk: ScoredChunk | NearChunk) -> Key:
 def _embedded_share(by_words: Iterable[RankedFile], near: Sequence[NearChunk]) -> float:
     """Return the share of the best chunks by words that are embedded, from 0 to 1; 1 if there are none."""
     known = {key_of(chunk) for chunk in near if chunk.is_embedded}
-    scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda one: one.order)
+    scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda chunk: chunk.order)
     compared = [key_of(chunk) in known for chunk in scored[:COMPARED_BY_WORDS]]
     return sum(compared) / len(compared) if compared else 1.0
 
@@ -204,18 +204,20 @@ def _median(values: Iterable[float]) -> float:
 
 def _relative(scores: Mapping[str, int], near: Sequence[NearChunk]) -> _Values:
     """Return values relative to the best of each list."""
-    nearness = to_nearness({key_of(one): one.distance for one in near if one.distance is not None})
+    nearness = to_nearness(
+        {key_of(near_chunk): near_chunk.distance for near_chunk in near if near_chunk.distance is not None}
+    )
     of_files: dict[str, float] = {}
-    for one in near:
-        if key_of(one) in nearness:
-            of_files.setdefault(one.path, nearness[key_of(one)])
+    for chunk in near:
+        if key_of(chunk) in nearness:
+            of_files.setdefault(chunk.path, nearness[key_of(chunk)])
     top = max(scores.values(), default=SCALE)
     bonus = {key: int(value * VECTOR_WEIGHT * top) for key, value in nearness.items()}
     return _Values(blend(scores, of_files), bonus)
 
 
 def _nearest_files(near: Sequence[NearChunk]) -> list[str]:
-    return list(dict.fromkeys(one.path for one in near if one.distance is not None))
+    return list(dict.fromkeys(chunk.path for chunk in near if chunk.distance is not None))
 
 
 def _unscored_chunk(near: NearChunk) -> ScoredChunk:

@@ -59,7 +59,7 @@ async def compare(
     if states is None or not len(states):
         return list(near)
     known = set(map(key_of, near))
-    scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda one: one.order)
+    scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda chunk: chunk.order)
     added = [
         NearChunk(None, chunk.path, chunk.span, chunk.scope, chunk.chunk_id, chunk.file_id, chunk.added)
         for chunk in scored[:COMPARED_BY_WORDS]

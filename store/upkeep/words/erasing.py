@@ -76,8 +76,8 @@ async def reach_of(
         found = await rows(
             connection, "erasure/words_scopes", tenant_id=tenant_id, user_id=user_id, is_wide=is_wide
         )
-    files = [one["scope_id"] for one in found if one["kind"] != EVIDENCE]
-    evidence = [one["scope_id"] for one in found if one["kind"] == EVIDENCE]
+    files = [cursor["scope_id"] for cursor in found if cursor["kind"] != EVIDENCE]
+    evidence = [cursor["scope_id"] for cursor in found if cursor["kind"] == EVIDENCE]
     return Reach(tenant_id, user_id, is_wide, files, evidence if with_conversations else ())
 
 
@@ -160,7 +160,7 @@ async def run_ledger(
     async with database.maintenance() as connection:
         ids = [str(entry.get("erasure_id")) for entry in entries]
         known = await rows(connection, "erasure/words_known", erasure_ids=ids)
-    ended = {one["erasure_id"] for one in known}
+    ended = {record["erasure_id"] for record in known}
     done = 0
     for entry in entries:
         if entry.get("erasure_id") in ended:
@@ -198,7 +198,7 @@ async def kept(database: Database, reach: Reach, words: ErasedWords, citing: Cit
     evidence = sum(
         found[place.table] for place in PLACES if place.table in found and place.table != "eval_run"
     )
-    return {"conversations": evidence, "names": sum(bool(words.spans(one["name"])) for one in names)}
+    return {"conversations": evidence, "names": sum(bool(words.spans(name["name"])) for name in names)}
 
 
 async def _index_anew(database: Database, scope_ids: Sequence[int], erasure_id: str) -> None:

@@ -128,9 +128,9 @@ class Sweep:
             await cursor.execute(query, meant)
             while batch := await cursor.fetchmany(ROWS_AT_ONCE):
                 made: list[T | None] = await offload.run_in_thread(count_chars(batch), list, map(fill, batch))
-                for one in made:
-                    if one is not None:
-                        yield one
+                for erasure in made:
+                    if erasure is not None:
+                        yield erasure
 
     async def _noted(self, connection: Connection, table: str, count: int, scope_ids: Iterable[int]) -> None:
         self._counts[table] += count

@@ -32,7 +32,7 @@ _HTML_CLOSINGS = {
 def structure(document: MarkdownDocument) -> tuple[object, ...]:
     """Return what a file is made of beside its paragraphs."""
     kinds = (block.kind for block in document.blocks if block.kind != "paragraph")
-    titles = [(one.level, one.title) for one in document.headings]
+    titles = [(heading.level, heading.title) for heading in document.headings]
     return document.front_matter, titles, [kind for kind, _ in groupby(kinds)]
 
 

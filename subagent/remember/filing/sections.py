@@ -27,8 +27,8 @@ def index_headings(headings: Iterable[str]) -> HeadingIndex:
 def heading_for(text: str, index: HeadingIndex) -> str | None:
     """Return the heading whose words a statement has, of several the one with most words; None for none."""
     said = _words(text)
-    named = (one for word in sorted(said) for one in index.get(word, ()) if one[1] <= said)
-    return max(named, key=lambda one: len(one[1]), default=(None, None))[0]
+    named = (section for word in sorted(said) for section in index.get(word, ()) if section[1] <= said)
+    return max(named, key=lambda section: len(section[1]), default=(None, None))[0]
 
 
 def leaves_heading(heading: str, older: str, newer: str) -> bool:

@@ -123,5 +123,5 @@ def _is_meant(correction: Correction, stored: str, analyzer: Analyzer) -> bool:
 
 def _place_of(wrong: str, stored: str) -> tuple[int, int] | None:
     """Return where the wrong value stands in a statement, if it stands there once."""
-    found = [one.span() for one in re.finditer(rf"(?<![\w.]){re.escape(wrong)}(?![\w%]|[.:]\d)", stored)]
+    found = [match.span() for match in re.finditer(rf"(?<![\w.]){re.escape(wrong)}(?![\w%]|[.:]\d)", stored)]
     return found[0] if len(found) == 1 else None

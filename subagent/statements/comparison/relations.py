@@ -154,7 +154,7 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
         new: the new statement.
         compared: the comparisons with all candidates.
     """
-    ranked = sorted(compared, key=lambda one: -one.likeness)
+    ranked = sorted(compared, key=lambda comparison: -comparison.likeness)
     form = normal_form(new.text)
     if not ranked or new.is_guarded or len(new.text) > MAX_COMPARED_CHARS:
         return None

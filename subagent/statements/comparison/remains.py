@@ -174,10 +174,10 @@ def find_echoes(text: str, tombstones: Sequence[Tombstone], analyzer: Analyzer) 
     if not tombstones:
         return []
     found: list[Echo] = []
-    ordered = sorted(tombstones, key=lambda one: one.strength != "forgotten")
+    ordered = sorted(tombstones, key=lambda tombstone: tombstone.strength != "forgotten")
     for span in known_sentences(text):
         sentence = _Sentence(text[slice(*span)], analyzer)
-        said = ((one, _says(sentence, one)) for one in ordered)
+        said = ((tombstone, _says(sentence, tombstone)) for tombstone in ordered)
         echoes = [Echo(span, one, is_outright, False) for one, is_outright in said if is_outright is not None]
         if echoes:
             best = next((echo for echo in echoes if echo.is_outright), echoes[0])

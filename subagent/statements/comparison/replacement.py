@@ -109,7 +109,10 @@ def _other_value(new: StatementClause, old: StatementClause) -> ClauseValue | No
     """Return the value of an older clause that a new one replaces."""
     for value in old.values:
         for other in new.values:
-            beside = [one for one in new.values if one != other], [one for one in old.values if one != value]
+            beside = (
+                [new_value for new_value in new.values if new_value != other],
+                [old_value for old_value in old.values if old_value != value],
+            )
             is_other = _takes_place(other, value, new, old) and not _names_another(*beside)
             if is_other and _agree(new, old, other, value):
                 return value
@@ -122,8 +125,8 @@ def _takes_place(newer: ClauseValue, older: ClauseValue, new: StatementClause, o
         return False
     if newer.labels and older.labels and newer.labels.isdisjoint(older.labels):
         return False
-    forms = {one.form for one in new.values if one.kind == newer.kind}
-    stored = {one.form for one in old.values if one.kind == newer.kind}
+    forms = {value.form for value in new.values if value.kind == newer.kind}
+    stored = {value.form for value in old.values if value.kind == newer.kind}
     return len(forms) == len(stored) and newer.form not in stored and older.form not in forms
 
 
@@ -142,8 +145,12 @@ def _agree(new: StatementClause, old: StatementClause, newer: ClauseValue, older
 
 def _beside(clause: StatementClause, value: ClauseValue) -> frozenset[str]:
     """Return the words of a clause beside a value, and its other values; days and times are left out."""
-    kept = (one for one in clause.values if one.kind != value.kind and not one.is_moment)
-    return (clause.words - value.labels) | {f"{one.kind} {one.form}" for one in kept}
+    kept = (
+        other_value
+        for other_value in clause.values
+        if other_value.kind != value.kind and not other_value.is_moment
+    )
+    return (clause.words - value.labels) | {f"{kept_value.kind} {kept_value.form}" for kept_value in kept}
 
 
 def _is_given_up(new: StatementClause, old: StatementClause, every: frozenset[str]) -> bool:
@@ -205,7 +212,11 @@ def _rest(
 
 def _left_out(plain: str, old: StatementClause, value: ClauseValue) -> str:
     """Return a statement with a mark in the place of a value; of a day with its time, in the place of both."""
-    gone = [one for one in old.values if one == value or (value.is_moment and one.is_moment)]
+    gone = [
+        old_value
+        for old_value in old.values
+        if old_value == value or (value.is_moment and old_value.is_moment)
+    ]
     for one in reversed(gone):
         plain = plain[: one.start] + LEFT_OUT + plain[one.end :]
     return _MARKS.sub(LEFT_OUT, plain)

@@ -16,8 +16,8 @@ def asked_days(question: str, today: date) -> DateRange | None:
     mentions = find_days(question, today)
     if not mentions:
         return None
-    first = min(_first(question, one, today) for one in mentions)
-    return DateRange(first, max(first, *(last_day(question, one) for one in mentions)))
+    first = min(_first(question, mention, today) for mention in mentions)
+    return DateRange(first, max(first, *(last_day(question, mention) for mention in mentions)))
 
 
 def names_days(question: str) -> bool:

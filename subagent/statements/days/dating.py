@@ -47,13 +47,13 @@ def without_dates(text: str) -> str:
 
 def _due_mention(text: str, kind: StatementKind, mentions: list[DayMention], day: date) -> DayMention | None:
     """Return the day among those of a statement on which it is due."""
-    ahead = [one for one in mentions if one.days.last >= day or one.form == "date"]
-    said = [one for one in ahead if _is_said_due(text, one, kind)]
+    ahead = [mention for mention in mentions if mention.days.last >= day or mention.form == "date"]
+    said = [mention for mention in ahead if _is_said_due(text, mention, kind)]
     if said:
         return said[0]
     if kind not in OPEN_KINDS or is_past(text, mentions):
         return None
-    return next((one for one in ahead if one.days.last >= day), None)
+    return next((mention for mention in ahead if mention.days.last >= day), None)
 
 
 def _is_said_due(text: str, mention: DayMention, kind: StatementKind) -> bool:
@@ -86,15 +86,16 @@ def _needs_date(
 def _has_date(mention: DayMention, mentions: list[DayMention]) -> bool:
     """Return whether a date stands beside the name of a day: `Friday, 4 December`."""
     return any(
-        one.form == "date" and (0 <= one.start - mention.end <= _CLOSE or 0 <= mention.start - one.end <= 2)
-        for one in mentions
+        day_mention.form == "date"
+        and (0 <= day_mention.start - mention.end <= _CLOSE or 0 <= mention.start - day_mention.end <= 2)
+        for day_mention in mentions
     )
 
 
 def is_past(text: str, mentions: list[DayMention]) -> bool:
     """Return whether a statement tells of the past, in the languages of the days that it names."""
-    return any(one.tables.past.search(text) for one in mentions) and not any(
-        _is_future(text, one) for one in mentions
+    return any(mention.tables.past.search(text) for mention in mentions) and not any(
+        _is_future(text, mention) for mention in mentions
     )
 
 

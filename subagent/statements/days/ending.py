@@ -34,7 +34,7 @@ def end_of(text: str, kinds: Collection[StatementKind], day: date) -> date | Non
     if not kinds or not OPEN_KINDS.isdisjoint(kinds):
         return None
     mentions = find_days(text, day)
-    ends = [one for one in mentions if stands_behind(one.tables.until, text, one.start)]
+    ends = [mention for mention in mentions if stands_behind(mention.tables.until, text, mention.start)]
     if not ends or (is_past(text, ends) and not _IS.search(text)):
         return None
-    return max(last_day(text, one) for one in ends)
+    return max(last_day(text, end) for end in ends)

@@ -94,7 +94,9 @@ def find_days(text: str, day: date) -> list[DayMention]:
     if len(text) > MAX_CHARS:
         return []
     masked = _CODE.sub(lambda match: " " * len(match[0]), text)
-    found = sorted(_candidates(masked, day), key=lambda one: (one.start, one.start - one.end))
+    found = sorted(
+        _candidates(masked, day), key=lambda candidate: (candidate.start, candidate.start - candidate.end)
+    )
     mentions: list[DayMention] = []
     for mention in found:
         if not mentions or mention.start >= mentions[-1].end:
@@ -104,8 +106,8 @@ def find_days(text: str, day: date) -> list[DayMention]:
 
 def names_weekday(text: str, day: date, weekday: int) -> bool:
     """Return whether a text names a weekday, from 0 for Monday, without saying which one: `choir on Thursdays`."""
-    for one in reversed(find_days(text, day)):
-        text = text if one.is_bare else f"{text[: one.start]} {text[one.end :]}"
+    for mention in reversed(find_days(text, day)):
+        text = text if mention.is_bare else f"{text[: mention.start]} {text[mention.end :]}"
     return _weekday_patterns()[weekday].search(text) is not None
 
 
@@ -139,7 +141,7 @@ def _of_language(text: str, day: date, tables: DayTables) -> Iterator[DayMention
     read_up_to = 0
     matches = [(match, rule) for rule in tables.days for match in rule.match.finditer(text)]
     # The order is stable: of several rules that fit at a place the first one counts.
-    for match, rule in sorted(matches, key=lambda one: one[0].start()):
+    for match, rule in sorted(matches, key=lambda pair: pair[0].start()):
         if match.start() < read_up_to or (mention := _mention(match, rule, tables, day)) is None:
             continue
         read_up_to = match.end()

@@ -127,9 +127,9 @@ def _find_told(text: str) -> list[FoundSecret]:
 def redact(text: str, found: Sequence[FoundSecret]) -> str:
     """Return a text with `[secret: kind]` in the place of each secret."""
     parts, end = [], 0
-    for one in found:
-        parts += [text[end : one.start], f"[secret: {one.kind}]"]
-        end = one.end
+    for secret in found:
+        parts += [text[end : secret.start], f"[secret: {secret.kind}]"]
+        end = secret.end
     return "".join([*parts, text[end:]])
 
 
@@ -137,7 +137,7 @@ def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:
     """Return where secrets stand by line and column."""
     found = list(found)
     starts = [0, *(match.end() for match in re.finditer("\n", text))] if found else []
-    lines = [bisect_right(starts, one.start) for one in found]
+    lines = [bisect_right(starts, secret.start) for secret in found]
     return [
         SecretPlace(line, one.start - starts[line - 1] + 1, one.kind)
         for line, one in zip(lines, found, strict=True)
@@ -146,9 +146,9 @@ def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:
 
 def _blanked(text: str, found: Sequence[FoundSecret]) -> str:
     parts, end = [], 0
-    for one in found:
-        parts += [text[end : one.start], " " * (one.end - one.start)]
-        end = one.end
+    for secret in found:
+        parts += [text[end : secret.start], " " * (secret.end - secret.start)]
+        end = secret.end
     return "".join([*parts, text[end:]])
 
 
@@ -235,10 +235,10 @@ def _is_code(value: str, kind: str) -> bool:
 
 def _merged(found: Iterable[FoundSecret]) -> list[FoundSecret]:
     merged: list[FoundSecret] = []
-    for one in sorted(found, key=lambda each: (each.start, -each.end)):
-        if merged and one.start < merged[-1].end:
+    for secret in sorted(found, key=lambda each: (each.start, -each.end)):
+        if merged and secret.start < merged[-1].end:
             last = merged[-1]
-            merged[-1] = FoundSecret(last.start, max(last.end, one.end), last.kind)
+            merged[-1] = FoundSecret(last.start, max(last.end, secret.end), last.kind)
         else:
-            merged.append(one)
+            merged.append(secret)
     return merged

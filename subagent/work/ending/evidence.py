@@ -70,8 +70,8 @@ def _is_hidden(rest: str, command: str) -> bool:
 
 def last_change(events: Sequence[ToolEvent]) -> datetime | None:
     """Return when files were changed last, as far as clients report it."""
-    edits = (one for one in events if one.changed_paths and one.succeeded is not False)
-    return max((one.at for one in edits), default=None)
+    edits = (event for event in events if event.changed_paths and event.succeeded is not False)
+    return max((edit.at for edit in edits), default=None)
 
 
 def newest_proof(events: Sequence[ToolEvent], *, kinds: frozenset[str] | None = None) -> ToolEvent | None:

@@ -47,5 +47,9 @@ def ends_plans(claim: Observation, since: datetime, ran: Sequence[ToolEvent]) ->
     """Return whether a claim that all is done ends a plan that was made at a moment of the same session."""
     if claim.kind != "completion_claim":
         return False
-    own = [one for one in ran if one.conversation_id == claim.conversation_id and since <= one.at <= claim.at]
+    own = [
+        event
+        for event in ran
+        if event.conversation_id == claim.conversation_id and since <= event.at <= claim.at
+    ]
     return claim.who == "human" or newest_proof(own) is not None

@@ -68,7 +68,7 @@ class Lane:
     @property
     def last_at(self) -> datetime | None:
         """The last turn."""
-        return max((one.last_at for one in self.sessions if one.last_at), default=None)
+        return max((session.last_at for session in self.sessions if session.last_at), default=None)
 
     @property
     def is_imported(self) -> bool:
@@ -78,12 +78,12 @@ class Lane:
     @property
     def conversation_ids(self) -> frozenset[str]:
         """The sessions by their ids."""
-        return frozenset(one.conversation_id for one in self.sessions)
+        return frozenset(session.conversation_id for session in self.sessions)
 
     @property
     def branches(self) -> tuple[str, ...]:
         """The branches of its sessions, the newest first."""
-        return tuple(dict.fromkeys(one.branch for one in self.sessions if one.branch))
+        return tuple(dict.fromkeys(session.branch for session in self.sessions if session.branch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class Resolution:
 def group_lanes(sessions: Sequence[PlacedSession]) -> list[Lane]:
     """Return the lanes of sessions, the one of the newest turn first."""
     found: dict[tuple[str, str], list[PlacedSession]] = {}
-    for one in sorted(sessions, key=lambda each: each.last_at or _NEVER, reverse=True):
-        found.setdefault((one.label, one.root or one.folder), []).append(one)
+    for session in sorted(sessions, key=lambda each: each.last_at or _NEVER, reverse=True):
+        found.setdefault((session.label, session.root or session.folder), []).append(session)
     return [Lane(label, own[0].name, own[0].slug, root, tuple(own)) for (label, root), own in found.items()]
 
 
@@ -195,14 +195,16 @@ def _score(lane: Lane, hints: LaneHints) -> ScoredLane:
 
 def _without_outer(scored: Sequence[ScoredLane]) -> list[ScoredLane]:
     """Return lanes without those whose folder holds the folder of another one that the working directory is in."""
-    inner = max((len(PurePath(one.lane.root).parts) for one in scored if "cwd" in one.reasons), default=0)
-    return [one for one in scored if "cwd" not in one.reasons or len(PurePath(one.lane.root).parts) == inner]
+    inner = max((len(PurePath(lane.lane.root).parts) for lane in scored if "cwd" in lane.reasons), default=0)
+    return [
+        lane for lane in scored if "cwd" not in lane.reasons or len(PurePath(lane.lane.root).parts) == inner
+    ]
 
 
 def _without_imported(scored: Sequence[ScoredLane]) -> list[ScoredLane]:
     """Return lanes without those that only a transcript places in the folder of another one."""
-    roots = {one.lane.root for one in scored if not one.lane.is_imported}
-    return [one for one in scored if not (one.lane.is_imported and one.lane.root in roots)]
+    roots = {lane.lane.root for lane in scored if not lane.lane.is_imported}
+    return [lane for lane in scored if not (lane.lane.is_imported and lane.lane.root in roots)]
 
 
 def _is_nobodys(root: str) -> bool:

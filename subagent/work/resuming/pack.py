@@ -115,15 +115,17 @@ class _Source:
 def _pinned(state: WorkState, *, is_one_lane: bool) -> list[WorkItem]:
     """Return what a person pinned, and which still holds."""
     wanted = [state.objective] if state.objective and is_one_lane else []
-    unmet = [one.item for one in state.definition_of_done if one.met_by is None]
+    unmet = [criterion.item for criterion in state.definition_of_done if criterion.met_by is None]
     held = (*wanted, *state.open, *state.blockers, *unmet, *state.constraints, *state.decisions)
-    return [one for one in held if one.is_pinned and not one.is_left_out]
+    return [item for item in held if item.is_pinned and not item.is_left_out]
 
 
 def _not_left(items: Sequence[WorkItem], state: WorkState) -> list[WorkItem]:
     """Return the items that do not stand among what the last session left; what nobody names any more is last."""
-    left = {one.item_id for one in state.follow_ups[:MAX_LEFT]}
-    return sorted((one for one in items if one.item_id not in left), key=lambda one: is_stale(one, state))
+    left = {follow_up.item_id for follow_up in state.follow_ups[:MAX_LEFT]}
+    return sorted(
+        (item for item in items if item.item_id not in left), key=lambda item: is_stale(item, state)
+    )
 
 
 def _ends_of_answer(state: WorkState) -> list[Observation]:
@@ -136,7 +138,11 @@ def _ends_of_answer(state: WorkState) -> list[Observation]:
 
 def _unmet(state: WorkState, scope: DodScope) -> list[WorkItem]:
     """Return the points of the definitions of done of a scope that nothing meets yet."""
-    return [one.item for one in state.definition_of_done if one.met_by is None and one.scope == scope]
+    return [
+        criterion.item
+        for criterion in state.definition_of_done
+        if criterion.met_by is None and criterion.scope == scope
+    ]
 
 
 def is_stale(item: WorkItem, state: WorkState) -> bool:

@@ -162,7 +162,7 @@ def stored_name(name: str) -> str:
     """Return a name under which an upload can be stored: the last part of the given one, without odd characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     kept = "".join(
-        "_" if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Cn") else one for one in last
+        "_" if unicodedata.category(line) in ("Cc", "Cf", "Cs", "Co", "Cn") else line for line in last
     )
     while len(kept.encode()) > MAX_NAME_BYTES:
         kept = kept[1:]  # the end says what kind of file it is

@@ -125,4 +125,4 @@ def cpu_s_of(size_bytes: int) -> int:
 
 
 def _command() -> list[str]:
-    return [sys.executable, "-I", "-c", _PROGRAM, *(str(Path(one).absolute()) for one in sys.path)]
+    return [sys.executable, "-I", "-c", _PROGRAM, *(str(Path(folder).absolute()) for folder in sys.path)]

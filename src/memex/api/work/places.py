@@ -14,7 +14,11 @@ from memex.subagent.work.resuming.pack import PackBudget
 
 def linked_projects(listed: Mapping[str, Any]) -> dict[str, str]:
     """Return the project of each label that the user linked, of an answer that lists the labels."""
-    return {one["label"]: one["project"] for one in listed["labels"] if one["is_linked"] and one["project"]}
+    return {
+        label["label"]: label["project"]
+        for label in listed["labels"]
+        if label["is_linked"] and label["project"]
+    }
 
 
 class WorkPlaces(UserCalls):

@@ -192,7 +192,7 @@ def _show_nothing(screen: Screen, report: dict[str, Any]) -> None:
     """Say why no conversation was found, and what can be imported unless the files cannot be read at all."""
     screen.line(("Nothing was imported: no conversation was recognised.", "bold"))
     _show_places(screen, report["places"])
-    if not report["places"] or any(one["reason"] != "unreadable" for one in report["places"]):
+    if not report["places"] or any(place["reason"] != "unreadable" for place in report["places"]):
         from memex.sources.conversations.formats.readers import formats
 
         screen.line("These formats are read:")
@@ -200,9 +200,9 @@ def _show_nothing(screen: Screen, report: dict[str, Any]) -> None:
 
 
 def _show_places(screen: Screen, places: list[dict[str, Any]]) -> None:
-    for one in places[:MAX_SHOWN]:
-        reason = LEFT_OUT.get(one["reason"], one["reason"].replace("_", " "))
-        screen.line((f"  {one['place']}: {one['detail'] or reason}", "dim"))
+    for place in places[:MAX_SHOWN]:
+        reason = LEFT_OUT.get(place["reason"], place["reason"].replace("_", " "))
+        screen.line((f"  {place['place']}: {place['detail'] or reason}", "dim"))
     if len(places) > MAX_SHOWN:
         screen.line((f"  and {len(places) - MAX_SHOWN} more: see --json", "dim"))
 

@@ -51,7 +51,7 @@ def _read(path: Path) -> list[str] | None:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return [str(one) for one in kept] if isinstance(kept, list) else None
+    return [str(identifier) for identifier in kept] if isinstance(kept, list) else None
 
 
 def _path(session: CommandSession) -> Path:

@@ -60,5 +60,7 @@ def in_format(
     if wanted == "json":
         return CommandOutput(document, lambda screen: screen.json(document), **more)
     if wanted == "ids":
-        return CommandOutput(document, lambda screen: screen.raw("".join(f"{one}\n" for one in ids)), **more)
+        return CommandOutput(
+            document, lambda screen: screen.raw("".join(f"{identifier}\n" for identifier in ids)), **more
+        )
     return CommandOutput(document, show, **more)

@@ -39,11 +39,11 @@ SOURCES = [
     Column("account", "dim", cut=True),
     numbers("conversations"),
     numbers("messages"),
-    Column("imported", "dim", whole=True, cell=lambda one: format_time(one["imported_at"])[:16]),
+    Column("imported", "dim", whole=True, cell=lambda row: format_time(row["imported_at"])[:16]),
     Column(
         "left out",
         "dim",
-        cell=lambda one: ", ".join(f"{count:,} {reason}" for reason, count in one["skipped"].items()),
+        cell=lambda row: ", ".join(f"{count:,} {reason}" for reason, count in row["skipped"].items()),
     ),
 ]
 

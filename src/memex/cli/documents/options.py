@@ -65,8 +65,8 @@ def noted_here(session: CommandSession) -> "list[PushedRoot]":
     from memex.mirror.roots import RootsFile
 
     url, user = service_url(), session.user or ""
-    noted = [one for one in RootsFile().read() if one.is_at(url, user, one.project)]
-    return [one for one in noted if session.project in (None, one.project)]
+    noted = [root for root in RootsFile().read() if root.is_at(url, user, root.project)]
+    return [root for root in noted if session.project in (None, root.project)]
 
 
 def service_url() -> str:

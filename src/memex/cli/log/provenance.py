@@ -119,8 +119,8 @@ def _show_calls(screen: Screen, listed: dict[str, Any], *, with_user: bool) -> N
 
 def _show_revisions(screen: Screen, document: dict[str, Any]) -> None:
     columns = [
-        Column("version", "bold", cell=lambda one: f"{one['path']}@{one['version']}"),
-        Column("saw it", cell=lambda one: ", ".join(one["how"])),
+        Column("version", "bold", cell=lambda row: f"{row['path']}@{row['version']}"),
+        Column("saw it", cell=lambda row: ", ".join(row["how"])),
     ]
     screen.records(document["revisions"], columns, "The call saw no version of a file.")
     if document["writes"]:

@@ -256,7 +256,7 @@ def _show_refused(screen: Screen, done: "ReplayedSet | CounterfactualReport") ->
     if not done.refused:
         return
     screen.line()
-    rows = [(one.tool_call_id, one.code, one.message) for one in done.refused[:MAX_SHOWN]]
+    rows = [(refusal.tool_call_id, refusal.code, refusal.message) for refusal in done.refused[:MAX_SHOWN]]
     screen.table([Column("not replayed", "bold"), Column("code"), Column("why", cut=True)], rows)
     _show_more(screen, len(done.refused))
 

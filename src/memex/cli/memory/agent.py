@@ -90,7 +90,7 @@ async def remember(
     """
     if write is not None:
         named = (file, said_at, valid_from, valid_until)
-        if text or outdated or both_hold or dry_run or no_wait or any(one is not None for one in named):
+        if text or outdated or both_hold or dry_run or no_wait or any(option is not None for option in named):
             raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
         shown = await session.shown_by(write, "memory_remember", without=DRY_RUN_ALONE)
         done = await session.execute("memory_remember", shown)

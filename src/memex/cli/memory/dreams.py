@@ -52,7 +52,7 @@ async def report(session: CommandSession, mount: MountOption = None) -> CommandO
             screen.line(("Nothing to tidy.", "dim"))
         for kind, count in found["counts"].items():
             screen.line(f"{count:>5}  ", TITLES[kind])
-            for signal in [one for one in found["signals"] if one["kind"] == kind][:3]:
+            for signal in [span for span in found["signals"] if span["kind"] == kind][:3]:
                 said = signal["texts"][0] if signal["texts"] else signal["note"]
                 screen.paragraph(("  ".join(signal["places"][:2]), "cyan"), f"  {said}", indent=7)
 
@@ -91,12 +91,12 @@ async def list_proposals(session: CommandSession) -> CommandOutput:
     def show(screen: Screen) -> None:
         if not found["proposals"]:
             screen.line(("There is no proposal.", "dim"))
-        for one in found["proposals"]:
-            states = [group["state"] for group in one["groups"]]
+        for span in found["proposals"]:
+            states = [group["state"] for group in span["groups"]]
             told = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
             screen.line(
-                (one["proposal_id"], "bold"),
-                f"  {one['mount']}  {format_time(one['made_at'])}  {told or 'empty'}",
+                (span["proposal_id"], "bold"),
+                f"  {span['mount']}  {format_time(span['made_at'])}  {told or 'empty'}",
             )
 
     return CommandOutput(found, show)
@@ -168,11 +168,11 @@ async def _decide(
     def show(screen: Screen) -> None:
         if not done["groups"]:
             screen.line(("There is nothing to decide about.", "dim"))
-        for one in done["groups"]:
+        for span in done["groups"]:
             screen.line(
-                f"Group {one['group']}: ", (one["state"], "bold"), f"  {one['detail'] or ''}".rstrip()
+                f"Group {span['group']}: ", (span["state"], "bold"), f"  {span['detail'] or ''}".rstrip()
             )
-        if any(one["state"] == "applied" for one in done["groups"]):
+        if any(active_span["state"] == "applied" for active_span in done["groups"]):
             screen.line(("To undo: ", "dim"), session.command("dream", "revert", proposal_id))
 
     return CommandOutput(done, show)

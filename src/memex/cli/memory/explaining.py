@@ -94,7 +94,7 @@ def show_meaning(screen: Screen, meaning: list[dict[str, Any]] | None) -> None:
         screen.line()
         columns = [
             Column("word"),
-            Column("similarity", align="right", whole=True, cell=lambda one: f"{one['similarity']:.3f}"),
+            Column("similarity", align="right", whole=True, cell=lambda row: f"{row['similarity']:.3f}"),
             Column("answered by", "dim", cell="answer"),
         ]
         screen.records(meaning, columns)

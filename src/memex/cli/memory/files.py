@@ -357,8 +357,8 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
 
 
 def _show_written_many(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
-    for one in done["results"]:
-        screen.line((one["path"], "bold"), f"  {_outcome(one)}")
+    for result in done["results"]:
+        screen.line((result["path"], "bold"), f"  {_outcome(result)}")
     screen.line(("To undo: ", "dim"), session.command("revert", done["tool_call_id"]))
 
 

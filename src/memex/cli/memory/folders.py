@@ -22,7 +22,7 @@ CHANGES = [
     Column("by", cut=True, cell="actor"),
     Column(
         "files",
-        cell=lambda one: f"{one['path']} and {one['files'] - 1:,} more" if one["files"] != 1 else one["path"],
+        cell=lambda row: f"{row['path']} and {row['files'] - 1:,} more" if row["files"] != 1 else row["path"],
     ),
 ]
 

@@ -99,7 +99,7 @@ def _about(entry: dict[str, Any]) -> str:
     said = [entry["about"], entry["actor"]] if entry["actor"] else [entry["about"]]
     again = len(entry["told_again"])
     said.append(f"told {format_count(again, 'more time')}" if again else None)
-    return "".join(f" · {one}" for one in said if one)
+    return "".join(f" · {remark}" for remark in said if remark)
 
 
 def _show_backfilled(screen: Screen, document: dict[str, Any]) -> None:

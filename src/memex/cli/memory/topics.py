@@ -8,8 +8,8 @@ from memex.cli.session.session import CommandSession
 NOTHING = "No tags. A file gets them in its front matter: tags: [adr, storage]."
 COLUMNS = [
     Column("tag", "bold"),
-    Column("files", align="right", cell=lambda one: f"{one['files']:,}"),
-    Column("documents", align="right", cell=lambda one: f"{one['documents']:,}"),
+    Column("files", align="right", cell=lambda row: f"{row['files']:,}"),
+    Column("documents", align="right", cell=lambda row: f"{row['documents']:,}"),
     times("changed", "updated_at", "dim"),
 ]
 

@@ -27,12 +27,12 @@ MAX_SHOWN_SUFFIXES = 8
 MAX_SHOWN_NAMES = 5
 FILE, WHY = Column("file", "bold", cell="path"), Column("why", cell="message")
 SECRETS = [
-    Column("line", "bold", cell=lambda one: f"{one['path']}:{one['line']}"),
+    Column("line", "bold", cell=lambda row: f"{row['path']}:{row['line']}"),
     Column("kind"),
     Column("what was done", "dim", cell="action"),
 ]
 CHARACTERS = [
-    Column("place", "bold", cell=lambda one: f"{one['path']}:{one['line']}:{one['column']}"),
+    Column("place", "bold", cell=lambda row: f"{row['path']}:{row['line']}:{row['column']}"),
     Column("character", cell="code_point"),
 ]
 

@@ -144,7 +144,7 @@ def _noted(url: str, user: str, project: str | None) -> "list[PushedRoot]":
     """Return the roots that are noted for a project, or of all projects where none is named."""
     from memex.mirror.roots import RootsFile
 
-    mine = [one for one in RootsFile().read() if (one.url, one.user) == (url.rstrip("/"), user)]
+    mine = [root for root in RootsFile().read() if (root.url, root.user) == (url.rstrip("/"), user)]
     return [one for one in mine if project in (None, one.project)]
 
 

@@ -98,7 +98,10 @@ def _missing(conninfo: str) -> "tuple[int, list[Migration]]":
         raise SchemaTooNew(f"The schema is at version {before}, this Memex knows up to {_newest()}.")
     tracks = [track for track in TRACKS if track is MEMORY or track.name in applied]
     missing = [
-        one for track in tracks for one in migrations(track) if one.version > applied.get(track.name, 0)
+        migration
+        for track in tracks
+        for migration in migrations(track)
+        if migration.version > applied.get(track.name, 0)
     ]
     return before, missing
 

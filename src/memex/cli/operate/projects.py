@@ -90,8 +90,8 @@ async def _set_member(session: CommandSession, slug: str, user: str, *, member: 
 def _show_readings(screen: Screen, listed: dict[str, Any]) -> None:
     if not listed["reads_from"]:
         screen.line((f"{listed['project']} reads from no other project of yours.", "dim"))
-    for one in listed["reads_from"]:
-        screen.line((one["project"], "bold"), (f"  since {format_time(one['since'])[:16]}", "dim"))
+    for reading in listed["reads_from"]:
+        screen.line((reading["project"], "bold"), (f"  since {format_time(reading['since'])[:16]}", "dim"))
 
 
 def _show_created(screen: Screen, session: CommandSession, slug: str, did: str) -> None:

@@ -11,14 +11,14 @@ from memex.cli.session.session import CommandSession
 FOUND = 1  # the exit code
 MAX_KEPT = 10_000  # places that one run shows
 COLUMNS = [
-    Column("file", "bold", cell=lambda one: f"{one['path']}@{one['version']}"),
+    Column("file", "bold", cell=lambda row: f"{row['path']}@{row['version']}"),
     Column("line", align="right"),
     Column("kind"),
     Column(
         "version",
         "dim",
-        cell=lambda one: (
-            (f"of {one['user']}, " if one["user"] else "") + ("stands" if one["is_standing"] else "replaced")
+        cell=lambda row: (
+            (f"of {row['user']}, " if row["user"] else "") + ("stands" if row["is_standing"] else "replaced")
         ),
     ),
 ]

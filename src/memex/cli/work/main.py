@@ -119,8 +119,8 @@ async def policy(
     done = await session.without_project().call("work_policy", asked)
 
     def show_policies(screen: Screen) -> None:
-        for one in done["policies"] or ["No rule."]:
-            screen.line(one)
+        for span in done["policies"] or ["No rule."]:
+            screen.line(span)
         screen.line((f"in {done['policy_file']}", "dim"))
 
     return CommandOutput(done, show_policies)

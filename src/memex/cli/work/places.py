@@ -65,7 +65,7 @@ class WorkHints:
 
     def document(self) -> dict[str, Any]:
         """Return them as the service takes them, without the folder."""
-        files = [_full(one) for one in self.files] if self.files else None
+        files = [_full(file) for file in self.files] if self.files else None
         return {"title": self.title, "repository": self.repository, "files": files, "words": self.words}
 
 

@@ -56,7 +56,7 @@ def show_open(screen: Screen, found: dict[str, Any], session: CommandSession) ->
     if not (found["open"] or found["blockers"]):
         screen.line("Nothing is open.")
         return
-    left = {one["id"] for one in found["follow_ups"]}
+    left = {follow_up["id"] for follow_up in found["follow_ups"]}
     _section(screen, "Open", found["open"], left)
     _section(screen, "In the way", found["blockers"], left)
     screen.line(("To decide: ", "dim"), f"{session.command('work', 'done', 'ID')} ({MORE})")
@@ -113,9 +113,9 @@ def show_rebuilt(screen: Screen, found: dict[str, Any]) -> None:
 
 
 def _read(screen: Screen, projects: list[Item]) -> None:
-    for one in projects:
-        _section(screen, f"Constraints of the project {one['project']}", one["constraints"])
-        _section(screen, f"Decisions of the project {one['project']}", one["decisions"])
+    for project in projects:
+        _section(screen, f"Constraints of the project {project['project']}", project["constraints"])
+        _section(screen, f"Decisions of the project {project['project']}", project["decisions"])
 
 
 def show_health(screen: Screen, found: dict[str, Any], session: CommandSession) -> None:

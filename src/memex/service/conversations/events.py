@@ -257,7 +257,7 @@ def _place(event: NewEvent, known: Mapping[str, dict[str, str]]) -> dict[str, st
 async def _heard(call: OperationCall, _: NoArguments) -> LoggedAnswer[HeardRuntimesResult]:
     """Return of which programs events came, and when the last one."""
     found = await heard_runtimes(call.database, call.access)
-    result = HeardRuntimesResult(runtimes=[HeardResult.taken_from(one) for one in found])
+    result = HeardRuntimesResult(runtimes=[HeardResult.taken_from(runtime) for runtime in found])
     return LoggedAnswer(result, {"runtimes": len(found)})
 
 

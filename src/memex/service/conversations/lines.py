@@ -26,4 +26,6 @@ def is_bookmark(given: Mapping[str, Any] | None) -> bool:
 
 def to_lines(documents: Iterable[Mapping[str, Any]]) -> bytes:
     """Return documents as the JSON lines that `putting.parse_lines` reads."""
-    return b"".join(f"{json.dumps(one, ensure_ascii=False, default=str)}\n".encode() for one in documents)
+    return b"".join(
+        f"{json.dumps(document, ensure_ascii=False, default=str)}\n".encode() for document in documents
+    )

@@ -36,7 +36,10 @@ async def _put_conversations(
 
 
 OPERATIONS: dict[str, RunsOperation[Any]] = {
-    **{one.name: one.call for one in (DELETE, FIND, HEARD, LIST, READ, READ_EVIDENCE, SOURCES)},
+    **{
+        operation.name: operation.call
+        for operation in (DELETE, FIND, HEARD, LIST, READ, READ_EVIDENCE, SOURCES)
+    },
     "conversation_distil": distil,
     "conversation_wanted": _wanted,
     "event_put": _put_events,

@@ -245,8 +245,12 @@ async def put(
             )
         access = await service.identities.open_conversations(caller)
         policy = service.policies_of(caller).remember
-        said = [(one.id, message.id, message.text) for one in conversations for message in one.messages]
-        said += [(one.id, "title", one.title) for one in conversations]
+        said = [
+            (conversation.id, message.id, message.text)
+            for conversation in conversations
+            for message in conversation.messages
+        ]
+        said += [(conversation.id, "title", conversation.title) for conversation in conversations]
         texts = [text for _, _, text in said]
         guarded = await offload.run(sum(map(len, texts)), _guard, texts, policy)
         secrets = _report(said, guarded, policy)
@@ -390,10 +394,10 @@ def _guard_files(files: Sequence[FileInput], policy: SecretPolicy) -> list[ReadF
     """Return files as a policy lets them be noted: a bookmark that holds a secret is left out."""
     keeps_all = policy in ("off", "flag")
     return [
-        one.file
-        if keeps_all or not find_secrets("\n".join(_texts(one.bookmark)))
-        else replace(one.file, bookmark=None)
-        for one in files
+        file.file
+        if keeps_all or not find_secrets("\n".join(_texts(file.bookmark)))
+        else replace(file.file, bookmark=None)
+        for file in files
     ]
 
 

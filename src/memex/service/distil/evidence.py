@@ -121,7 +121,11 @@ async def _of_file(database: Database, access: Access, of: str) -> list[Evidence
         revision = await Memory(connection, access).read(path)
     content = revision.content
     statements = await offload.run_on(content, citing_statements, content, revision.path)
-    kept = tuple(one for one in statements if line is None or one.first_line <= line <= one.last_line)
+    kept = tuple(
+        statement
+        for statement in statements
+        if line is None or statement.first_line <= line <= statement.last_line
+    )
     file = CitingFile(revision.scope.scope_id, revision.path, revision.version, kept)
     return await with_evidence(database, access, [file])
 
@@ -258,7 +262,7 @@ async def _messages(
         return {}
     async with database.transaction(access.for_conversations()) as connection:
         found = await read_cited(connection, scope, wanted)
-    return {one.place: one for one in found}
+    return {message.place: message for message in found}
 
 
 def _path_and_line(of: str) -> tuple[str, int | None]:

@@ -134,7 +134,7 @@ async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
     if _digest(found) != logged["sha256"]:
         raise MessagesErased("The messages that the call has read are not stored any more as they were.")
     titles = {extent.conversation_id: extent.title for extent in extents}
-    counts = Counter(one.conversation_id for one in found)
+    counts = Counter(row.conversation_id for row in found)
     return Portion(
         tuple(
             DistilledConversation(
@@ -154,7 +154,7 @@ async def load_portion(work: ToolContext, logged: Mapping[str, Any]) -> Portion:
 
 async def _read(work: ToolContext, found: Sequence[HumanMessageRow]) -> list[MessageReading]:
     messages = [
-        HumanMessage((one.conversation_id, one.number), one.text, one.sha256, one.said_at) for one in found
+        HumanMessage((row.conversation_id, row.number), row.text, row.sha256, row.said_at) for row in found
     ]
     analyzer = Analyzer(work.access.language)
     return await read_messages(messages, work.call.request.now, analyzer)
@@ -167,7 +167,7 @@ def _portion(
 
     The conversations behind the first 1,000 are left for the next call.
     """
-    counts = Counter(one.conversation_id for one in read)
+    counts = Counter(row.conversation_id for row in read)
     last = {message.conversation_id: message.number for message in read}
     parts = []
     for extent in extents[:MAX_CONVERSATIONS]:
@@ -184,8 +184,8 @@ def _portion(
 
 def _digest(found: Sequence[HumanMessageRow]) -> str:
     digest = hashlib.sha256()
-    for one in found:
-        digest.update(f"{one.conversation_id}#{one.number}:".encode() + one.sha256)
+    for row in found:
+        digest.update(f"{row.conversation_id}#{row.number}:".encode() + row.sha256)
     return digest.hexdigest()
 
 

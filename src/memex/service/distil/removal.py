@@ -141,21 +141,21 @@ async def _resting(
 
 def _cited_text(statement: EvidenceStatement) -> str:
     """Return a statement with its citations, so that no other one in the same words is taken out."""
-    cited = (f"[[{one.cited_as or one.message}]]" for one in statement.evidence)
+    cited = (f"[[{citation.cited_as or citation.message}]]" for citation in statement.evidence)
     return " ".join([statement.text, *cited])
 
 
 def _rests_elsewhere(statement: EvidenceStatement, conversation_ids: list[str]) -> bool:
     """Return whether a statement also rests on another stored conversation, or on one of somebody else's."""
-    others = any(one.status == "others" for one in statement.evidence)
+    others = any(citation.status == "others" for citation in statement.evidence)
     stored = _own_conversations(statement, STORED)
-    return others or any(one not in conversation_ids for one in stored)
+    return others or any(conversation_id not in conversation_ids for conversation_id in stored)
 
 
 def _own_conversations(statement: EvidenceStatement, states: Collection[EvidenceStatus] = TAKEN) -> list[str]:
     """Return the caller's conversations that a statement was taken from."""
-    cited = (one.message for one in statement.evidence if one.status in states)
-    return [find_citations(f"[[{one}]]")[0][0] for one in cited]
+    cited = (citation.message for citation in statement.evidence if citation.status in states)
+    return [find_citations(f"[[{message}]]")[0][0] for message in cited]
 
 
 WITHDRAW = CallTool(NAME, WithdrawArguments, WithdrawResult, _run)

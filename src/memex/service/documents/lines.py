@@ -136,13 +136,16 @@ def to_documents(files: Sequence[FileLine], finds_secrets: bool) -> list[NewDocu
     What was stored of a file that holds a secret now is removed.
     """
     documents = [file.document() for file in files]
-    return [_guarded(one) if finds_secrets and one.text is not None else one for one in documents]
+    return [
+        _guarded(document) if finds_secrets and document.text is not None else document
+        for document in documents
+    ]
 
 
 def _guarded(document: NewDocument) -> NewDocument:
     if found := find_secrets(document.text or ""):
         message = f"The text looks like it holds a secret ({found[0].kind})."
-    elif found := [one for tag in document.tags or () for one in find_secrets(tag)]:
+    elif found := [secret for tag in document.tags or () for secret in find_secrets(tag)]:
         message = f"A tag looks like a secret ({found[0].kind})."
     else:
         return document

@@ -8,6 +8,7 @@ from memex.service.documents.watching import REQUEST_SYNC, WATCH
 from memex.service.operation import RunsOnLines, RunsOperation
 
 OPERATIONS: dict[str, RunsOperation[Any]] = {
-    one.name: one.call for one in (FIND, FINISH, LIST, READ, REMOVE, REQUEST_SYNC, ROOTS, WATCH)
+    operation.name: operation.call
+    for operation in (FIND, FINISH, LIST, READ, REMOVE, REQUEST_SYNC, ROOTS, WATCH)
 }
-ON_LINES: dict[str, RunsOnLines[Any]] = {one.name: one.call for one in (COMPARE, PUT)}
+ON_LINES: dict[str, RunsOnLines[Any]] = {operation.name: operation.call for operation in (COMPARE, PUT)}

@@ -52,11 +52,11 @@ async def waiting(service: Service, caller: Caller, mount: str, now: datetime) -
         found = await proposals.read(connection, caller.access, now=now)
     return next(
         (
-            one
-            for one in found
-            if one.scope_id == scope.scope_id
-            and one.state == "open"
-            and any(edit["state"] == "open" for edit in one.edits)
+            record
+            for record in found
+            if record.scope_id == scope.scope_id
+            and record.state == "open"
+            and any(edit["state"] == "open" for edit in record.edits)
         ),
         None,
     )
@@ -120,7 +120,7 @@ async def dream(
         planner=planner,
         is_expired=False,
         counts=counts,
-        listed=[one.model_dump(mode="json") for one in signal_results(plan.listed)],
+        listed=[result.model_dump(mode="json") for result in signal_results(plan.listed)],
         gate=gate,
         edits=list(_rows(plan.groups, held)),
     )

@@ -139,7 +139,7 @@ def _own_questions(groups: Sequence[Group]) -> list[str]:
         for change in edit.changes
         if change.does in ("line", "need", "file")
     ]
-    return [one for one in dict.fromkeys(found) if one]
+    return [item for item in dict.fromkeys(found) if item]
 
 
 def _twins(state: MountState, groups: Sequence[Group]) -> dict[str, str]:

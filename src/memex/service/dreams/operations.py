@@ -143,7 +143,7 @@ async def _list(call: OperationCall, _: NoArguments) -> LoggedAnswer[ProposalLis
     async with call.database.transaction(call.access) as connection:
         found = await proposals.read(connection, call.access, now=call.now)
     mounts = call.access.by_id
-    listed = [proposal_result(one, mounts[one.scope_id].mount, {}) for one in found]
+    listed = [proposal_result(choice, mounts[choice.scope_id].mount, {}) for choice in found]
     return LoggedAnswer(
         ProposalListResult(proposals=listed), {"proposals": [one.proposal_id for one in listed]}
     )

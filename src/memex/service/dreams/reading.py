@@ -31,13 +31,13 @@ async def read_state(
     async with service.database.transaction(access, snapshot=True) as connection:
         stored = await read_mount(connection, access, scope)
     pages = {
-        path: DreamPage(path, one["version"], one["content"], one["file_id"], one["changed"])
-        for one in stored.pages
-        if (path := scope.virtual(one["path"]))
+        path: DreamPage(path, page["version"], page["content"], page["file_id"], page["changed"])
+        for page in stored.pages
+        if (path := scope.virtual(page["path"]))
     }
     entries = [
-        UnfiledEntry(scope.virtual(one["path"]), one["version"], one["content"], one["said_at"])
-        for one in stored.entries
+        UnfiledEntry(scope.virtual(entry["path"]), entry["version"], entry["content"], entry["said_at"])
+        for entry in stored.entries
     ]
     state = MountState(
         mount, stored.rev, pages, now.date(), since, entries=entries, tombstones=stored.tombstones

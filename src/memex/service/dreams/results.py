@@ -148,7 +148,8 @@ class DecidedGroups(ToolResult):
 def signal_results(signals: Iterable[Signal]) -> list[SignalResult]:
     """Return signals as callers see them."""
     return [
-        SignalResult(kind=one.kind, places=one.references, texts=one.texts, note=one.note) for one in signals
+        SignalResult(kind=signal.kind, places=signal.references, texts=signal.texts, note=signal.note)
+        for signal in signals
     ]
 
 

@@ -202,7 +202,7 @@ async def _begun(call: OperationCall, token: str) -> Mapping[str, Any] | None:
     written = [found.entry] if found else ledger.read(path) if path else []
     tenant = await erasing.find_tenant(call.database, tenant_id=call.access.tenant_id) or {}
     whose = {"token": token, "tenant_made_at": tenant["tenant_made_at"], "user_id": call.access.user_id}
-    return next((one for one in written if whose.items() <= one.items()), None)
+    return next((receipt for receipt in written if whose.items() <= receipt.items()), None)
 
 
 async def _finish(call: OperationCall, entry: Mapping[str, Any]) -> LoggedAnswer[EraseResult]:

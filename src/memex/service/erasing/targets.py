@@ -69,11 +69,11 @@ async def _file(connection: Connection, access: Access, path: str) -> Target:
     if not versions:
         raise FileNotFound(f"There was never a file at {path}.", path=path)
     said: dict[str, None] = {}
-    for one in versions:
-        said |= dict.fromkeys(_lines(one["content"]))
+    for version in versions:
+        said |= dict.fromkeys(_lines(version["content"]))
     is_own = scope.mount == "user"
     owner = f"user:{access.user_id}" if is_own else scope.mount.replace("projects/", "project:")
-    names = dict.fromkeys(f"file:{owner}/{one['path']}" for one in versions)
+    names = dict.fromkeys(f"file:{owner}/{record['path']}" for record in versions)
     return Target("path", tuple(said), tuple(names), scope.mount)
 
 

@@ -309,7 +309,11 @@ def _model_findings(answers: Sequence[AnswersHealth], figures: TenantFigures) ->
     yield examine_left_alone(
         "planner",
         f"context {context.model}, remember {remember.model}",
-        {one.model for one in (context, remember) if one.model and one.in_use != one.model},
+        {
+            planner.model
+            for planner in (context, remember)
+            if planner.model and planner.in_use != planner.model
+        },
     )
     if find.model is not None:
         yield examine_left_alone("embedder", find.model, {find.model} - {find.in_use})
@@ -398,8 +402,8 @@ def _by_tool(sums: Sequence[HourlySum]) -> list[ToolDay]:
 
 def _figures(sums: Sequence[HourlySum]) -> dict[str, int | float | None]:
     return {
-        "calls": sum(one.calls for one in sums),
-        "failed": sum(one.calls for one in sums if one.status in FAILED),
+        "calls": sum(hourly_sum.calls for hourly_sum in sums),
+        "failed": sum(hourly_sum.calls for hourly_sum in sums if hourly_sum.status in FAILED),
         "p50_ms": _rounded(percentile_ms(sums, 0.5)),
         "p95_ms": _rounded(percentile_ms(sums, 0.95)),
     }

@@ -103,7 +103,10 @@ class Buckets:
         for slot in slots:
             if self._tags[2 * slot] == tag:
                 return slot
-        slot = next((one for one in slots if self.full_at_s(one) <= now_s), min(slots, key=self.full_at_s))
+        slot = next(
+            (candidate for candidate in slots if self.full_at_s(candidate) <= now_s),
+            min(slots, key=self.full_at_s),
+        )
         self._tags[2 * slot], self._moments[2 * slot + 1] = tag, 0.0
         return slot
 

@@ -88,7 +88,7 @@ async def read_user(service: Service, caller: Caller, user: str) -> UserDetails:
     async def read(connection: Connection, access: Access) -> tuple[list[UserResult], Sequence[Project]]:
         found = await tenants.list_users(connection, access, limit=1, user_id=user)
         alike = await tenants.ids_like(connection, access, found)
-        return [_render(one, alike[one.user_id]) for one in found], await tenants.list_projects(
+        return [_render(user, alike[user.user_id]) for user in found], await tenants.list_projects(
             connection, access
         )
 

@@ -33,7 +33,7 @@ async def _find(
     if access.conversations is None:
         return None, []
     weighed, found = await find_passages(connection, access.conversations, query, limit=limit)
-    return weighed, [_passage(one) for one in found]
+    return weighed, [_passage(message) for message in found]
 
 
 async def _read(

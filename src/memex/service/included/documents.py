@@ -32,7 +32,7 @@ async def _find(
     weighed, found = await find_documents(
         connection, access.scopes, query, limit=limit, passages=PASSAGES, vector=vector
     )
-    return weighed, [_passage(one) for one in found]
+    return weighed, [_passage(document) for document in found]
 
 
 async def _read(

@@ -92,10 +92,10 @@ class SectionKind:
 
     def above_floor(self, passages: Sequence[FoundPassage]) -> list[FoundPassage]:
         """Return the passages that have enough of the query's words, or lie near to it in meaning."""
-        near = {id(one) for one in passages if (one.similarity or 0.0) >= LEAST_SIMILARITY}
-        if max((one.share for one in passages), default=0) < self.min_best_share:
-            return [one for one in passages if id(one) in near]
-        return [one for one in passages if one.share >= self.min_share or id(one) in near]
+        near = {id(passage) for passage in passages if (passage.similarity or 0.0) >= LEAST_SIMILARITY}
+        if max((passage.share for passage in passages), default=0) < self.min_best_share:
+            return [passage for passage in passages if id(passage) in near]
+        return [passage for passage in passages if passage.share >= self.min_share or id(passage) in near]
 
 
 Kinds = Mapping[str, SectionKind]
@@ -264,20 +264,20 @@ class RecordedSections:
 def included_names(logged: Operation) -> tuple[str, ...]:
     """Return the kinds that a logged call included, in their order."""
     result = (logged.response or {}).get("result") or {}
-    return tuple(one["name"] for one in result.get("included") or ())
+    return tuple(section["name"] for section in result.get("included") or ())
 
 
 def _recorded(logged: Operation, name: str) -> dict[str, Any]:
     """Return what was found of a kind as the log has it."""
-    for one in logged.inner:
-        if one.kind == OPERATION and one.request.get("name") == name:
-            return one.response or {}
+    for inner in logged.inner:
+        if inner.kind == OPERATION and inner.request.get("name") == name:
+            return inner.response or {}
     return {"passages": []}
 
 
 def _logged(passages: Sequence[FoundPassage], query: Query | None) -> dict[str, Any]:
     """Return what was found as the log has it: places, scores and shares, and the weights of the words."""
-    found = {"passages": [[*_place(one.reference), one.score, one.share] for one in passages]}
+    found = {"passages": [[*_place(passage.reference), passage.score, passage.share] for passage in passages]}
     if query is None or not passages:
         return found
     weights = dict(zip(query.lexemes, query.weights, strict=True))

@@ -78,7 +78,7 @@ class _Teller:
         found = [self.writes[reference] for reference in call.writes if reference in self.writes]
         if len(found) < len(call.writes):
             return True  # a version was erased
-        return not self.lines.taken_out_by(one.version for one in found) <= set(self.harmless)
+        return not self.lines.taken_out_by(write.version for write in found) <= set(self.harmless)
 
     async def pages_of(self, text: _Text) -> list[PageWords]:
         """Return the lines of pages that may have been made from a text."""

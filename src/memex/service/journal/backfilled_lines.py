@@ -86,7 +86,7 @@ def filed_lines(
 def _known_in(call: EarlierCall) -> list[str]:
     """Return the pages in which a call found statements of its text."""
     references = [part["known_in"] for part in call.skipped if part.get("known_in")]
-    return list(dict.fromkeys(filter(_is_path, (one.rpartition("@")[0] for one in references))))
+    return list(dict.fromkeys(filter(_is_path, (reference.rpartition("@")[0] for reference in references))))
 
 
 def _is_path(path: str) -> bool:
@@ -102,7 +102,7 @@ def _reworded(lines: Mapping[bytes, str], statements: Sequence[Statement]) -> di
     found = {}
     for key, line in lines.items():
         words = _words(line)
-        shared = [len(words & _words(one.text)) for one in statements]
+        shared = [len(words & _words(statement.text)) for statement in statements]
         best = max(range(len(shared)), key=shared.__getitem__, default=None)
         if best is not None and shared[best] >= LEAST_SHARED * len(words):
             found[key] = (statements[best].start, statements[best].end)

@@ -145,9 +145,9 @@ async def _with_lines(
     connection: Connection, memory: Memory, access: Access, entry: EntryResult
 ) -> EntryResult:
     made = await made_lines(connection, access, entry.path)
-    paths = sorted({one.path for one in made if one.state in IN_PAGE})
+    paths = sorted({line.path for line in made if line.state in IN_PAGE})
     pages = {page.virtual_path: lines_of(page.content) for page in await memory.read_files(paths)}
-    lines = [_line(one, entry.content, pages.get(one.path, {})) for one in made]
+    lines = [_line(line, entry.content, pages.get(line.path, {})) for line in made]
     return entry.model_copy(update={"lines": lines})
 
 

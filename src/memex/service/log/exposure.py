@@ -179,7 +179,7 @@ def _call(operation: Operation, reference: str) -> CallThatSaw:
 
 
 def _ordered(how: set[Exposure]) -> list[Exposure]:
-    return [one for one in EXPOSURE_ORDER if one in how]
+    return [exposure for exposure in EXPOSURE_ORDER if exposure in how]
 
 
 def _writes(operation: Operation) -> list[str]:

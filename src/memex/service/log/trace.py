@@ -185,7 +185,7 @@ def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
         degraded=to_text(answer.get("degraded")),
         failure=to_text(config.get("failure")),
         embedder=to_text(config.get("embedder")),
-        steps=[read_step(one, operation) for one in operation.inner or own],
+        steps=[read_step(step, operation) for step in operation.inner or own],
         chosen=[
             Chosen.read(source, spans=list(map(TracedSpan.read, to_records(source.get("spans")))))
             for source in to_records(answer.get("sources"))
@@ -203,7 +203,7 @@ def _cut(omitted: Any) -> Cut | None:
         return None
     best = list(map(CutSpan.read, to_records(omitted.get("best"))))
     return Cut(
-        count=to_number(omitted.get("count")), by_reason=Counter(one.reason for one in best), best=best
+        count=to_number(omitted.get("count")), by_reason=Counter(result.reason for result in best), best=best
     )
 
 

@@ -308,7 +308,7 @@ def _hop(link: Any) -> Hop:
 def _spans_read(request: LogValue, response: LogValue) -> list[str]:
     """Return what a read came back with; where it failed, what it asked for."""
     read = [response.get("content"), *to_items(response.get("texts"))]
-    found = [one["$text"] for one in read if isinstance(one, dict) and isinstance(one.get("$text"), str)]
+    found = [part["$text"] for part in read if isinstance(part, dict) and isinstance(part.get("$text"), str)]
     return found or to_texts(request.get("spans", [request.get("path")]))
 
 

@@ -106,7 +106,7 @@ def _answer(arguments: StoreMemoryArguments, plan: NotePlan, changes: tuple[File
     result = StoreMemoryResult(
         id=plan.path if plan.known is None else id_of(plan.known),
         status="stored" if is_stored else "known",
-        rivals=[StoredRivalResult(id=id_of(one.older), text=one.older.text) for one in plan.rivals],
+        rivals=[StoredRivalResult(id=id_of(rival.older), text=rival.older.text) for rival in plan.rivals],
         note=RIVALS if plan.rivals else None,
     ).body()
     rivals = [_logged(one, rival) for one, rival in zip(result["rivals"], plan.rivals, strict=True)]

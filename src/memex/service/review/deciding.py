@@ -93,7 +93,7 @@ def _check_distinct(decisions: Sequence[ItemDecision]) -> None:
         raise ValidationFailed(
             f"{len(decisions)} decisions were sent.", hint=f"Send 1 to {MAX_DECISIONS} decisions in one call."
         )
-    if len({one.id for one in decisions}) < len(decisions):
+    if len({decision.id for decision in decisions}) < len(decisions):
         raise ValidationFailed("Two decisions are about one item.", hint="Decide once about each item.")
 
 

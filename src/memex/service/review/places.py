@@ -104,8 +104,8 @@ def secrets_of(path: str, content: str) -> list[StandingSecret]:
 
 def without_secrets(path: str, content: str, ids: frozenset[str]) -> str:
     """Return a file with a mark in the place of the secrets with these ids."""
-    chosen = [one for one in secrets_of(path, content) if one.id in ids]
-    return redact(content, [FoundSecret(*one.span, one.kind) for one in chosen])
+    chosen = [secret for secret in secrets_of(path, content) if secret.id in ids]
+    return redact(content, [FoundSecret(*place.span, place.kind) for place in chosen])
 
 
 def _line_without_secrets(content: str, secret: FoundSecret, found: list[FoundSecret]) -> str:
@@ -113,8 +113,10 @@ def _line_without_secrets(content: str, secret: FoundSecret, found: list[FoundSe
     end = content.find("\n", secret.end)
     end = len(content) if end < 0 else end
     inside = [
-        FoundSecret(max(one.start, start) - start, min(one.end, end) - start, one.kind)
-        for one in found
-        if one.start < end and one.end > start
+        FoundSecret(
+            max(found_secret.start, start) - start, min(found_secret.end, end) - start, found_secret.kind
+        )
+        for found_secret in found
+        if found_secret.start < end and found_secret.end > start
     ]
     return redact(content[start:end], inside).strip()

@@ -113,7 +113,7 @@ def _path_of(item: str) -> str:
 async def _given_up(connection: Connection, caller: Caller) -> list[QueueEntry]:
     access = caller.access
     found = await queue.list_queue(connection, access, user_id=access.user_id, after=0, limit=MAX_QUEUED)
-    return [one for one in found if one.status == "quarantined"]
+    return [entry for entry in found if entry.status == "quarantined"]
 
 
 def _rivals(call: ReviewedCall, files: FilesAsTheyStand, user: str) -> Iterator[ReviewItem]:
@@ -191,9 +191,13 @@ def _queued(entry: QueueEntry, caller: Caller) -> ReviewItem:
 def _logged(items: list[ReviewItem]) -> dict[str, Any]:
     """Return what the log keeps of a page: which items were shown, and references in place of their texts."""
     shown = [
-        {"id": one.id, "kind": one.kind}
-        | ({"text": {"$text": f"{one.path}@{one.version}:{one.span[0]}-{one.span[1]}"}} if one.span else {})
-        for one in items
+        {"id": item.id, "kind": item.kind}
+        | (
+            {"text": {"$text": f"{item.path}@{item.version}:{item.span[0]}-{item.span[1]}"}}
+            if item.span
+            else {}
+        )
+        for item in items
     ]
     return {"items": shown}
 

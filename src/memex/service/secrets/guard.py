@@ -137,7 +137,7 @@ async def find(text: str, *, only_forms: bool = False) -> list[FoundSecret]:
     if only_forms:
         return [
             FoundSecret(start, end, kind)
-            for kind, start, end in sorted(find_forms(text), key=lambda one: one[1])
+            for kind, start, end in sorted(find_forms(text), key=lambda form: form[1])
         ]
     return await offload.run_on(text, find_secrets, text)
 
@@ -165,16 +165,19 @@ async def find_hidden_in(text: str) -> tuple[int, list[dict[str, Any]]]:
 def find_hidden_places(text: str) -> tuple[int, list[dict[str, Any]]]:
     """Return how many characters of a text nobody sees, and where the first of them stand."""
     found = list(find_hidden(text))
-    first = [FoundSecret(one.offset, one.offset + 1, one.name) for one in found[:MAX_HIDDEN]]
-    shown = [{"line": one.line, "column": one.column, "code_point": one.kind} for one in places(text, first)]
+    first = [FoundSecret(result.offset, result.offset + 1, result.name) for result in found[:MAX_HIDDEN]]
+    shown = [
+        {"line": place.line, "column": place.column, "code_point": place.kind}
+        for place in places(text, first)
+    ]
     return len(found), shown
 
 
 def report(text: str, secrets: list[FoundSecret], policy: SecretPolicy) -> Iterator[dict[str, Any]]:
     """Yield where each secret of a text stands, its kind, and what was done about it; never the secret."""
     action = {"redact": "redacted", "refuse": "refused"}.get(policy, "flagged")
-    for one in places(text, secrets):
-        yield {"line": one.line, "column": one.column, "kind": one.kind, "action": action}
+    for place in places(text, secrets):
+        yield {"line": place.line, "column": place.column, "kind": place.kind, "action": action}
 
 
 def _name(place: Place) -> str:

@@ -232,7 +232,11 @@ class _WhatIsForgotten:
 
     def spans_in(self, path: str, text: str, start: int = 0) -> list[SpanResult] | None:
         """Return where a text of a file says it, counted from its beginning, which is `start`; None if nowhere."""
-        own = [one for one in self.tombstones if one.strength == "forgotten" and one.mount == mount_of(path)]
+        own = [
+            tombstone
+            for tombstone in self.tombstones
+            if tombstone.strength == "forgotten" and tombstone.mount == mount_of(path)
+        ]
         found = [echo.span for echo in find_echoes(text, own, analyzer_of(self.language)) if echo.is_outright]
         return [_span((start + first, start + end)) for first, end in found] or None
 

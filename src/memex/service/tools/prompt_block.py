@@ -195,7 +195,7 @@ def _who_lines(
         if item.kind in kinds and line_key(item.text) not in outdated
     ]
     lines: list[str] = []
-    for *_, line in sorted(found, key=lambda one: one[:2], reverse=True):
+    for *_, line in sorted(found, key=lambda record: record[:2], reverse=True):
         if "\n" not in line and sum(map(len, lines)) + len(lines) + len(line) <= max_chars:
             lines.append(line)
     return lines

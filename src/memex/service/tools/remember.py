@@ -348,8 +348,8 @@ def _valid(arguments: RememberArguments) -> str | None:
 def _told_alone(plan: RememberPlan) -> RememberPlan:
     """Return the plan for a text that holds on some days: the journal alone keeps it, and nothing is changed."""
     stated = [*(add.statement for add in plan.adds), *(known.statement for known in plan.known)]
-    unfiled = [SkippedSpan(one.start, one.end, "unfiled") for one in stated]
-    skipped = tuple(sorted((*plan.skipped, *unfiled), key=lambda one: one.start))
+    unfiled = [SkippedSpan(statement.start, statement.end, "unfiled") for statement in stated]
+    skipped = tuple(sorted((*plan.skipped, *unfiled), key=lambda skip: skip.start))
     removals = tuple(removal for removal in plan.removals if removal.is_forgotten)
     return replace(plan, adds=(), known=(), rivals=(), overtaken=(), removals=removals, skipped=skipped)
 
@@ -358,9 +358,9 @@ def _with_skipped(plan: RememberPlan, text: str, skips: Sequence[SkippedSpan]) -
     """Return a plan that says which spans of a text were not read; `text` is without them."""
     if not skips:
         return plan
-    skipped = [one for one in plan.skipped if text[one.start : one.end].strip()]
+    skipped = [skip for skip in plan.skipped if text[skip.start : skip.end].strip()]
     skipped += skips
-    return replace(plan, skipped=tuple(sorted(skipped, key=lambda one: one.start)))
+    return replace(plan, skipped=tuple(sorted(skipped, key=lambda skip: skip.start)))
 
 
 def _project(work: ToolContext, arguments: RememberArguments) -> str | None:

@@ -199,7 +199,9 @@ async def _tombstones(work: ToolContext, text: str) -> list[TombstonePlace]:
     async with work.database.transaction(work.access, snapshot=True) as connection:
         tombstones = await Memory(connection, work.access).tombstones()
     echoes = [
-        echo for one in tombstones for echo in find_echoes(text, [one], analyzer_of(work.access.language))
+        echo
+        for tombstone in tombstones
+        for echo in find_echoes(text, [tombstone], analyzer_of(work.access.language))
     ]
     return [echo.tombstone.place for echo in echoes if echo.is_outright]
 

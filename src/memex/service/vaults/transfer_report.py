@@ -130,8 +130,10 @@ def duration_s(call: Call) -> float:
 
 def log_record(result: ImportResult) -> dict[str, Any]:
     """Return the report without its lists of files: each batch's call has its own."""
-    refused = [one.model_dump(include={"path", "code"}) for one in result.refused[:MAX_LOGGED_REFUSALS]]
-    kept = [one.model_dump(include={"path", "version"}) for one in result.kept[:MAX_LOGGED_REFUSALS]]
+    refused = [
+        refusal.model_dump(include={"path", "code"}) for refusal in result.refused[:MAX_LOGGED_REFUSALS]
+    ]
+    kept = [file.model_dump(include={"path", "version"}) for file in result.kept[:MAX_LOGGED_REFUSALS]]
     logged = {"calls", "counts", "size_bytes", "duration_s"}
     return result.model_dump(mode="json", include=logged) | {"refused": refused, "kept": kept}
 

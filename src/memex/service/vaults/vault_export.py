@@ -137,7 +137,7 @@ async def _user_access(service: Service, caller: Caller) -> Access:
         return access
     agent = caller.principal.acting_as("agent")
     of_user = await authentication.resolve(service.database, agent, CallContext(access.user_id))
-    return access.limited_to(tuple(one for one in access.scopes if one.scope_id in of_user.by_id))
+    return access.limited_to(tuple(scope for scope in access.scopes if scope.scope_id in of_user.by_id))
 
 
 @dataclass(slots=True)

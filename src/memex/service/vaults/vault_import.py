@@ -235,7 +235,7 @@ class _Import:
     async def _find_hidden(self, note: ImportedNote) -> None:
         count, first = await find_hidden_in(note.text)
         self.hidden_count += count
-        self.hidden += [{"path": note.path} | one for one in first[: MAX_HIDDEN - len(self.hidden)]]
+        self.hidden += [{"path": note.path} | place for place in first[: MAX_HIDDEN - len(self.hidden)]]
 
     def result(self) -> ImportResult:
         """Return the report."""

@@ -113,12 +113,12 @@ async def _show_health(call: OperationCall, arguments: WorkCheckArguments) -> Lo
         is_claimed_done=health.is_claimed_done,
         repairs=[
             WorkRepairResult(
-                id=one.item.item_id,
-                action=one.action,
-                text=one.item.text,
-                joined_to=one.joined_to.item_id if one.joined_to else None,
+                id=repair.item.item_id,
+                action=repair.action,
+                text=repair.item.text,
+                joined_to=repair.joined_to.item_id if repair.joined_to else None,
             )
-            for one in health.repairs[:MAX_REPAIRS]
+            for repair in health.repairs[:MAX_REPAIRS]
         ],
         policies=[policy.text for policy in work.policies],
         policy_file=policy_path(call.access, project),
@@ -137,7 +137,9 @@ async def _repair(call: OperationCall, arguments: WorkRepairArguments) -> Logged
     project, session = place_of(call.caller, arguments.project, arguments.session)
     work = await load_work(call.service, call.caller, project=project, session=session)
     wanted = dict.fromkeys(arguments.items)
-    known = work.state.restorable if arguments.undo else {one.item.item_id for one in _health(work).repairs}
+    known = (
+        work.state.restorable if arguments.undo else {repair.item.item_id for repair in _health(work).repairs}
+    )
     if unknown := [item for item in wanted if item not in known]:
         raise ValidationFailed(
             f"The item {unknown[0]} {'was not put away' if arguments.undo else 'needs no repair'}.",

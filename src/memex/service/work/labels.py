@@ -109,7 +109,7 @@ async def slug_of_label(service: Service, caller: Caller, label: str) -> str | N
     if scope is None:
         return None
     async with service.database.transaction(caller.access.for_conversations()) as connection:
-        links = {one.label: one.slug for one in await list_links(connection, scope.scope_id)}
+        links = {link.label: link.slug for link in await list_links(connection, scope.scope_id)}
     return own_slug(
         caller, links.get(label) or (label.removeprefix("name:") if label.startswith("name:") else "")
     )

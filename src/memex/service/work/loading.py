@@ -217,13 +217,13 @@ async def _derive(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
     try:
         return await _derive_all(messages)
     except LimitExceeded:
-        readable = [one for one in messages if await _is_readable(one)]
+        readable = [message for message in messages if await _is_readable(message)]
         _log.warning("work_messages_unread", messages=len(messages) - len(readable))
         return await _derive_all(readable)
 
 
 async def _derive_all(messages: Sequence[UnderivedMessage]) -> list[NewObservation]:
-    return await offload.run(sum(len(one.text) for one in messages), derive, messages)
+    return await offload.run(sum(len(message.text) for message in messages), derive, messages)
 
 
 async def _is_readable(message: UnderivedMessage) -> bool:

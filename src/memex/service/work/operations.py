@@ -22,7 +22,10 @@ async def _stop_reading(
 
 
 OPERATIONS: dict[str, RunsOperation[Any]] = {
-    **{one.name: one.call for one in (CHANGES, CHECK, SHOW, PACK, PROVENANCE, RESOLVE, SESSIONS, REBUILD)},
+    **{
+        operation.name: operation.call
+        for operation in (CHANGES, CHECK, SHOW, PACK, PROVENANCE, RESOLVE, SESSIONS, REBUILD)
+    },
     **{one.name: one.call for one in (LABELS, LINK, MARK, READ_FROM, READINGS, HEALTH, REPAIR, POLICY)},
     "work_stop_reading": _stop_reading,
 }

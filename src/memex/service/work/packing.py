@@ -189,8 +189,10 @@ async def _sessions(
     found, at = await load_sessions(service, caller, project=project), arguments.as_of
     if at is None:
         return found
-    begun = [one for one in found if one.started_at is None or one.started_at <= at]
-    return [replace(one, last_at=min(one.last_at, at) if one.last_at else None) for one in begun]
+    begun = [session for session in found if session.started_at is None or session.started_at <= at]
+    return [
+        replace(session, last_at=min(session.last_at, at) if session.last_at else None) for session in begun
+    ]
 
 
 def _now(arguments: PackArguments) -> datetime:
@@ -223,7 +225,7 @@ async def _of_place(
     """Return the pack of a project or a label by its name, with what the lane that hints name is about."""
     work = await load_work(service, caller, project=name, until=arguments.as_of, reads=True)
     scope = f"project:{name}" if work.is_project else f"label:{name}"
-    own = [one for one in lanes if name in (one.slug, one.label)]
+    own = [candidate for candidate in lanes if name in (candidate.slug, candidate.label)]
     active = active_lanes(own, _now(arguments))
     is_one_lane = lane is not None or len(active) < 2
     state = work.state

@@ -240,7 +240,7 @@ def changes_result(work: LoadedWork, since: str, changed: WorkChanges) -> WorkCh
 
 def item_results(items: Iterable[WorkItem], state: WorkState) -> list[WorkItemResult]:
     """Return items as an answer has them."""
-    return [item_result(one, state) for one in items]
+    return [item_result(item, state) for item in items]
 
 
 def item_result(item: WorkItem, state: WorkState) -> WorkItemResult:
@@ -260,10 +260,10 @@ def point_result(point: DodPoint) -> DodPointResult:
 
 
 def _session(session: SessionRow, summaries: Iterable[Observation]) -> WorkSessionResult:
-    own = [one for one in summaries if one.conversation_id == session.conversation_id]
+    own = [summary for summary in summaries if summary.conversation_id == session.conversation_id]
     return WorkSessionResult.taken_from(
         session,
         id=session.conversation_id,
-        request=next((one.text for one in own if one.who == "human"), None),
-        outcome=next((one.text for one in own if one.who == "agent"), None),
+        request=next((turn.text for turn in own if turn.who == "human"), None),
+        outcome=next((turn.text for turn in own if turn.who == "agent"), None),
     )

@@ -121,10 +121,10 @@ async def _list_work_sessions(
     found = await load_sessions(call.service, call.caller, project=arguments.project, limit=arguments.limit)
     if not found and arguments.project is not None:  # how the sessions of one label are shown
         listed = await load_sessions(call.service, call.caller)
-        named = [one for one in listed if one.name == arguments.project]
-        found = named[: arguments.limit] if len({one.label for one in named}) == 1 else []
+        named = [session for session in listed if session.name == arguments.project]
+        found = named[: arguments.limit] if len({name.label for name in named}) == 1 else []
     result = WorkSessionsResult(sessions=list(map(_session, found)))
-    logged = {"sessions": [one.id for one in result.sessions]}
+    logged = {"sessions": [session.id for session in result.sessions]}
     return LoggedAnswer(result, logged)
 
 
@@ -184,12 +184,12 @@ async def load_sessions(
         return []
     async with service.database.transaction(caller.access.for_conversations()) as connection:
         found = await list_sessions(connection, scope.scope_id, project=project, limit=limit)
-    return [replace(one, slug=own_slug(caller, one.slug)) for one in found]
+    return [replace(session, slug=own_slug(caller, session.slug)) for session in found]
 
 
 def candidates(found: Resolution) -> list[LaneResult]:
     """Return the lanes that may be meant, as an answer has them."""
-    return [_lane(one.lane, one.score, one.reasons) for one in found.candidates]
+    return [_lane(candidate.lane, candidate.score, candidate.reasons) for candidate in found.candidates]
 
 
 def listed_lanes(lanes: Sequence[Lane]) -> list[LaneResult]:

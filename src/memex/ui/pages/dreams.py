@@ -25,7 +25,7 @@ async def show_dreams(page: Page, mount: MountQuery = None, status: str | None =
         "dreams.html",
         report=report,
         proposals=shown,
-        mounts=[one["mount"] for one in chosen],
+        mounts=[item["mount"] for item in chosen],
         outcome=status if status in ("nothing", "refused") else None,
     )
 

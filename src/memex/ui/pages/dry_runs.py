@@ -31,7 +31,7 @@ async def shown_arguments(
 
 def lead_to_written(page: PageRequest, done: dict[str, Any], notice: str) -> Response:
     """Lead to the file that a call wrote; to the call if it wrote several, or none."""
-    paths, call = [one["path"] for one in done["writes"]], done["tool_call_id"]
+    paths, call = [write["path"] for write in done["writes"]], done["tool_call_id"]
     if len(paths) == 1:
         return page.redirect(FILE_PAGE, path=paths[0], notice=notice, call=call)
     return page.redirect(CALL_PAGE, id=call, notice=notice, call=call)

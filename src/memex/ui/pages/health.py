@@ -54,7 +54,7 @@ def _by_day(spent: list[dict[str, Any]]) -> list[dict[str, Any]]:
     sums: defaultdict[str, dict[str, Any]] = defaultdict(
         lambda: {"requests": 0, "input_tokens": 0, "output_tokens": 0, "usd": 0.0}
     )
-    for one in spent:
-        for measure in (found := sums[one["day"]]):
-            found[measure] += one[measure]
+    for budget in spent:
+        for measure in (found := sums[budget["day"]]):
+            found[measure] += budget[measure]
     return [{"day": day} | found for day, found in sums.items()]

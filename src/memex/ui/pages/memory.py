@@ -82,10 +82,10 @@ async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
 def _with_months(folders: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return folders with the days of the journal put together in months."""
     found: dict[str, dict[str, Any]] = {}
-    for one in folders:
-        day = _JOURNAL_DAY.fullmatch(one["path"])
-        path = day[1] if day else one["path"]
-        known = found.setdefault(path, one | {"path": path, "files": 0})
-        known["files"] += one["files"]
-        known["updated_at"] = max(known["updated_at"], one["updated_at"])
+    for folder in folders:
+        day = _JOURNAL_DAY.fullmatch(folder["path"])
+        path = day[1] if day else folder["path"]
+        known = found.setdefault(path, folder | {"path": path, "files": 0})
+        known["files"] += folder["files"]
+        known["updated_at"] = max(known["updated_at"], folder["updated_at"])
     return list(found.values())

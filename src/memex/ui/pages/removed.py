@@ -104,6 +104,10 @@ async def _outcome(page: PageRequest, tool_call_id: str) -> dict[str, str | int]
         attempts = (await page.call("memory_operation", {"tool_call_id": tool_call_id}))["attempts"]
     except (OperationNotFound, ValidationFailed):
         return None
-    results = (one["response"] for one in attempts if one["tool"] == PUT_BACK.name and one["response"])
+    results = (
+        attempt["response"]
+        for attempt in attempts
+        if attempt["tool"] == PUT_BACK.name and attempt["response"]
+    )
     done = next(results, None)
     return None if done is None else done | {"tool_call_id": tool_call_id}

@@ -61,10 +61,10 @@ async def decide_items(page: Page) -> Response:
 async def undo_decisions(page: Page) -> Response:
     """Undo the decisions of one call: revert what they wrote, and list again what they kept."""
     items = await _decided_items(page, page.form.get("decided", ""))
-    calls = dict.fromkeys(one["tool_call_id"] for one in items if one["undo"] == "revert")
+    calls = dict.fromkeys(item["tool_call_id"] for item in items if item["undo"] == "revert")
     for call in calls:
         await page.call("memory_revert", {"tool_call_id": call})
-    kept = [{"id": one["id"], "decision": "reopen"} for one in items if one["undo"] == "reopen"]
+    kept = [{"id": item["id"], "decision": "reopen"} for item in items if item["undo"] == "reopen"]
     if kept:
         await page.call("review_decide", {"decisions": kept})
     return page.redirect(PATH, kind=page.form.get("kind") or None, undone="true")
@@ -84,8 +84,10 @@ def _decisions_of(page: PageRequest) -> list[dict[str, str]]:
 async def _decided_items(page: PageRequest, tool_call_id: str) -> list[dict[str, Any]]:
     """Return what a call decided; raises OperationNotFound if it is no such call of this user."""
     attempts = (await page.call("memory_operation", {"tool_call_id": tool_call_id}))["attempts"]
-    results: Iterable[dict[str, Any]] = (one["response"] or {} for one in attempts if one["tool"] == DECIDE)
-    return list(chain.from_iterable(one.get("items", ()) for one in results))
+    results: Iterable[dict[str, Any]] = (
+        attempt["response"] or {} for attempt in attempts if attempt["tool"] == DECIDE
+    )
+    return list(chain.from_iterable(result.get("items", ()) for result in results))
 
 
 async def _outcome(page: PageRequest, tool_call_id: str) -> dict[str, Any] | None:

@@ -162,5 +162,5 @@ def _without_ids(operation: Operation) -> Operation:
         operation,
         operation_id=0,
         principal={name: operation.principal[name] for name in CALLER if name in operation.principal},
-        inner=tuple(replace(one, operation_id=0) for one in operation.inner),
+        inner=tuple(replace(step, operation_id=0) for step in operation.inner),
     )

@@ -343,7 +343,7 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
 
 def _jsonl(model: type[BaseModel], records: Iterable[Any]) -> bytes:
     """Return records as lines of JSON, by the fields that the model has."""
-    return "".join(f"{model.model_validate(one).model_dump_json()}\n" for one in records).encode()
+    return "".join(f"{model.model_validate(record).model_dump_json()}\n" for record in records).encode()
 
 
 def _content(path: Path) -> bytes:
@@ -415,7 +415,7 @@ def _decode(content: bytes, name: str) -> str:
 def _operation(told: _Operation) -> Operation:
     user_id = told.principal.user or ""
     ids: dict[str, Any] = {"operation_id": 0, "tool_call_id": told.tool_call_id, "user_id": user_id}
-    inner = tuple(Operation(**ids, **_fields(one), principal={}) for one in told.inner)
+    inner = tuple(Operation(**ids, **_fields(part), principal={}) for part in told.inner)
     return Operation(**ids | _fields(told) | {"principal": told.principal.model_dump(), "inner": inner})
 
 
@@ -435,7 +435,7 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
     _check_changes(told, rivals, of_rivals)
     tombstones = _lines(_Tombstone, members, of_tombstones)
     _check_changes(told, tombstones, of_tombstones)
-    if any(len(one.value_digests) != len(one.value_sizes) for one in tombstones):
+    if any(len(tombstone.value_digests) != len(tombstone.value_sizes) for tombstone in tombstones):
         raise _malformed(f"{of_tombstones} has digests without sizes")
     repeats = _lines(_Repeat, members, of_repeats)
     if len({(repeat.path, repeat.tool_call_id) for repeat in repeats}) < len(repeats):
@@ -445,7 +445,7 @@ def _read_scope(told: _Scope, members: dict[str, bytes], number: int) -> StoredS
         statements=tuple(StoredLine(**_fields(statement)) for statement in statements),
         repeats=tuple(StoredRepeat(**_fields(repeat)) for repeat in repeats),
         rivals=tuple(StoredRival(**_fields(rival)) for rival in rivals),
-        tombstones=tuple(StoredTombstone(**_fields(one)) for one in tombstones),
+        tombstones=tuple(StoredTombstone(**_fields(tombstone)) for tombstone in tombstones),
     )
 
 

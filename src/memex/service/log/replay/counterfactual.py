@@ -251,12 +251,12 @@ def _needs_model(change: ReplayChange) -> bool:
 
 
 def _model_ms(logged: LoggedCall) -> float:
-    return sum(one.duration_ms for one in logged.operation.inner if one.kind == MODEL_REQUEST)
+    return sum(inner.duration_ms for inner in logged.operation.inner if inner.kind == MODEL_REQUEST)
 
 
 def _stale(logged: LoggedCall, after: Rerun) -> int:
-    asked = [one.request.get("sha256") for one in logged.operation.inner if one.kind == MODEL_REQUEST]
-    now = [one.request.get("sha256") for one in after.inner if one.kind == MODEL_REQUEST]
+    asked = [inner.request.get("sha256") for inner in logged.operation.inner if inner.kind == MODEL_REQUEST]
+    now = [inner.request.get("sha256") for inner in after.inner if inner.kind == MODEL_REQUEST]
     return sum(one != other for one, other in zip(asked, now, strict=False))
 
 

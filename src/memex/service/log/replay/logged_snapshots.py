@@ -23,7 +23,7 @@ BESIDE_MEMORY = (MODEL_REQUEST, OPERATION)  # operations inside a call that read
 
 def states(operation: Operation) -> list[State]:
     """Return every state that a call and the operations inside it saw, in order."""
-    return [one.state for one in (*operation.inner, operation) if one.state]
+    return [part.state for part in (*operation.inner, operation) if part.state]
 
 
 def access_of(access: Access, operation: Operation) -> Access:
@@ -174,4 +174,4 @@ def _seen_by(operation: Operation) -> list[tuple[State | None, dict[str, Any] | 
     """Return the states and responses of what read memory in a call: the operations inside, or the call itself."""
     if not operation.inner:
         return [(operation.state, (operation.response or {}).get("result"))]
-    return [(one.state, one.response) for one in operation.inner if one.kind not in BESIDE_MEMORY]
+    return [(inner.state, inner.response) for inner in operation.inner if inner.kind not in BESIDE_MEMORY]

@@ -155,9 +155,9 @@ def logged_options(logged: LoggedCall) -> RerunOptions:
 
 def _items(result: dict[str, Any]) -> list[str]:
     """Return what an answer holds, by references: the spans of a context, hits, files, writes."""
-    others = [one for name in ("hits", "files", "writes") for one in result.get(name, ())]
+    others = [item for name in ("hits", "files", "writes") for item in result.get(name, ())]
     return spans_of(result) + [
-        one if isinstance(one, str) else f"{one['path']}@{one['version']}" for one in others
+        other if isinstance(other, str) else f"{other['path']}@{other['version']}" for other in others
     ]
 
 

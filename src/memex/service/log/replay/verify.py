@@ -81,7 +81,7 @@ async def _revisions(
             scope_ids=list(scopes),
             revs=[seen[scope.mount] for scope in scopes.values()],
         )
-    return [(f"{scopes[one['scope_id']].virtual(one['path'])}@{one['version']}", one) for one in found]
+    return [(f"{scopes[row['scope_id']].virtual(row['path'])}@{row['version']}", row) for row in found]
 
 
 def name_of(operation: Operation) -> str:

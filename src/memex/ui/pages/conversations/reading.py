@@ -138,7 +138,7 @@ async def _resting(page: PageRequest, conversation_id: str) -> dict[int, list[di
 
 async def _laid_out(messages: Sequence[Mapping[str, Any]], max_chars: int | None) -> list[dict[str, Any]]:
     """Return messages with their texts as a page shows them, each of at most so many characters."""
-    texts = [one["text"][:max_chars] for one in messages]
+    texts = [message["text"][:max_chars] for message in messages]
     shown = await _rendered(texts)
     return [
         dict(one) | {"shown": text, "is_cut": len(one["text"]) > len(part), "chars": len(one["text"])}
