@@ -101,6 +101,7 @@ async def test_users_at_once_share_few_connections(empty: str, stock_server: Ser
     assert {count for _, count in names} == {0}
 
 
+@pytest.mark.slow
 async def test_the_log_the_past_imports_and_the_queue_work(empty: str) -> None:
     """With one connection to the server, which shows that no call holds one while it waits for a second."""
     with pooled(empty, default_pool_size=1, query_wait_timeout=PATIENCE_S) as conninfo:

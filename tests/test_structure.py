@@ -38,6 +38,7 @@ def source() -> Source:
     return Source.read(ROOT)
 
 
+@pytest.mark.slow
 def test_a_public_class_name_stands_for_one_thing(source: Source) -> None:
     """Two modules define the same public class name only if the name is in the list, with its reason."""
     assert set(source.repeated_class_names()) == set(REPEATED_NAMES)

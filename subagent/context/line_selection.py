@@ -199,13 +199,11 @@ class _ChosenLines:
         """
         waiting = [line]
         while waiting:
-            for neighbour in self._beside(waiting.pop()):
-                is_short = len(neighbour.candidate.text) <= NEIGHBOUR_CHARS
-                is_new = (
-                    is_short and neighbour.reference not in self.taken and _key(neighbour) not in self.keys
-                )
-                if is_new and self.adds(neighbour) and self.take(neighbour):
-                    waiting.append(neighbour)
+            for near in self._beside(waiting.pop()):
+                is_short = len(near.candidate.text) <= NEIGHBOUR_CHARS
+                is_new = is_short and near.reference not in self.taken and _key(near) not in self.keys
+                if is_new and self.adds(near) and self.take(near):
+                    waiting.append(near)
 
     def _beside(self, line: ContextLine) -> Sequence[ContextLine]:
         """Return the lines right before and after a line."""

@@ -26,6 +26,7 @@ async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -
     assert run.of_status("skipped") == []
 
 
+@pytest.mark.slow
 async def test_every_case_of_a_context_passes_or_is_known_to_fail(service: Service) -> None:
     """All of them in each run: they take seconds, and `memex eval run context` ends with 1 if one fails."""
     run = await run_cases("context", load_suite("context"), MemexAdapter(service), EvaluationOptions())

@@ -26,6 +26,7 @@ PUBLIC_FLOORS = {
 PACK_FLOORS = {"independent": (0.9, 0.53), "writers": (0.8, 0.46)}
 
 
+@pytest.mark.slow
 def test_no_kind_is_found_worse_in_the_turns_of_memex() -> None:
     """In the turns of Memex that are not independent, taken together, no kind falls below what was measured."""
     run = measure.run(None)
@@ -36,6 +37,7 @@ def test_no_kind_is_found_worse_in_the_turns_of_memex() -> None:
 
 
 @pytest.mark.skipif("MEMEX_EVAL_DATA" not in os.environ, reason="needs MEMEX_EVAL_DATA")
+@pytest.mark.slow
 def test_no_kind_is_found_worse_with_the_public_turns() -> None:
     """With the public data there are over 150 turns that are not independent; other floors hold there."""
     run = measure.run(Path(os.environ["MEMEX_EVAL_DATA"]))
@@ -44,6 +46,7 @@ def test_no_kind_is_found_worse_with_the_public_turns() -> None:
     assert _below(PUBLIC_FLOORS, run) == []
 
 
+@pytest.mark.slow
 def test_packs_quote_what_independent_writers_said() -> None:
     """Their writers had seen nothing of Memex, and a pack says little that is wrong (`docs/evals.md`)."""
     run = measure.run(None)

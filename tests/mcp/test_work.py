@@ -120,7 +120,7 @@ async def test_names_of_other_services_are_understood_and_not_listed(
         "mem_completion_check": {"scope": LABEL},
         "mem_note_create": {"content": "I prefer oolong tea."},
         "mem_health_runtime": {},
-        "mem_health_project": {},
+        "mem_health_memory": {},
     }
     async with connect("work", bound_to="alice") as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
@@ -136,7 +136,7 @@ async def test_names_of_other_services_are_understood_and_not_listed(
     assert known.structured_content["not_modified"]
     assert found["mem_scope_resolve"].structured_content["status"] == "resolved"
     runtime = found["mem_health_runtime"].structured_content
-    health = found["mem_health_project"].structured_content
+    health = found["mem_health_memory"].structured_content
     assert (runtime["status"], runtime["user"]) == ("ok", "alice")
     assert (health["mount"], health["counts"]) == ("user", {})
     assert "build part 0." in words(found["mem_provenance"])

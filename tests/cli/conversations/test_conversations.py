@@ -148,6 +148,7 @@ def test_no_hit_is_an_answer_too(memex: Memex, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("MEMEX_EVAL_DATA" not in os.environ, reason="MEMEX_EVAL_DATA names no folder")
+@pytest.mark.slow
 def test_real_exports_are_imported_in_one_command(memex: Memex, tmp_path: Path) -> None:
     """The folder with exports of four providers: what people and assistants said in each is there.
 
@@ -401,6 +402,7 @@ def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: 
     assert "names no message" in embedding.run("similar", first.partition("#")[0], *user).err
 
 
+@pytest.mark.slow
 def test_an_own_export_comes_back_as_it_was(memex: Memex, tmp_path: Path) -> None:
     """Unchanged while it is there; after a deletion the same bytes, numbers and branches of edited messages too."""
     user = ("--user", "ingest-again")

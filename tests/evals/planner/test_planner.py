@@ -60,6 +60,7 @@ async def test_a_model_that_fails_picks_nothing(scripted: ModelServer) -> None:
     assert figures.picked["model", 0.5, 300].recalled == figures.rules[300].recalled
 
 
+@pytest.mark.slow
 async def test_recorded_picks_are_played_without_a_model(scripted: ModelServer, tmp_path: Path) -> None:
     """The same lines and the same use; a question that was not recorded is named."""
     scripted.play(says({"lines": [2, 1]}), endless=True)
@@ -92,6 +93,7 @@ def test_a_pick_is_worth_nothing_that_costs_a_budget() -> None:
     assert best_worth(figures, "model", (300, 900)) == 0.05
 
 
+@pytest.mark.slow
 async def test_a_recording_goes_on_where_it_stopped(scripted: ModelServer, tmp_path: Path) -> None:
     """A question with an answer is not asked again; one for which the model gave none is."""
     kept = tmp_path / "picks.jsonl"

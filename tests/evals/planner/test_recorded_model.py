@@ -35,6 +35,7 @@ def check(figures: PlannerFigures, users: set[str]) -> None:
         assert figures.picked["model", PICK, budget].recalled.total() >= (1 - LOST) * ruled, budget
 
 
+@pytest.mark.slow
 async def test_wrong_picks_cost_little() -> None:
     """On the shipped memory, with the local model beside the words, as the picks were recorded."""
     figures = await run([shipped_chat()], BUDGETS, embedder="local", replay=RECORDED, picks=False)

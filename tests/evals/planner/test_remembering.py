@@ -18,6 +18,7 @@ def filed(statement: str, evidence: str) -> dict[str, object]:
     return {"edits": [edit], "skipped": []}
 
 
+@pytest.mark.slow
 async def test_a_recorded_model_files_what_it_filed(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -93,6 +93,7 @@ async def test_texts_of_a_vault_stand_in_the_context(retrieval_data: Path, conni
     assert (first.contexts[2_000].found, first.contexts[2_000].evidence) == (3, 3)
 
 
+@pytest.mark.slow
 async def test_the_same_run_gives_the_same(retrieval_data: Path, conninfo: str) -> None:
     """Two runs of the same state agree on every question; a sample asks some of them, always the same."""
     first = await evaluation.run_suite("locomo", retrieval_data, RetrievalOptions(database_url=conninfo))

@@ -93,6 +93,7 @@ async def test_a_hard_text_is_given_back(service: Service, alice: Caller, name: 
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.slow
 async def test_a_long_text_is_given_back(service: Service, alice: Caller, name: str) -> None:
     """Up to 200,000 characters."""
     answer = await remember(service, alice, LONG[name])

@@ -430,6 +430,7 @@ async def test_no_more_edits_than_may_be(database: Database, alice: Caller) -> N
     assert "At most 2 edits" in model.told[0]
 
 
+@pytest.mark.slow
 async def test_of_a_huge_answer_the_rest_is_not_looked_at(database: Database, alice: Caller) -> None:
     """Behind a hundred edits and some for each write nothing is judged, and nothing told to the model."""
     text = "\n".join(f"The boat number {number} is blue." for number in range(200))

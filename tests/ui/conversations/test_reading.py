@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from tests.ui.conftest import Site
 from tests.ui.conversations.planted import (
     BRANCHED,
@@ -125,6 +126,7 @@ def test_branches_are_shown_when_they_are_asked_for(site: Site) -> None:
     assert numbers(shown(alice, THREAD, id=tea, message=2)) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_very_long_message_is_shown_whole_alone(site: Site) -> None:
     """In the thread it is cut, and a link shows all of it; a still longer one is shown as it is stored."""
     [long] = put(site, conversation("one", "", ["word " * 8_000 + "theend", "x" * 250_000]))
