@@ -99,7 +99,6 @@ async def test_with_few_questions_nothing_is_applied_by_itself(service: Service,
     assert {group.state for group in made.groups} == {"open"}
 
 
-@pytest.mark.slow
 async def test_four_replicas_dream_once_a_day_for_thirty_days(service: Service, alice: Caller) -> None:
     """The lease and its time decide, by a clock that is given: one dream of a mount a day."""
     await CHOOSE.call(service, alice, {"mode": "propose"})
