@@ -92,7 +92,7 @@ class Migration:
 
     @property
     def amendment(self) -> bytes:
-        """What makes what today's text makes, where an earlier one ran; later migrations build on it."""
+        """The statements that make up for an earlier text of the migration where that one ran."""
         return (files("memex.store") / "migrations" / "edited" / f"{self.file_name}.sql").read_bytes()
 
     def had_text(self, sha256: bytes) -> bool:

@@ -1,1 +1,1 @@
-"""How much known dirt dreams find in memories, and how much that only looks like it they leave alone."""
+"""Precision and recall of dreams, on known dirt in memories and on lines that only look like dirt."""

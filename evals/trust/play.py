@@ -64,7 +64,7 @@ class TrustClient:
 
 @dataclass(frozen=True, slots=True)
 class TrustVerdict:
-    """What became of a case, asked once and also by the old wording; `why` is empty if both are right."""
+    """The outcome of a case, asked once and also by the old wording; `why` is empty if both are right."""
 
     id: str
     family: str

@@ -41,7 +41,7 @@ class WrittenSession:
 
 @dataclass(frozen=True, slots=True)
 class PackMeasure:
-    """How many lines of packs say what a label says, by heading, and how many labels stand in packs, by kind."""
+    """Counts of the lines of packs that say what a label says, by heading, and of labels in packs, by kind."""
 
     lines: Mapping[str, int]
     right: Mapping[str, int]

@@ -316,7 +316,7 @@ class WordsErased(UserErased):
 
 
 class PreviewOutdated(Conflict):
-    """What would be erased is not what the preview showed, so nothing was erased."""
+    """The words to erase have changed since the preview, so nothing was erased."""
 
     code = "PREVIEW_OUTDATED"
     default_hint = "Look at a new preview, and confirm that one."

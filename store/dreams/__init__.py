@@ -1,1 +1,1 @@
-"""What a dream reads of a mount, and the proposals that it keeps."""
+"""Rows of dreams: reads of a mount, and the proposals that are kept."""

@@ -33,7 +33,7 @@ class StoredProposal:
 
     @property
     def state(self) -> Literal["open", "expired", "decided"]:
-        """Whether something of it is still to be decided."""
+        """Its state: `open` while a part of it is to be decided and its time has not run out."""
         if all(edit["state"] not in ("open", "held") for edit in self.edits):
             return "decided"
         return "expired" if self.is_expired else "open"
@@ -120,7 +120,7 @@ async def refused(connection: Connection, scope: Scope) -> set[tuple[str, str, s
 
 @dataclass(frozen=True, slots=True)
 class MountChoice:
-    """What was chosen for a mount: who decides, which kinds are applied by themselves, until when it is paused."""
+    """The choice for a mount: who decides, which kinds are applied by themselves, until when it is paused."""
 
     mode: Literal["off", "propose", "auto"] = "off"
     auto_kinds: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class DueMount:
 
 @dataclass(frozen=True, slots=True)
 class DreamTimes:
-    """When a dream of the job may begin in a mount, and how long one holds its lease."""
+    """Times of the job: when a dream may begin in a mount, and how long one holds its lease."""
 
     least_changes: int = 20
     quiet: timedelta = timedelta(minutes=30)

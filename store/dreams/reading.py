@@ -1,4 +1,4 @@
-"""What a dream reads of one mount, in one state."""
+"""Reads of one mount for a dream, in one state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ TRIED = 4  # times as many chunks as are wanted are looked at, where many files 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which files are looked at; what a word is worth does not depend on it.
+    """Filters of the files that are looked at; the weights of words do not depend on them.
 
     Attributes:
         prefix: the beginning of the path within the scope.
@@ -70,7 +70,7 @@ NOTHING_BORROWED: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class ChunkDetail:
-    """What a hit shows of a chunk: the chunk's text and its file, as `search/chunk_read` returns them.
+    """The parts of a hit that come from a chunk: its text and its file, as `search/chunk_read` returns them.
 
     `tfs` says how often each lexeme of the query stands in the chunk, where it does. `body_start` is where the
     file's text without front matter begins.
@@ -123,7 +123,7 @@ class AddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """How a scope at a past moment differs from what stands now.
+    """The difference between a scope at a past moment and now.
 
     Attributes:
         removed: the ids of the chunks that stand now and did not stand then.

@@ -44,7 +44,7 @@ Connection = psycopg.Connection[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What `memex.json` says of a backup. `schema` has the newest migration of each track, `tables` the rows."""
+    """The description of a backup in `memex.json`: the newest migration of each track, the rows of each table."""
 
     backup_id: str
     memex: str

@@ -61,7 +61,7 @@ class StoredRival:
 
 @dataclass(frozen=True, slots=True)
 class StoredTombstone:
-    """What was forgotten or replaced, since a change of a scope; a row of the table `tombstone`."""
+    """A row of the table `tombstone`: words that were forgotten or replaced, since a change of a scope."""
 
     line_key: bytes
     strength: str

@@ -1,4 +1,4 @@
-"""What speaks for which passage of memory: the words of a query, links from what matches, and neighbours.
+"""The evidence for passages of memory: the words of a query, links from what matches, and neighbours.
 
 Everything is in the units of search's scores, as integers. A passage is worth what it scored itself, and more when
 a link leads to it or when it stands in a file that matches well.
@@ -64,7 +64,7 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 
     @property
     def chars(self) -> int:
-        """How long it is."""
+        """Its length in characters."""
         return self.reference.span[1] - self.reference.span[0]
 
     def candidate(self, text: str) -> CandidatePassage:

@@ -1,4 +1,4 @@
-"""Which lines go into a context: the best first, until the budget is full or nothing left could answer. Pure.
+"""The selection of lines for a context: best first, until the budget is full or nothing left could answer. Pure.
 
 Lines of one page, and lines of one day of the journal, share a header. The newest statement about a thing stands
 before an older one that it contradicts, which is never shown alone. What is no line of memory stands behind memory,

@@ -96,7 +96,7 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
 
     @property
     def reference(self) -> Reference:
-        """Where it stands."""
+        """Its path, version and span."""
         return self.candidate.reference
 
     @property

@@ -123,7 +123,7 @@ class DreamPage:
 
     @property
     def target(self) -> str:
-        """What a link in its mount names it by."""
+        """The name of the page in a link of its mount."""
         return self.path.removeprefix(f"{mount_of(self.path)}/").removesuffix(".md")
 
     @property

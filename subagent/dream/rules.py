@@ -30,7 +30,7 @@ Refused = Collection[tuple[str, str, str]]  # kinds, paths and lines that a pers
 
 @dataclass(frozen=True, slots=True)
 class DreamPlan:
-    """What a dream proposes: groups of edits that stand or fall together, and what is only listed.
+    """The proposals of a dream: groups of edits that stand or fall together, and findings that are only listed.
 
     `left_out` counts the groups that are more than one proposal may hold: the next one has them.
     """

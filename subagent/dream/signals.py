@@ -86,12 +86,12 @@ class Signal:
 
     @property
     def references(self) -> list[str]:
-        """Where it stands."""
+        """The places of its lines."""
         return [*(line.reference for line in self.lines), *self.places]
 
     @property
     def texts(self) -> list[str]:
-        """What stands there."""
+        """The texts of its lines."""
         return [line.text for line in self.lines]
 
 

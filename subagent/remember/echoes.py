@@ -1,4 +1,4 @@
-"""What a told text says that was forgotten, or that has been replaced since: see `store.writes.tombstones`.
+"""Echoes in a told text of words that were forgotten, or replaced since: see `store.writes.tombstones`.
 
 A text that was said before does not bring it back, and neither does one in which invisible or look-alike characters
 disguise it. What somebody says anew does, and lifts the tombstone.
@@ -34,7 +34,7 @@ class ToldEchoes:
 
     @property
     def spans(self) -> list[Span]:
-        """Where the withheld sentences stand."""
+        """The spans of the withheld sentences."""
         return [echo.span for echo in self.withheld]
 
     def lifted(self, plan: RememberPlan) -> list[Echo]:

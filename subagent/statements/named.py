@@ -1,4 +1,4 @@
-"""What a request to forget names: a person, or an identifier such as an address, a number or a version. Pure.
+"""The names in a request to forget: a person, or an identifier such as an address, a number or a version. Pure.
 
 A name is looked for word by word, and an identifier as a whole: `+43 660 1234567` is not in `+43 660 12345678`, and
 `ana@example.org` is not in `diana@example.org`.

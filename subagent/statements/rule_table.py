@@ -25,7 +25,7 @@ class RuleTable:
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
-        """What the file holds."""
+        """The content of the file."""
         data: Mapping[str, Any] = load_tables("memex.subagent.statements", *self._path)
         return data
 

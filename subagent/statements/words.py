@@ -45,7 +45,7 @@ class LineWords:
 
     @property
     def said(self) -> tuple[str, str]:
-        """What the line says, and its words, by which it is the same as another one; see `line_words`."""
+        """The statement of the line, and its words, by which it equals another one; see `line_words`."""
         if self._said is None:
             said = parse_bullet(self.text).strip()
             self._said = said, line_words(said)

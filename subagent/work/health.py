@@ -40,7 +40,7 @@ class WorkRepair:
 
 @dataclass(frozen=True, slots=True)
 class WorkHealth:
-    """What a person may want to look at in a project's work.
+    """Findings about a project's work that a person may want to look at.
 
     Attributes:
         duplicates: open items that say nearly the same.
@@ -58,7 +58,7 @@ class WorkHealth:
 
     @property
     def repairs(self) -> tuple[WorkRepair, ...]:
-        """What is proposed, each item once. Contradictions and gaps are for a person to settle."""
+        """The proposed repairs, each item once. Contradictions and gaps are for a person to settle."""
         found = {pair.other.item_id: WorkRepair("join", pair.other, pair.kept) for pair in self.duplicates}
         for item in self.stale:
             if item.origin != "memory" and not item.is_pinned:

@@ -180,7 +180,7 @@ class WorkItem:
 
     @property
     def last_at(self) -> datetime:
-        """When it was named last."""
+        """The time when it was named last."""
         return self.named_at or self.at
 
     def closed(self, status: ItemStatus, mark: WorkMark) -> "WorkItem":

@@ -16,7 +16,7 @@ from memex.service.dreams.results import (
 
 
 class Dreams(UserCalls):
-    """What may be tidied in the mounts of one user, the proposals, and decisions about them.
+    """The dreams of one user: signals in each mount, proposals, and decisions about them.
 
     A mount is `user`, `shared` or `projects/<slug>`; by default the project of the context, or the user's files.
     """

@@ -63,7 +63,7 @@ class HttpLimits:
 
 @dataclass(slots=True)
 class Crowd:
-    """What the connections of a process know of each other beside their set.
+    """Counts that the connections of a process share.
 
     Attributes:
         health_port: the port that answers the health alone, beside any number of connections to the other one.

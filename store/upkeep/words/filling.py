@@ -1,4 +1,4 @@
-"""What becomes of a stored row when words are erased: the columns that change, and what is derived. Pure."""
+"""Stored rows after words are erased: the columns that change, and those that are derived. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where words are erased: scopes of files and documents, and those of conversations if they are meant.
+    """The places where words are erased: scopes of files and documents, and of conversations if they are meant.
 
     `user_id` is None for nobody's memory; `is_wide` says whether shared files and projects are meant too. `touched`
     are versions of those that held the words: calls of others may have seen them.

@@ -1,4 +1,4 @@
-"""What a tombstone keeps of a statement, and whether a text says it again: in other words, or in disguise. Pure.
+"""The remains of a statement in a tombstone, and texts that say it again: in other words, or in disguise. Pure.
 
 Values are compared as letters and digits in a row, so `415-555-0132`, `(415) 555 0132` and `4155550132` are
 one, and as whole words, so `4417` does not stand in `44170`. Numbers in words are read as `text_to_num` reads

@@ -96,7 +96,7 @@ class WorkPack:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What stands under a heading.
+    """The source of the lines below a heading.
 
     Attributes:
         rank: the order in which headings are given room, from 0.

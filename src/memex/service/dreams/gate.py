@@ -53,7 +53,7 @@ Contexts = list[
 
 @dataclass(frozen=True, slots=True)
 class GateFigures:
-    """What asking before and after showed; see `GateResult`."""
+    """Counts of the questions that were asked before and after; see `GateResult`."""
 
     passed: bool
     real_questions: int

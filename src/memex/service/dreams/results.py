@@ -48,7 +48,7 @@ class GroupResult(ResultPart):
 
 
 class GateResult(ResultPart):
-    """What asking before and after showed: how many questions, and what their contexts kept.
+    """The figures of the gate: how many questions were asked before and after, and what their contexts kept.
 
     `kept_share` is the share of the statements in contexts that stay in them, or their twins; `emptied` counts
     the questions that lost all, and `growth` is by how much contexts grow in the median. `held` are the groups that
@@ -100,7 +100,7 @@ class ProposalListResult(ToolResult):
 
 
 class MountChoiceResult(ResultPart):
-    """What was chosen for a mount: who decides, and until when no dream begins by itself."""
+    """The choice for a mount: who decides, and until when no dream begins by itself."""
 
     mount: str
     mode: Mode
@@ -110,7 +110,7 @@ class MountChoiceResult(ResultPart):
 
 
 class ChoicesResult(ToolResult):
-    """What was chosen for the mounts of the caller."""
+    """The choices for the mounts of the caller."""
 
     mounts: list[MountChoiceResult]
 

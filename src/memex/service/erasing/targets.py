@@ -1,4 +1,4 @@
-"""What a request to erase means: the words, and the file or the call of which all words go."""
+"""Targets of erasing: the words, and the file or the call of which all words go."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _WRITTEN = re.compile(r"(.+)@(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be erased: `texts` wherever they stand, and every word of the files and calls of `whole`.
+    """The words to erase: `texts` wherever they stand, and every word of the files and calls of `whole`.
 
     `whole` names them as `ErasedWords.is_whole` does; `mount` is that of the file that was named.
     """

@@ -225,7 +225,7 @@ class ReadResult(ReadAnswer):
 
 @dataclass(frozen=True, slots=True)
 class _WhatIsForgotten:
-    """What the user asked to forget, as texts are compared with it."""
+    """The statements that the user asked to forget, in the form in which texts are compared with them."""
 
     tombstones: Sequence[Tombstone]
     language: str

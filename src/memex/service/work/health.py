@@ -59,7 +59,7 @@ class WorkRepairResult(ResultPart):
 
 
 class WorkHealthResult(ReadAnswer):
-    """What a person may want to look at in a project's work, and what `work_repair` would do about it.
+    """Findings about a project's work that a person may want to look at, with the repairs of `work_repair`.
 
     `policies` are the rules that hold, of the file `policy_file`; `state` names where the work stands.
     """
