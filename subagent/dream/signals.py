@@ -129,16 +129,18 @@ def _duplicates(state: MountState) -> Iterator[Signal]:
         line for line in state.lines if not (line.is_listed or line.is_nested) and _is_statement(line)
     ]
     for same in _grouped(candidates, lambda line: (line.form, line.is_done, line.due)):
-        for one in _in_one_context(state, same):
-            days = {line.day for line in one} - {None}
-            if not state.is_new(*(line.path for line in one)):
+        for group in _in_one_context(state, same):
+            days = {line.day for line in group} - {None}
+            if not state.is_new(*(line.path for line in group)):
                 continue
-            if len(days) > 1 and not any(line.kind in _STATES or line.is_open for line in one):
-                yield Signal("said_again", tuple(one), note="said on several days")
+            if len(days) > 1 and not any(line.kind in _STATES or line.is_open for line in group):
+                yield Signal("said_again", tuple(group), note="said on several days")
                 continue
-            if _RELATIVE.search(one[0].text) and (len(days) != 1 or any(line.day is None for line in one)):
+            if _RELATIVE.search(group[0].text) and (
+                len(days) != 1 or any(line.day is None for line in group)
+            ):
                 continue
-            yield Signal("duplicate", tuple(sorted(one, key=lambda line: _staying(state, line))))
+            yield Signal("duplicate", tuple(sorted(group, key=lambda line: _staying(state, line))))
 
 
 def _is_statement(line: PageLine) -> bool:
@@ -243,9 +245,9 @@ def _tasks(state: MountState) -> Iterator[Signal]:
         if not line.is_open or line.is_nested:
             continue
         ends = [
-            one
-            for one in done.get(task_key(line) or "", ())
-            if one.due == line.due or None in (one.due, line.due)
+            end
+            for end in done.get(task_key(line) or "", ())
+            if end.due == line.due or None in (end.due, line.due)
         ]
         if ends and state.is_new(line.path, *(end.path for end in ends)) and _is_done(state, line, ends):
             yield Signal("task_done", (min(ends, key=lambda end: (end.day or date.max, end.path)), line))

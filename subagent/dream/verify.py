@@ -113,7 +113,7 @@ def _check_lost(
 def _stands(pages: Mapping[str, DreamPage], line: PageLine) -> bool:
     """Return whether a line stands in its page after the edits, as it did or with another stamp or links."""
     wanted = core(line.raw)
-    return any(core(one) == wanted for one in _lines(pages[line.path].text))
+    return any(core(other) == wanted for other in _lines(pages[line.path].text))
 
 
 def _is_twin(edit: FileEdit, line: PageLine, other: PageLine) -> bool:
@@ -243,7 +243,7 @@ def _check_merges(state: MountState, edits: Sequence[FileEdit]) -> None:
     by_reference = {line.reference: line for line in state.lines}
     for edit in edits:
         if edit.kind == "merge":
-            said = [by_reference[one].text for one in edit.removed if one in by_reference]
+            said = [by_reference[reference].text for reference in edit.removed if reference in by_reference]
             written = [parse_bullet(change.new) for change in edit.changes if change.new]
             if len(said) < 2 or len(written) != 1:
                 raise UnsafeEdits("merge", "it is no sentence in the place of several")

@@ -138,13 +138,19 @@ class Changes:
         is_wrong = next((wrong for span, wrong in self.correcting.items() if _holds(span, statement)), None)
         is_right = is_wrong or (is_wrong is False and statement.kind not in MANY_KINDS)
         found: dict[tuple[str, ...], FiledStatement] = {}
-        for one in about.stored:
-            may_go = one.day <= self.day and (one.path, one.text) not in self.gone and one.kind != "pending"
-            is_same_scope = is_writable(one.path, self.project) and mount_of(one.path) == mount_of(add.path)
+        for stored in about.stored:
+            may_go = (
+                stored.day <= self.day
+                and (stored.path, stored.text) not in self.gone
+                and stored.kind != "pending"
+            )
+            is_same_scope = is_writable(stored.path, self.project) and mount_of(stored.path) == mount_of(
+                add.path
+            )
             if not (may_go and is_same_scope):
                 continue
-            if (is_right and puts_right(text, one.text)) or denies(text, one.text, tools.analyzer):
-                found.setdefault(normal_form(one.text), one)
+            if (is_right and puts_right(text, stored.text)) or denies(text, stored.text, tools.analyzer):
+                found.setdefault(normal_form(stored.text), stored)
         if len(found) != 1:
             return None
         [older] = found.values()

@@ -119,7 +119,7 @@ def exclude(state: CaptureState, folder: Path) -> None:
     if "\n" in named:
         raise ValidationFailed("The name of the folder has a line break.", hint="Name its parent folder.")
     kept = sorted({*state.folders_off(), named})
-    state.write(NOT_HERE, "".join(f"{one}\n" for one in kept).encode())
+    state.write(NOT_HERE, "".join(f"{path}\n" for path in kept).encode())
     _remove_packs(state, named)
 
 

@@ -75,7 +75,7 @@ async def run_tool_calls(
     shown = _tool_message if isinstance(response, ChatCompletion) else _tool_item
     return ToolCallResults(
         messages=[shown(call_id, outcome.text) for call_id, outcome in outcomes],
-        others=[call for call in made if all(call is not one for one, _, _ in ours)],
+        others=[call for call in made if all(call is not known for known, _, _ in ours)],
         outcomes=dict(outcomes),
     )
 

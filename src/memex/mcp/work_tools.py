@@ -120,7 +120,8 @@ WORK_TOOLS: Mapping[Tool[Any], str] = {
 PROVENANCE = Tool("work_source", SourceArguments, ToolResult)
 # What the listed tools leave to people, and what other services offer; each is an operation of the service.
 _MORE_OPERATIONS: Mapping[str, Tool[Any]] = {
-    one.name: one for one in (RESOLVE, HEALTH, REPAIR, POLICY, CHANGES, MARK, READINGS, READ_FROM)
+    operation.name: operation
+    for operation in (RESOLVE, HEALTH, REPAIR, POLICY, CHANGES, MARK, READINGS, READ_FROM)
 }
 UNLISTED_TOOLS: tuple[Tool[Any], ...] = (
     *_MORE_OPERATIONS.values(),

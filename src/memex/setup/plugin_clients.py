@@ -69,7 +69,7 @@ class PluginClient:
         paths = [path, *(part.path() for part in self.parts[1:])]
         program = str(entry["program"])
         return [
-            (one, partial(part.placed, program=program)) for one, part in zip(paths, self.parts, strict=True)
+            (own, partial(part.placed, program=program)) for own, part in zip(paths, self.parts, strict=True)
         ]
 
     def taken_out(self) -> dict[Path, Callable[[str], str]]:

@@ -128,9 +128,9 @@ def _newest_for(session: BrowserSession, newest: Rows) -> int:
     """Return the newest call that a session's list shows: one of its user, or without a user anybody's."""
     return max(
         (
-            one["operation_id"]
-            for one in newest
-            if one["tenant_id"] == session.principal.tenant_id and session.user_id in (None, one["user_id"])
+            call["operation_id"]
+            for call in newest
+            if call["tenant_id"] == session.principal.tenant_id and session.user_id in (None, call["user_id"])
         ),
         default=0,
     )

@@ -40,7 +40,7 @@ class UploadFolder:
         if not self.path.is_dir():
             return 0
         with self._held():
-            return sum(_removed_if_unlocked(one) for one in self.path.glob(f"{PREFIX}*"))
+            return sum(_removed_if_unlocked(path) for path in self.path.glob(f"{PREFIX}*"))
 
     def receive(self, name: str, max_bytes: int, expected_bytes: int) -> "IncomingFile":
         """Return a new file that is written as it comes.

@@ -186,8 +186,10 @@ def _show(screen: Screen, document: dict[str, Any]) -> None:
         of = folder["project"] or folder["label"] or "no project"
         more = f"; it calls itself {folder['unconfirmed']}" if folder["unconfirmed"] else ""
         screen.line(f"{folder['folder']} is of {of}{more}")
-    for one in document["off"][-MAX_OFF_SHOWN:]:
-        screen.line(f"Session {one['session']} is not captured: {one['why']} {one['folder']}".rstrip())
+    for session in document["off"][-MAX_OFF_SHOWN:]:
+        screen.line(
+            f"Session {session['session']} is not captured: {session['why']} {session['folder']}".rstrip()
+        )
     waiting = document["waiting"]["events"]
     screen.line(f"{format_count(waiting, 'event')} {'waits' if waiting == 1 else 'wait'} on this machine.")
     if dropped := document["dropped"]:

@@ -180,10 +180,14 @@ async def _decide(
 
 def _show_choices(found: dict[str, Any]) -> CommandOutput:
     def show(screen: Screen) -> None:
-        for one in found["mounts"]:
-            kinds = f": {', '.join(one['auto_kinds'])}" if one["mode"] == "auto" and one["auto_kinds"] else ""
-            until = f", paused until {format_time(one['paused_until'])}" if one["paused_until"] else ""
-            screen.line((one["mount"], "bold"), f"  {one['mode']}{kinds}{until}")
+        for mount in found["mounts"]:
+            kinds = (
+                f": {', '.join(mount['auto_kinds'])}"
+                if mount["mode"] == "auto" and mount["auto_kinds"]
+                else ""
+            )
+            until = f", paused until {format_time(mount['paused_until'])}" if mount["paused_until"] else ""
+            screen.line((mount["mount"], "bold"), f"  {mount['mode']}{kinds}{until}")
 
     return CommandOutput(found, show)
 

@@ -145,7 +145,7 @@ def _noted(url: str, user: str, project: str | None) -> "list[PushedRoot]":
     from memex.mirror.roots import RootsFile
 
     mine = [root for root in RootsFile().read() if (root.url, root.user) == (url.rstrip("/"), user)]
-    return [one for one in mine if project in (None, one.project)]
+    return [root for root in mine if project in (None, root.project)]
 
 
 @asynccontextmanager

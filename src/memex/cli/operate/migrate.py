@@ -54,12 +54,15 @@ def upgrade(
         before, missing = _missing(ready.conninfo)
         said = f"The schema is at version {before or 'none'}; Memex {version()} needs {_newest()}."
         if check or not missing:
-            todo = [{"track": one.track, "version": one.version, "name": one.name} for one in missing]
+            todo = [
+                {"track": migration.track, "version": migration.version, "name": migration.name}
+                for migration in missing
+            ]
 
             def show(screen: Screen) -> None:
                 screen.line(said)
-                for one in missing:
-                    screen.line(("missing ", "yellow"), f"{one.track} {one.file_name}")
+                for migration in missing:
+                    screen.line(("missing ", "yellow"), f"{migration.track} {migration.file_name}")
                 screen.line("Run `memex service upgrade`." if missing else "There is nothing to do.")
 
             document = {"version": before, "newest": _newest(), "missing": todo}

@@ -368,9 +368,9 @@ def _show_labels(screen: Screen, found: dict[str, Any], session: CommandSession)
     if not found["labels"]:
         screen.line(("No session has a label yet.", "dim"))
         return
-    for one in found["labels"]:
-        project = f"  project {one['project']}" if one["project"] else "  no project"
-        count = format_count(one["sessions"], "session")
-        label, name = shorten(one["label"], MAX_LABEL), shorten(one["name"], MAX_PLACE)
+    for linked in found["labels"]:
+        project = f"  project {linked['project']}" if linked["project"] else "  no project"
+        count = format_count(linked["sessions"], "session")
+        label, name = shorten(linked["label"], MAX_LABEL), shorten(linked["name"], MAX_PLACE)
         screen.line((label, "bold cyan"), f"  {name}{project}", (f"  {count}", "dim"))
     screen.line(("To link: ", "dim"), session.command("work", "link", "LABEL", "SLUG"))

@@ -133,7 +133,7 @@ def show_health(screen: Screen, found: dict[str, Any], session: CommandSession) 
     for rule in found["policies"]:
         screen.line(("Policy: ", "dim"), rule)
     if found["repairs"]:
-        ids = [one["id"] for one in found["repairs"]]
+        ids = [repair["id"] for repair in found["repairs"]]
         screen.line(("To repair: ", "dim"), session.command("work", "repair", *ids[:MAX_DONE]))
 
 

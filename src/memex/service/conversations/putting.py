@@ -466,6 +466,6 @@ def _new_conversation(read: ConversationInput, title: str, texts: Sequence[str])
 
 def _digest(read: ConversationInput, title: str, texts: Sequence[str]) -> bytes:
     """Return a digest of a conversation with the texts as they are stored, which may have lost secrets."""
-    named = [(one.id, one.on_path, text) for one, text in zip(read.messages, texts, strict=True)]
+    named = [(message.id, message.on_path, text) for message, text in zip(read.messages, texts, strict=True)]
     place = [read.folder, read.branch] if read.folder else []
     return hashlib.sha256(json.dumps([title, read.project, named, *place]).encode()).digest()

@@ -178,7 +178,12 @@ def _records(scope: Scope, edits: Sequence[FileEdit]) -> LineRecords:
             if change.does == "line" and change.new is None:
                 text = parse_bullet(change.old)
                 newer = next(
-                    (parse_bullet(one.old) for other in edits for one in other.changes if one.does == "need"),
+                    (
+                        parse_bullet(needed.old)
+                        for other in edits
+                        for needed in other.changes
+                        if needed.does == "need"
+                    ),
                     None,
                 )
                 ended.append(EndedLine(edit.path, text, "replaced", newer))

@@ -94,7 +94,11 @@ async def _report(call: OperationCall, arguments: MountArguments) -> LoggedAnswe
     async with call.database.transaction(call.access) as connection:
         choices = await proposals.choices(connection, [scope])
     counts = count_signals(signals)
-    shown = [one for kind in counts for one in [each for each in signals if each.kind == kind][:MAX_REPORTED]]
+    shown = [
+        signal
+        for kind in counts
+        for signal in [found for found in signals if found.kind == kind][:MAX_REPORTED]
+    ]
     result = HealthReport(
         mount=mount,
         pages=len(state.pages),
@@ -145,7 +149,7 @@ async def _list(call: OperationCall, _: NoArguments) -> LoggedAnswer[ProposalLis
     mounts = call.access.by_id
     listed = [proposal_result(choice, mounts[choice.scope_id].mount, {}) for choice in found]
     return LoggedAnswer(
-        ProposalListResult(proposals=listed), {"proposals": [one.proposal_id for one in listed]}
+        ProposalListResult(proposals=listed), {"proposals": [proposal.proposal_id for proposal in listed]}
     )
 
 
@@ -238,4 +242,4 @@ LIST = LoggedOperation("dream_list", NoArguments, ProposalListResult, _list)
 SHOW = LoggedOperation("dream_show", ShowArguments, ProposalShown, _show)
 DECIDE = LoggedOperation("dream_decide", DecideArguments, DecidedGroups, _decide)
 CHOOSE = LoggedOperation("dream_choose", ChooseArguments, ChoicesResult, _choose)
-OPERATIONS = {one.name: one.call for one in (REPORT, RUN, LIST, SHOW, DECIDE, CHOOSE)}
+OPERATIONS = {operation.name: operation.call for operation in (REPORT, RUN, LIST, SHOW, DECIDE, CHOOSE)}

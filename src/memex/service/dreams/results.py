@@ -174,7 +174,7 @@ def proposal_result(stored: StoredProposal, mount: str, texts: dict[str, str]) -
         planner=stored.planner,
         counts=stored.counts,
         groups=[group_result(part, rows, texts) for part, rows in stored.parts().items()],
-        listed=[SignalResult.model_validate(one) for one in stored.listed],
+        listed=[SignalResult.model_validate(signal) for signal in stored.listed],
         gate=GateResult.model_validate(stored.gate) if stored.gate else None,
     )
 

@@ -109,10 +109,11 @@ def examine_login(report: "DatabaseReport", *, acts_by_role: bool) -> Finding:
         )
     if not report.powers:
         return Finding("roles", acts)
-    powers = {"superuser": "is a superuser", "bypassrls": "bypasses row-level security"}
+    named = {"superuser": "is a superuser", "bypassrls": "bypasses row-level security"}
+    powers = " and ".join(named[power] for power in report.powers)
     return Finding(
         "roles",
-        f"{acts}; the login {' and '.join(powers[one] for one in report.powers)}, so nothing binds what acts as it",
+        f"{acts}; the login {powers}, so nothing binds what acts as it",
         "note",
         "Use a login with `nosuperuser nobypassrls createrole` that owns the database (docs/operations.md).",
     )

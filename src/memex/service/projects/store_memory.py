@@ -109,7 +109,7 @@ def _answer(arguments: StoreMemoryArguments, plan: NotePlan, changes: tuple[File
         rivals=[StoredRivalResult(id=id_of(rival.older), text=rival.older.text) for rival in plan.rivals],
         note=RIVALS if plan.rivals else None,
     ).body()
-    rivals = [_logged(one, rival) for one, rival in zip(result["rivals"], plan.rivals, strict=True)]
+    rivals = [_logged(answered, rival) for answered, rival in zip(result["rivals"], plan.rivals, strict=True)]
     return CallAnswer(result, arguments.canonical(), result | {"rivals": rivals}, {"planner": BUILTIN})
 
 

@@ -327,8 +327,8 @@ def _logged(
 ) -> list[dict[str, Any]]:
     """Return stored statements of an answer as the log keeps them: their texts are references."""
     return [
-        one | ({text: references.of_span(stated.reference)} if stated.reference else {})
-        for one, stated in zip(answered, statements, strict=True)
+        statement | ({text: references.of_span(stated.reference)} if stated.reference else {})
+        for statement, stated in zip(answered, statements, strict=True)
     ]
 
 

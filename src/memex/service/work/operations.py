@@ -26,6 +26,9 @@ OPERATIONS: dict[str, RunsOperation[Any]] = {
         operation.name: operation.call
         for operation in (CHANGES, CHECK, SHOW, PACK, PROVENANCE, RESOLVE, SESSIONS, REBUILD)
     },
-    **{one.name: one.call for one in (LABELS, LINK, MARK, READ_FROM, READINGS, HEALTH, REPAIR, POLICY)},
+    **{
+        operation.name: operation.call
+        for operation in (LABELS, LINK, MARK, READ_FROM, READINGS, HEALTH, REPAIR, POLICY)
+    },
     "work_stop_reading": _stop_reading,
 }

@@ -109,18 +109,18 @@ def _result(work: LoadedWork, item: WorkItem) -> WorkProvenanceResult:
     )
 
 
-def _item_ids(one: Observation | MemoryItem) -> Iterator[str]:
+def _item_ids(named: Observation | MemoryItem) -> Iterator[str]:
     """Yield the ids that a text can give to an item; a definition of done gives one to each of its points."""
-    mention = WorkMention.of(one)
+    mention = WorkMention.of(named)
     yield mention.item().item_id
-    if one.kind == "definition_of_done":
-        yield from (replace(mention, text=text).item().item_id for text in points_of(one.text))
+    if named.kind == "definition_of_done":
+        yield from (replace(mention, text=text).item().item_id for text in points_of(named.text))
 
 
-def _mention(one: Observation | MemoryItem) -> WorkMentionResult:
-    mention = WorkMention.of(one)
-    span = (one.start, one.end) if isinstance(one, Observation) else (None, None)
-    return WorkMentionResult.taken_from(mention, kind=one.kind, start=span[0], end=span[1])
+def _mention(named: Observation | MemoryItem) -> WorkMentionResult:
+    mention = WorkMention.of(named)
+    span = (named.start, named.end) if isinstance(named, Observation) else (None, None)
+    return WorkMentionResult.taken_from(mention, kind=named.kind, start=span[0], end=span[1])
 
 
 PROVENANCE = LoggedOperation(

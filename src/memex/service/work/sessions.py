@@ -225,8 +225,8 @@ def _lane(lane: Lane, score: float, reasons: Sequence[str]) -> LaneResult:
     )
 
 
-def _session(one: PlacedSession) -> PlacedSessionResult:
-    return PlacedSessionResult.taken_from(one, id=one.conversation_id, project=one.slug)
+def _session(placed: PlacedSession) -> PlacedSessionResult:
+    return PlacedSessionResult.taken_from(placed, id=placed.conversation_id, project=placed.slug)
 
 
 SESSIONS = LoggedOperation(

@@ -20,7 +20,11 @@ async def show_dreams(page: Page, mount: MountQuery = None, status: str | None =
     report = await page.call("dream_report", {"mount": mount})
     listed = (await page.call("dream_list", {}))["proposals"]
     chosen = (await page.call("dream_choose", {}))["mounts"]
-    shown = [await _shown(page, one["proposal_id"]) for one in listed if one["mount"] == report["mount"]][:3]
+    shown = [
+        await _shown(page, proposal["proposal_id"])
+        for proposal in listed
+        if proposal["mount"] == report["mount"]
+    ][:3]
     return page.render(
         "dreams.html",
         report=report,

@@ -178,7 +178,7 @@ def _first_difference(operation: Operation, again: Rerun) -> Difference | None:
     for passage in again.erased:
         return Difference(what="erased", where=passage, logged="a text", now=None)
     # A model's request is not made again if the log has no answer to it.
-    compared = [one for one in operation.inner if one.kind != MODEL_REQUEST or OMITTED not in one.request]
+    compared = [step for step in operation.inner if step.kind != MODEL_REQUEST or OMITTED not in step.request]
     for inner, now in zip_longest(compared, again.inner):
         if found := _operation_difference(inner, now):
             return found

@@ -141,8 +141,9 @@ async def _laid_out(messages: Sequence[Mapping[str, Any]], max_chars: int | None
     texts = [message["text"][:max_chars] for message in messages]
     shown = await _rendered(texts)
     return [
-        dict(one) | {"shown": text, "is_cut": len(one["text"]) > len(part), "chars": len(one["text"])}
-        for one, text, part in zip(messages, shown, texts, strict=True)
+        dict(message)
+        | {"shown": text, "is_cut": len(message["text"]) > len(part), "chars": len(message["text"])}
+        for message, text, part in zip(messages, shown, texts, strict=True)
     ]
 
 
