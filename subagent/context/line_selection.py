@@ -15,6 +15,7 @@ from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
 from memex.subagent.context.assembly import Note, Section, passage_header, title_line
 from memex.subagent.context.pool import ContextLine
+from memex.subagent.context.rendering import shown_chars
 from memex.subagent.context.selection import (
     MAX_GAP_CHARS,
     MIN_FIRST_CHARS,
@@ -215,14 +216,14 @@ class _ChosenLines:
 
     def take_part(self, line: ContextLine, cut: Cut) -> bool:
         """Choose what fits of a line that is too long, if nothing was chosen yet."""
-        if self.taken or (line.unit is not None and line.unit.is_outdated):
-            return False
         choice, text = _choice(line), line.candidate.text
         room = self.room - self._added([choice], [""])
-        if room < MIN_FIRST_CHARS:
+        if self.taken or choice.is_outdated or room < MIN_FIRST_CHARS:
             return False
         start, end = cut(text, room)
-        if start == end:
+        if (chars := shown_chars(text[start:end])) > room:
+            start, end = cut(text, room * (end - start) // chars)
+        if start == end or shown_chars(text[start:end]) > room:
             return False
         first = choice.reference.span[0]
         reference = choice.reference._replace(span=(first + start, first + end))
@@ -266,7 +267,7 @@ class _ChosenLines:
         chars = 0
         for choice, text in zip(choices, texts, strict=True):
             title = _title(choice)
-            chars += len(text) + len("\n")
+            chars += shown_chars(text) + len("\n")
             if not self._has_header(choice.group, groups):
                 chars += header_chars(choice) - len("\n")
             if choice.included is not None and not self._has_header(choice.reason, groups):

@@ -88,12 +88,9 @@ async def recall(
         plan = _pinned_alone(plan)
     of_memory = [choice for choice in plan.choices if choice.included is None]
     texts = await tools.read([choice.reference for choice in of_memory])
-    groups = group_choices(of_memory, texts, rendering)
     sentence = WEAK_SENTENCE if judgement is not None and judgement.band == "weak" else SENTENCE
     room = request.budget - wrapper_chars(sentence)
-    fitting = groups[: _count_fitting([note for note, _ in groups], room)]
-    kept = sum(count for _, count in fitting)
-    notes = [note for note, _ in fitting]
+    notes, kept = fitting_notes(list(zip(of_memory, texts, strict=True)), room, rendering)
     beside = include(plan.choices, request, room - sum(note.chars for note in notes), rendering)
     if nothing_fits and not beside.sections:
         sentence = PINNED_SENTENCE if notes else NOTHING_SENTENCE
@@ -101,8 +98,8 @@ async def recall(
     return RecalledContext(
         text=assembled.text,
         sha256=assembled.sha256,
-        recalled=(*map(_recalled, of_memory[:kept], texts[:kept]), *beside.recalled),
-        omitted=(*(Omitted(choice.reference, "budget") for choice in of_memory[kept:]), *plan.omitted),
+        recalled=(*(_recalled(*shown) for shown in kept), *beside.recalled),
+        omitted=(*_left_out(of_memory, kept), *plan.omitted),
         planner=plan.planner,
         failure=plan.failure,
         left_beside=(*beside.omitted, *left_beside),
@@ -110,16 +107,29 @@ async def recall(
     )
 
 
-def group_choices(
-    choices: Sequence[Choice], texts: Sequence[str], rendering: Rendering
-) -> list[tuple[Note, int]]:
-    """Return the notes of chosen spans, each with the number of spans that it holds.
+def fitting_notes(
+    chosen: Sequence[tuple[Choice, str]], room: int, rendering: Rendering
+) -> tuple[list[Note], list[tuple[Choice, str]]]:
+    """Return the notes of spans, and the spans that they hold; what does not fit as it is shown is left out.
 
     Spans of one day or one page that follow each other share a note.
+
+    Args:
+        chosen: the spans with their texts, in their order.
+        room: characters that the notes may have.
+        rendering: how stored text is shown.
     """
-    chosen = zip(choices, texts, strict=True)
-    groups = [list(group) for _, group in groupby(chosen, key=lambda pair: pair[0].group)]
-    return [(note_of(group, rendering), len(group)) for group in groups]
+    notes: list[Note] = []
+    kept: list[tuple[Choice, str]] = []
+    for _, group in groupby(chosen, key=lambda pair: pair[0].group):
+        spans = list(group)
+        while spans and (note := note_of(spans, rendering)).chars > room:
+            spans.pop()
+        if spans:
+            notes.append(note)
+            kept += spans
+            room -= note.chars
+    return notes, kept
 
 
 def note_of(chosen: Sequence[tuple[Choice, str]], rendering: Rendering) -> Note:
@@ -213,11 +223,6 @@ def _pinned_alone(plan: ContextPlan) -> ContextPlan:
     )
 
 
-def _count_fitting(notes: Sequence[Note], room: int) -> int:
-    """Return how many of the notes, from the first, have room."""
-    used = 0
-    for kept, note in enumerate(notes):
-        used += note.chars
-        if used > room:
-            return kept
-    return len(notes)
+def _left_out(choices: Sequence[Choice], kept: Sequence[tuple[Choice, str]]) -> list[Omitted]:
+    held = {choice.reference for choice, _ in kept}
+    return [Omitted(choice.reference, "budget") for choice in choices if choice.reference not in held]

@@ -43,6 +43,11 @@ class Rendering:
         return reveal_hidden(text if self.images == "keep" else without_remote_images(text))
 
 
+def shown_chars(text: str) -> int:
+    """Return how many characters a stored text has in a context: hidden ones are shown by their code points."""
+    return len(reveal_hidden(text))
+
+
 RENDERING = Rendering()  # of a service whose settings say nothing else
 
 

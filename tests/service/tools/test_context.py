@@ -381,6 +381,22 @@ async def test_a_small_memory_is_shown_whole_if_a_word_of_it_is_asked_for(
 # What may be asked.
 
 
+async def test_hidden_characters_leave_room_for_what_fits(service: Service, alice: Caller) -> None:
+    """They are shown by their code points, which take more room than the characters themselves."""
+    told = (
+        "I prefer \u202ebackwards\u202c text and zero\u200bwidth spaces.",
+        "My cousin Ada has the keys of the museum and of the text archive, and she comes on Mondays.",
+        "The archive has text, rooms and a favourite chair of the family.",
+    )
+    for text in told:
+        await service.execute(alice, "memory_remember", {"text": text})
+
+    for budget in range(200, 600, 10):
+        found = await recall(service, alice, "What text do I prefer?", budget=budget)
+        assert found["sources"], budget
+        assert len(found["context"]) <= budget
+
+
 async def test_a_budget_that_holds_nothing_is_refused(service: Service, alice: Caller) -> None:
     """Below 200 characters, with the smallest that is taken."""
     for budget in (-1, 0, 199):

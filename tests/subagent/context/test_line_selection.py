@@ -21,7 +21,7 @@ from memex.subagent.context.assembly import (
 )
 from memex.subagent.context.line_selection import MAX_OUTDATED, select_lines
 from memex.subagent.context.pool import ContextLine, best_first
-from memex.subagent.context.recall import group_choices
+from memex.subagent.context.recall import fitting_notes
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
@@ -82,7 +82,9 @@ class Memory:
     def notes(self, plan: ContextPlan) -> list[Note]:
         """Return the notes of a plan, read from the files."""
         read = [self.texts[one.reference.path][slice(*one.reference.span)] for one in plan.choices]
-        return [note for note, _ in group_choices(plan.choices, read, Rendering(format=VERBATIM_FORMAT))]
+        return fitting_notes(
+            list(zip(plan.choices, read, strict=True)), 10**6, Rendering(format=VERBATIM_FORMAT)
+        )[0]
 
     def context(self, plan: ContextPlan) -> list[tuple[str, str]]:
         """Return the headers and the texts of the notes of a plan."""

@@ -10,7 +10,7 @@ from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.snippet import window
 from memex.subagent.context.assembly import VERBATIM_FORMAT, WRAPPER_CHARS, Note, assemble, title_line
-from memex.subagent.context.recall import group_choices
+from memex.subagent.context.recall import fitting_notes
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.context.selection import CandidatePassage, PassageSelection
 from memex.subagent.planner import Choice, ContextPlan
@@ -221,7 +221,9 @@ def test_a_selection_keeps_to_its_room(
     texts, first, found = drawn
     plan = choose(first, found, available=available)
     read = [texts[choice.reference.path][slice(*choice.reference.span)] for choice in plan.choices]
-    notes = [note for note, _ in group_choices(plan.choices, read, Rendering(format=VERBATIM_FORMAT))]
+    notes, _ = fitting_notes(
+        list(zip(plan.choices, read, strict=True)), 10**6, Rendering(format=VERBATIM_FORMAT)
+    )
     used = [(choice.reference.path, *choice.reference.span) for choice in plan.choices]
 
     assert sum(note.chars for note in notes) <= available
