@@ -20,7 +20,7 @@ from memex.subagent.context.evidence import (
 )
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
-from memex.subagent.context.lists import listed_statements
+from memex.subagent.context.lists import listed_statements, without_other_days
 from memex.subagent.context.pool import (
     ContextLine,
     add_meaning,
@@ -38,6 +38,7 @@ from memex.subagent.context.pool import (
 )
 from memex.subagent.context.rivals import mark_older, mark_over
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, read_chars
+from memex.subagent.context.statements import StatementUnit
 from memex.subagent.context.survey import Candidates, LinePool
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools, newest_first
@@ -62,6 +63,7 @@ from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
 from memex.subagent.statements.comparison.holders import is_about_another
 from memex.subagent.statements.comparison.putting_right import correcting_spans
+from memex.subagent.statements.days.asked import names_days, without_days
 from memex.subagent.statements.extraction import SkippedSpan, Statement
 from memex.subagent.statements.forgetting import find_forget_request, own_sentences
 from memex.subagent.statements.language import STATEMENT_KINDS
@@ -116,11 +118,13 @@ class BuiltinPlanner:
             lines = await add_meaning(request.query, scored, tools, survey.nearness())
         else:
             lines = scored + without_score(others)
-        asks_little = len(survey.query.lexemes) <= MAX_LIST_LEXEMES
+        asks_little = len(set(tools.analyzer.lexemes(without_days(request.query)))) <= MAX_LIST_LEXEMES
         intent = intent_of(request.query) if asks_little else None
+        listed: Sequence[StatementUnit] = ()
         if intent is not None:
             listed = await listed_statements(intent, request, tools)
-            lines = in_force(with_listed(lines, listed), tools.out_of_time)
+            asked_for = without_other_days(lines, intent, request)
+            lines = in_force(with_listed(asked_for, listed), tools.out_of_time)
         return LinePool(
             survey,
             mark_over(await mark_older(lines, tools), request.today),
@@ -128,9 +132,9 @@ class BuiltinPlanner:
                 request.query,
                 lines,
                 words=len(set(tools.analyzer.lexemes(request.query))),
-                is_intent=intent is not None,
+                is_intent=bool(listed) or (intent is not None and not names_days(request.query)),
             ),
-            is_shown_whole=is_small and not survey.is_compared,
+            is_shown_whole=is_small and not survey.is_compared and not listed,
             included=without_forgotten(
                 included_lines(request.included, survey.query, tools.analyzer, weight=weight),
                 tools.forgotten,

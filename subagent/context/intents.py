@@ -11,8 +11,9 @@ from memex.subagent.statements.subjects import APOSTROPHES
 from memex.tables import load_tables
 
 # kind: the statements of the kinds; due: what is due; overdue: what was due before today; days: what is due or
-# happens on the days that the question names; new: what was said lately.
-ListOrder = Literal["kind", "due", "overdue", "days", "new"]
+# happens on the days that the question names; new: what was said lately; told: what was said on days that it names.
+ListOrder = Literal["kind", "due", "overdue", "days", "new", "told"]
+OF_DAYS = frozenset({"days", "told"})  # that ask for a list only if the question names days
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def intent_of(question: str) -> Intent | None:
     """Return the list that a question asks for; None if it asks for no list."""
     plain = " ".join(question.translate(APOSTROPHES).split())
     found = (intent for intent in _load() if intent.match.search(plain))
-    return next((intent for intent in found if intent.by != "days" or names_days(plain)), None)
+    return next((intent for intent in found if intent.by not in OF_DAYS or names_days(plain)), None)
 
 
 @cache

@@ -1,6 +1,6 @@
 """The statements of a list that a question asks for: by their kind, by the day on which they are due, or by age."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -11,7 +11,7 @@ from memex.store.search.dates import DateRange
 from memex.store.search.words.due import due_query
 from memex.store.snapshot.reads import Reads
 from memex.subagent.context.intents import Intent
-from memex.subagent.context.pool import entries_of, lines_of
+from memex.subagent.context.pool import ContextLine, entries_of, lines_of
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
@@ -47,7 +47,7 @@ async def listed_statements(
         request: the question.
         tools: reads memory.
     """
-    if intent.by == "new":
+    if intent.by in ("new", "told"):
         return await _new_statements(request, tools)
     days = asked_days(request.query, request.today)
     if intent.by != "kind" or (days is not None and "pending" in intent.kinds):
@@ -83,9 +83,9 @@ class _DueList:
         """Return the statements, by their days; the undated ones last, the newest first."""
         tasks = await statements_of_kinds(self.intent.kinds, self.tools)
         units = {unit.reference: unit for unit in (*await self._found(), *tasks)}.values()
-        days = {unit.reference: self._day(unit) for unit in units}
-        dated = [unit for unit in units if days[unit.reference] is not None]
-        dated.sort(key=lambda unit: (days[unit.reference] or self.today, *unit.order))
+        days = {unit.reference: day for unit in units if (day := self._day(unit))}
+        dated = [unit for unit in units if unit.reference in days]
+        dated.sort(key=lambda unit: (*days[unit.reference], *unit.order))
         undated = [unit for unit in units if self._is_undated(unit)]
         undated.sort(key=lambda unit: unit.order, reverse=True)
         return [*dated, *undated]
@@ -124,24 +124,21 @@ class _DueList:
         entries = entries_of(passages)
         return _statements(passages, await self.tools.entry_statements(entries) if entries else ())
 
-    def _day(self, unit: StatementUnit) -> date | None:
-        """Return the day by which a statement stands in the list; None if it does not."""
+    def _day(self, unit: StatementUnit) -> tuple[date, bool] | None:
+        """Return the day by which a statement stands in the list, and if it is each week; None if it does not."""
         if unit.kind == "done":
             return None
         text = parse_bullet(unit.candidate.text)
         due = _due(unit)
         if due is not None and self._is_asked(due, is_open=unit.kind in _OPEN_KINDS):
-            return due
+            return due, False
         if self.intent.by != "days" or self.days is None:
             return None
-        named = (mention.days for mention in find_days(text, unit.day))
-        found = (dates for dates in named if dates.first <= self.days.last and self.days.first <= dates.last)
-        is_weekly = self.days.first == self.days.last and names_weekday(
-            text, unit.day, self.days.first.weekday()
-        )
-        return next(
-            (max(dates.first, self.days.first) for dates in found), self.days.first if is_weekly else None
-        )
+        for named in (mention.days for mention in find_days(text, unit.day)):
+            if named.first <= self.days.last and self.days.first <= named.last:
+                return max(named.first, self.days.first), False
+        weekly = (day for day in _week_of(self.days) if names_weekday(text, unit.day, day.weekday()))
+        return next(((day, True) for day in weekly), None)
 
     def _is_asked(self, due: date, *, is_open: bool) -> bool:
         if due < self.today and self.is_today:
@@ -153,6 +150,36 @@ class _DueList:
     def _is_undated(self, unit: StatementUnit) -> bool:
         """Return whether a statement is a task without a day, and tasks are asked for."""
         return self.intent.by == "kind" and unit.kind in _TASKS and _due(unit) is None
+
+
+def without_other_days(
+    lines: Sequence[ContextLine], intent: Intent, request: ContextRequest
+) -> Sequence[ContextLine]:
+    """Return lines without those of other days than a question asks about, such as an old `tomorrow`."""
+    is_told = intent.by in ("new", "told")
+    days = days_before(request.query, request.today) if is_told else asked_days(request.query, request.today)
+    if days is None or not (is_told or intent.by == "days"):
+        return lines
+    return [line for line in lines if not _is_of_other_days(line, days, is_told=is_told)]
+
+
+def _is_of_other_days(line: ContextLine, days: DateRange, *, is_told: bool) -> bool:
+    """Return whether a line names other days alone, or was told on another day if that is what counts."""
+    path, text = line.reference.path, line.candidate.text
+    if line.included is not None or not (line.unit or is_entry_at(path)):
+        return False
+    said_on = line.unit.day if line.unit else entry_day(path.removeprefix("user/"))
+    named = [mention.days for mention in find_days(parse_bullet(text), said_on)]
+    if is_told and days.first <= said_on <= days.last:
+        return False
+    is_named = any(found.first <= days.last and days.first <= found.last for found in named)
+    return not is_named and (bool(named) or is_told)
+
+
+def _week_of(days: DateRange) -> Iterator[date]:
+    """Yield the first day of each weekday of some days."""
+    for count in range(min(7, (days.last - days.first).days + 1)):
+        yield days.first + timedelta(days=count)
 
 
 def _due(unit: StatementUnit) -> date | None:

@@ -1,6 +1,6 @@
 """The days that a question asks about, such as `this week`, `by Friday` or `since Monday`. Pure."""
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
 from memex.store.search.dates import DateRange, parse_days
 from memex.subagent.statements.days.mentions import LANGUAGES, DayMention, find_days, last_day, stands_behind
@@ -20,16 +20,36 @@ def asked_days(question: str, today: date) -> DateRange | None:
     return DateRange(first, max(first, *(last_day(question, mention) for mention in mentions)))
 
 
+def without_days(question: str) -> str:
+    """Return a question without the days that it names."""
+    for mention in reversed(find_days(question, _ANY_DAY)):
+        question = f"{question[: mention.start]} {question[mention.end :]}"
+    return question
+
+
 def names_days(question: str) -> bool:
     """Return whether a question asks about days."""
     return bool(find_days(question, _ANY_DAY))
 
 
 def days_before(question: str, today: date) -> DateRange | None:
-    """Return the days up to today that a question asks about, such as `since Monday`; None if it names none."""
+    """Return the days up to today that a question asks about: `since Monday`, `on 21 November`; None for none."""
     now = datetime.combine(today, time())
-    found = (parse_days(question, now, language) for language in LANGUAGES)
-    return next((days for days in found if days is not None), None)
+    for language in LANGUAGES:
+        if days := parse_days(question, now, language):
+            return days
+    found = [days for mention in find_days(question, today) if (days := _in_the_past(mention, today))]
+    return DateRange(min(found).first, max(days.last for days in found)) if found else None
+
+
+def _in_the_past(mention: DayMention, today: date) -> DateRange | None:
+    """Return the last such days up to today, of a name that counts from today on; None if they are ahead."""
+    days = mention.days
+    if days.first > today and mention.is_bare:
+        return DateRange(*(day - timedelta(days=7) for day in days))
+    if days.first > today and mention.form == "date" and days.first.year > today.year:
+        return DateRange(*(day - timedelta(days=365) for day in days))
+    return days if days.first <= today else None
 
 
 def _first(question: str, mention: DayMention, today: date) -> date:

@@ -21,6 +21,7 @@ from memex.tables import load_tables
 LANGUAGES = ("english", "german", "french", "spanish")
 MAX_CHARS = 2_000  # of a text in which days are looked for
 MAX_PAST_DAYS = 60  # a day without a year that lies back longer is the next one
+SHORT_WEEKDAY = 3  # letters of a weekday's short name
 LOOK_BEHIND = 60  # characters before a day in which words that belong to it are looked for
 
 DayForm = Literal["relative", "weekday", "date"]
@@ -108,7 +109,13 @@ def names_weekday(text: str, day: date, weekday: int) -> bool:
     """Return whether a text names a weekday, from 0 for Monday, without saying which one: `choir on Thursdays`."""
     for mention in reversed(find_days(text, day)):
         text = text if mention.is_bare else f"{text[: mention.start]} {text[mention.end :]}"
-    return _weekday_patterns()[weekday].search(text) is not None
+    return any(_is_weekday(text, match) for match in _weekday_patterns()[weekday].finditer(text))
+
+
+def _is_weekday(text: str, match: re.Match[str]) -> bool:
+    """Return whether a name is no word that only looks like a short one: `mon cours`, `I sat`."""
+    is_long = len(match[0]) > SHORT_WEEKDAY
+    return is_long or (match[0][0].isupper() and not text[match.end() : match.end() + 2].strip().islower())
 
 
 def last_day(text: str, mention: DayMention) -> date:

@@ -392,7 +392,8 @@ async def test_hidden_characters_leave_room_for_what_fits(service: Service, alic
         await service.execute(alice, "memory_remember", {"text": text})
 
     for budget in range(200, 600, 10):
-        found = await recall(service, alice, "What text do I prefer?", budget=budget)
+        asked = {"query": "What text do I prefer?", "budget": budget}
+        found = await service.execute(alice, "memory_context", asked)
         assert found["sources"], budget
         assert len(found["context"]) <= budget
 
