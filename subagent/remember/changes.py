@@ -171,11 +171,11 @@ class Changes:
     def _finish(self, add: Addition, task: FiledStatement, rest: str) -> Addition:
         """Return what is done as the statement that stands for a task, of which the rest stays.
 
-        Of another scope the task is taken out.
+        A task of another scope stays there whole, as done.
         """
         self.gone.add((task.path, task.text))
         if mount_of(task.path) != mount_of(add.path):
-            self.removals.append(Removal(task.path, add.statement, task.text, rest))
+            self.removals.append(Removal(task.path, add.statement, task.text, rest or task.text))
             return add
         place = destination("done", self.project)
         done = replace(add.statement, kind="done")

@@ -201,8 +201,11 @@ def _rest(
         and (clause.words - every or any((held.kind, held.form) not in forms for held in clause.values))
     ]
     is_partly = value is not None and bool(old.words - every)
-    if is_done or not (others or is_partly):
-        return older.text if others else ""
+    if is_done:
+        named = {(held.kind, held.form) for held in old.values if not held.is_moment}
+        return older.text if others or not named <= forms else ""
+    if not (others or is_partly):
+        return ""
     if not (is_partly or any(clause.is_dependent for clause in others)):
         whole = [_by_itself(older, clause) for clause in others]
         if all(whole):

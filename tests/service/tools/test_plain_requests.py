@@ -139,6 +139,28 @@ async def test_what_is_done_stands_for_its_task(service: Service, caller_of: Cal
         assert len(found["tasks"]) == 2
 
 
+async def test_a_task_that_says_more_stays_whole_as_done(service: Service, alice: Caller) -> None:
+    """The supplier and the amount stand nowhere else."""
+    task = "I need to order 12 kg of cryolite tubes from Farbglas Lauscha by 13 November."
+    await remember(service, alice, task)
+    await remember(service, alice, "I ordered the cryolite tubes.")
+
+    assert f"[x] {task}" in (await held(service, alice))["tasks"]
+
+
+async def test_what_nobody_has_to_do_is_no_task(service: Service, caller_of: CallerOf) -> None:
+    """It is not open, and not overdue; in four languages."""
+    for number, text in enumerate(
+        (
+            "I no longer need to write the reference, I did it this morning.",
+            "Ich muss die Rechnung nicht mehr bezahlen.",
+            "Je ne dois plus payer la cantine.",
+            "Ya no tengo que pagar el seguro.",
+        )
+    ):
+        assert "tasks" not in await told(service, await caller_of(f"user-{number}"), text), text
+
+
 async def test_what_is_not_done_leaves_the_task_open(service: Service, caller_of: CallerOf) -> None:
     """An attempt, a part, and one of two tasks that may be meant."""
     for number, (task, text) in enumerate(
@@ -161,7 +183,10 @@ async def test_what_is_not_done_leaves_the_task_open(service: Service, caller_of
 async def test_a_task_of_a_project_is_done_by_what_its_member_says(
     service: Service, caller_of: CallerOf
 ) -> None:
-    """In the first person it stands in the user's own file; a call without the project changes nothing there."""
+    """In the first person it stands in the user's own file, and the task is ticked, for all to see.
+
+    A call without the project changes nothing there.
+    """
     await open_project(service, await caller_of(None, role="admin"), "apollo", "alice")
     inside, outside = await caller_of("alice", project="apollo"), await caller_of("alice")
     await remember(service, inside, "We need to book the flights by Friday. Todo: merge the login branch")
@@ -169,7 +194,9 @@ async def test_a_task_of_a_project_is_done_by_what_its_member_says(
     await remember(service, outside, "The login branch is merged.")
     assert len((await held(service, inside, "projects/apollo"))["tasks"]) == 2
     await remember(service, inside, "I booked the flights.")
-    assert await held(service, inside, "projects/apollo") == {"tasks": ["[ ] merge the login branch"]}
+    assert await held(service, inside, "projects/apollo") == {
+        "tasks": ["[ ] merge the login branch", "[x] We need to book the flights by Friday."]
+    }
     assert "[x] I booked the flights." in (await held(service, inside))["tasks"]
 
 
