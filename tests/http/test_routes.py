@@ -4,27 +4,43 @@ import io
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
+import psycopg
 import pytest
 from fastapi.routing import iter_route_contexts
 from httpx2 import Client, Response
+from psycopg.conninfo import make_conninfo
 from tests.kit.documents import listed, sent
+from tests.kit.http_service import Served
+from tests.kit.kept_rows import KeptRows
+from tests.kit.postgres_servers import Server
 from tests.kit.zips import zipped
 
 from memex.http.app import create_app
 from memex.service.conversations.lines import to_lines
 from memex.service.erasing.erase import EXAMPLE as RECEIPT
+from memex.service.identity.identities import Identities
 from memex.store.conversations.records import make_conversation_id
 
+Superuser = psycopg.Connection[tuple[object, ...]]
 KeyOf = Callable[..., str]
 ClientOf = Callable[..., Client]
 Outcomes = dict[str, str]
 
 OK = "ok"
+# The tables that a refused call may write: the log, the scopes of who was never seen before, and what is derived.
+MADE_ON_DEMAND = {
+    "operation",
+    "scope",
+    "scope_stat",
+    "prompt",
+    "conversation_stat",
+    "observation",
+    "work_derived",
+}
 NOTE, PLAN, GUIDE = "user/note.md", "projects/apollo/plan.md", "shared/guide.md"
 WORDS = {NOTE: "quetzalcoatl", PLAN: "xylophonist", GUIDE: "zugzwang"}
 ALICES_CALL = "call-of-alice"
@@ -772,32 +788,38 @@ ROUTES: dict[str, list[Try]] = {
 class World:
     """A tenant where alice, her project and everybody have a file that holds a word; and a second tenant."""
 
-    def __init__(self, key_of: KeyOf, client_of: ClientOf) -> None:
-        home, theirs = f"home-{uuid.uuid4()}", f"theirs-{uuid.uuid4()}"
+    def __init__(self, superuser: Superuser, served: Served, key_of: KeyOf, client_of: ClientOf) -> None:
+        self._served = served
         self._users = {
             **dict.fromkeys(CALLERS),
             **dict.fromkeys(("backend for alice", "admin for alice", "admin as alice's agent"), "alice"),
             **dict.fromkeys(("backend for bob", "alice as bob"), "bob"),
             "their admin": "alice",
         }
-        # Made when they are first used: most worlds see few callers.
-        self._make_key: dict[str, Callable[[], str | None]] = {
-            "no key": lambda: None,
-            "unknown key": lambda: "mx_unknown",
-            "revoked key": lambda: key_of(bound_to="alice", tenant=home, revoked=True),
-            "backend": cache(lambda: key_of(tenant=home)),
-            "alice": cache(lambda: key_of(bound_to="alice", tenant=home)),
-            "bob": cache(lambda: key_of(bound_to="bob", tenant=home)),
-            "admin": cache(lambda: key_of("admin", tenant=home)),
-            "their alice": cache(lambda: key_of(bound_to="alice", tenant=theirs)),
-            "their admin": cache(lambda: self._headers("their alice") and key_of("admin", tenant=theirs)),
+        self._keys: dict[str, str] = {
+            "unknown": "mx_unknown",
+            "revoked": key_of(bound_to="alice", revoked=True),
+            "backend": key_of(),
+            "alice": key_of(bound_to="alice"),
+            "bob": key_of(bound_to="bob"),
+            "admin": key_of("admin"),
+            "their alice": key_of(bound_to="alice", tenant="theirs"),
+            "their admin": key_of("admin", tenant="theirs"),
         }
         self._client = client_of(keyless=True)
         self._roles = {"admin as alice's agent": "agent"}
         self._plant()
+        self._rows = KeptRows.of(superuser)
+
+    def renew(self) -> None:
+        """Put back what stood when the world was made, and forget what the service keeps in memory."""
+        self._rows.put_back()
+        service = self._served.service
+        assert service is not None
+        service.identities = Identities(service.database, service.metrics, language="english")
 
     def _headers(self, caller: str) -> dict[str, str]:
-        key = self._make_key[caller if caller in self._make_key else caller.split(maxsplit=1)[0]]()
+        key = self._keys.get(caller) or self._keys.get(caller.split(maxsplit=1)[0])
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def _plant(self) -> None:
@@ -866,18 +888,12 @@ class World:
         url = template.replace(":path}", "}").format(**tried.url)
         return self._client.request(method, url, params=tried.query, headers=headers, **body)
 
-    def contents(self) -> list[Any]:
-        """Return what stands in the tenant, as its admin sees it."""
-        listed = self._client.get("/v1/admin/projects", headers=self._headers("admin")).json()
-        reads = [run("memory_history", {}, path=path) for path in WORDS]
-        seen = [
-            self.send("admin for alice", "POST /v1/admin/tools/{tool}/execute", one).json()["revisions"]
-            for one in reads
-        ]
-        return [listed, seen]
+    def changed(self) -> set[str]:
+        """Return the tables that differ from those of the new world."""
+        return self._rows.changed()
 
 
-# Whose memory a caller may change. One world serves one caller of each memory: none sees what another did.
+# Whose memory a caller may change. Between renewals it is one caller of each memory: none sees what another did.
 MEMORIES = {
     **dict.fromkeys((*FOR_ALICE, "admin", "admin for alice", "admin as alice's agent"), "alice"),
     **dict.fromkeys(FOR_BOB, "bob"),
@@ -886,7 +902,7 @@ MEMORIES = {
 
 
 def rounds(callers: Sequence[str]) -> Iterator[list[str]]:
-    """Yield each caller once, a world's callers at a time: alice's memory, and so what all share, is last."""
+    """Yield each caller once, those between two renewals at a time: alice's memory, and what all share, is last."""
     left = sorted(callers, key=lambda caller: MEMORIES.get(caller) == "alice")
     while left:
         last_of = {MEMORIES.get(caller, caller): caller for caller in reversed(left)}
@@ -895,30 +911,38 @@ def rounds(callers: Sequence[str]) -> Iterator[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def untouched(standing: World) -> list[Any]:
-    """What stands in the standing world as long as nobody changes it."""
-    return standing.contents()
+def superuser(embedded_server: Server) -> Iterator[Superuser]:
+    """The superuser of a database of this module's own, whose rows can all be put back."""
+    name = f"memex_routes_{uuid.uuid4().hex[:12]}"
+    embedded_server.create(name)
+    with psycopg.connect(make_conninfo(embedded_server.admin, dbname=name), autocommit=True) as superuser:
+        yield superuser
+    embedded_server.drop(name)
 
 
 @pytest.fixture(scope="module")
-def standing(shared_key_of: KeyOf, shared_client_of: ClientOf) -> World:
-    """A world in which nothing changes, but for the log, which grows by what is refused."""
-    return World(shared_key_of, shared_client_of)
+def served(
+    superuser: Superuser, embedded_server: Server, serving: Callable[..., AbstractContextManager[Served]]
+) -> Iterator[Served]:
+    """A Memex over this database."""
+    with serving(make_conninfo(embedded_server.login, dbname=superuser.info.dbname)) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def world(superuser: Superuser, served: Served, shared_key_of: KeyOf, shared_client_of: ClientOf) -> World:
+    """The one world, which is renewed wherever a request has changed it."""
+    return World(superuser, served, shared_key_of, shared_client_of)
 
 
 def is_read(route: str, tried: Try) -> bool:
-    """Return whether a request that is let in changes nothing but the log, so that callers may share a world."""
+    """Return whether a request that is let in changes nothing but the log, so that no caller needs a new world."""
     return (
         route.startswith(("GET ", "POST /mcp"))
         or route.endswith(("/find", "/resolve", "/wanted"))
         or tried.url.get("tool") in READING
         or "dry_run" in tried.query
     )
-
-
-def is_logged(route: str) -> bool:
-    """Return whether a route shows the log or adds to it, and so wants one that holds little."""
-    return not route.startswith("GET ") or "operations" in route
 
 
 def _text(path: str) -> str:
@@ -950,26 +974,19 @@ def test_the_table_has_a_row_for_every_route() -> None:
         for n, tried in enumerate(tries)
     ],
 )
-def test_nobody_gets_what_is_not_theirs(
-    route: str, tried: Try, standing: World, untouched: list[Any], key_of: KeyOf, client_of: ClientOf
-) -> None:
+def test_nobody_gets_what_is_not_theirs(route: str, tried: Try, world: World) -> None:
     """Every caller gets what the table says, reads no word that is another's, and the refused change nothing."""
     refused = [caller for caller in CALLERS if tried.outcomes[caller] != OK]
     let_in = [caller for caller in CALLERS if tried.outcomes[caller] == OK]
 
     for caller in refused:
-        _check(standing.send(caller, route, tried), caller, tried)
-    assert standing.contents() == untouched
+        _check(world.send(caller, route, tried), caller, tried)
+    assert world.changed() <= MADE_ON_DEMAND
 
-    if is_read(route, tried):
-        world = World(key_of, client_of) if is_logged(route) and let_in else standing
-        for caller in let_in:
-            _check(world.send(caller, route, tried), caller, tried)
-        return
-    for callers in rounds(let_in):
-        world = World(key_of, client_of)
+    for callers in [let_in] if is_read(route, tried) else rounds(let_in):
         for caller in callers:
             _check(world.send(caller, route, tried), caller, tried)
+        world.renew()
 
 
 def _check(response: Response, caller: str, tried: Try) -> None:
