@@ -1,11 +1,12 @@
 """What the OpenAPI document says, and that reality keeps to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import httpx2
 import pytest
+from fastapi.routing import iter_route_contexts
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.kit.json_lines import register_json_lines
 from tests.kit.zips import register_zip_bodies
@@ -14,30 +15,35 @@ from memex.http.app import create_app
 from memex.http.problems import MEDIA_TYPE
 from memex.store.identity import tenants
 
-DOCUMENT = create_app(nullcontext).openapi()  # type: ignore[arg-type]  # never started
+APP = create_app(nullcontext)  # type: ignore[arg-type]  # never started
+# The document itself is made when the first test needs it: it takes each worker of a run longer than the routes.
 OPERATIONS = [
-    (method.upper(), path, operation)
-    for path, operations in DOCUMENT["paths"].items()
-    for method, operation in operations.items()
+    (method, route.path.replace(":path}", "}"))
+    for route in iter_route_contexts(APP.routes)
+    for method in route.methods or ()
+    if getattr(route, "include_in_schema", False)
 ]
 EXAMPLES = 500
 SENT = settings(
     derandomize=True, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 
-EACH_OPERATION = pytest.mark.parametrize(
-    ("method", "path", "operation"), OPERATIONS, ids=lambda value: value if isinstance(value, str) else ""
-)
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the method, the path and the documentation of each operation."""
+    for path, documented in APP.openapi()["paths"].items():
+        for method, operation in documented.items():
+            yield method.upper(), path, operation
 
 
 @pytest.fixture(scope="module")
 def api() -> Any:
-    """The document as what makes requests of it."""
+    """The document as requests are made of it."""
     import schemathesis  # a second of loading
 
     register_zip_bodies()
     register_json_lines()
-    return schemathesis.openapi.from_dict(DOCUMENT)
+    return schemathesis.openapi.from_dict(APP.openapi())
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +59,9 @@ def keys(served: Any) -> dict[str, str]:
     return secrets
 
 
-@EACH_OPERATION
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_what_is_documented_is_what_happens(
-    method: str, path: str, operation: dict[str, Any], api: Any, served: Any, keys: dict[str, str]
+    method: str, path: str, api: Any, served: Any, keys: dict[str, str]
 ) -> None:
     """Every example and generated request gets a documented status, media type and shape, and never a 500."""
     from schemathesis.checks import not_a_server_error
@@ -83,23 +89,25 @@ def test_what_is_documented_is_what_happens(
     settings(SENT, max_examples=EXAMPLES // len(OPERATIONS) + 2)(given(requests.as_strategy())(check))()
 
 
-@EACH_OPERATION
-def test_every_operation_documents_its_problems(method: str, path: str, operation: dict[str, Any]) -> None:
+def test_every_operation_documents_its_problems() -> None:
     """A summary, a description, and each problem under its own media type alone."""
-    problems = {status: answer for status, answer in operation["responses"].items() if status >= "400"}
+    documented = list(operations())
+    assert {(method, path) for method, path, _ in documented} == set(OPERATIONS)
+    for method, path, operation in documented:
+        problems = {status: answer for status, answer in operation["responses"].items() if status >= "400"}
 
-    assert operation["summary"]
-    assert operation["description"]
-    assert {"401", "403", "404", "422", "503"} <= set(problems)
-    for answer in problems.values():
-        assert answer["content"] == {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        assert operation["summary"], (method, path)
+        assert operation["description"], (method, path)
+        assert {"401", "403", "404", "422", "503"} <= set(problems), (method, path)
+        for answer in problems.values():
+            assert answer["content"] == {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
 def test_every_body_has_an_example(served: Any) -> None:
     """A reader of /docs can send each request as it stands there."""
     bodies = {
         f"{method} {path}": content
-        for method, path, operation in OPERATIONS
+        for method, path, operation in operations()
         for content in operation.get("requestBody", {}).get("content", {}).values()
     }
 
@@ -110,7 +118,7 @@ def test_every_body_has_an_example(served: Any) -> None:
 
 def test_the_examples_of_tools_can_be_sent_as_they_stand(client_of: Callable[..., Any]) -> None:
     """In the order in which they are documented."""
-    [content] = DOCUMENT["paths"]["/v1/tools/{tool}/execute"]["post"]["requestBody"]["content"].values()
+    [content] = APP.openapi()["paths"]["/v1/tools/{tool}/execute"]["post"]["requestBody"]["content"].values()
     backend = client_of("agent")
 
     for tool, example in content["examples"].items():
@@ -120,14 +128,16 @@ def test_the_examples_of_tools_can_be_sent_as_they_stand(client_of: Callable[...
 
 def test_the_context_headers_are_documented() -> None:
     """Wherever the context does not stand in the body."""
-    named = {parameter["name"].lower() for parameter in DOCUMENT["paths"]["/v1/files"]["get"]["parameters"]}
+    named = {
+        parameter["name"].lower() for parameter in APP.openapi()["paths"]["/v1/files"]["get"]["parameters"]
+    }
 
     assert {"memex-user", "memex-actor", "memex-project", "memex-tool-call-id"} <= named
 
 
 def test_the_document_asks_for_a_key_where_the_service_does() -> None:
     """Every operation but the greeting and the two on health names the bearer scheme."""
-    open_to_all = {path for _, path, operation in OPERATIONS if not operation.get("security")}
+    open_to_all = {path for _, path, operation in operations() if not operation.get("security")}
 
     assert open_to_all == {"/", "/health/live", "/health/ready"}
 
@@ -138,5 +148,5 @@ def _examples(content: dict[str, Any]) -> Any:
         return found
     for choice in schema.get("anyOf", [schema]):
         if "$ref" in choice:
-            return DOCUMENT["components"]["schemas"][choice["$ref"].rpartition("/")[2]].get("examples")
+            return APP.openapi()["components"]["schemas"][choice["$ref"].rpartition("/")[2]].get("examples")
     return None

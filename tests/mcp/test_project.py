@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from jsonschema import Draft202012Validator
 from mcp.types import TextContent
 from tests.http.conftest import KeyOf
+from tests.kit import json_schema
 from tests.kit.http_service import Served
 from tests.mcp.conftest import Connect
 from tests.service.tools.test_definitions import faults
@@ -102,7 +102,7 @@ async def test_each_tool_is_called_by_a_real_client(connect: Connect, served: Se
         assert "memory_context" not in text
     for name, result in results.items():
         assert not result.is_error, words(result)
-        Draft202012Validator(tools[name].output_schema).validate(result.structured_content)
+        json_schema.validate(result.structured_content, tools[name].output_schema)
     assert made.structured_content["next"] == ["memex docs push /code/shop --project shop"]
     assert (made.structured_content["created"], again.structured_content["created"]) == (True, False)
     path = stored.structured_content["id"]
@@ -226,7 +226,7 @@ def test_the_schemas_keep_to_strict_mode() -> None:
     """As those of all other tools: every property required, no others, and only words that strict mode knows."""
     for tool in PROJECT_TOOLS:
         schema = tool.input_schema()
-        Draft202012Validator.check_schema(schema)
+        json_schema.check(schema)
         assert list(faults(to_strict(schema))) == []
         assert all("description" in part for part in schema["properties"].values())
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from jsonschema import Draft202012Validator
 from mcp.types import TextContent, TextResourceContents
 from tests.http.conftest import KeyOf
+from tests.kit import json_schema
 from tests.kit.http_service import Served
 from tests.kit.mcp_results import result_of
 from tests.mcp.conftest import Connect
@@ -88,7 +88,7 @@ async def test_each_tool_is_called_by_a_real_client(connect: Connect, served: Se
     for name, result in results.items():
         assert not result.is_error, words(result)
         if name != "work_context":  # a text for the model
-            Draft202012Validator(tools[name].output_schema).validate(result.structured_content)
+            json_schema.validate(result.structured_content, tools[name].output_schema)
     assert results["work_open"].structured_content["open"][0]["text"] == "Test part 0"
     assert results["work_check"].structured_content["done"] is False
     assert results["work_sessions"].structured_content["sessions"][0]["label"] == LABEL
@@ -229,7 +229,7 @@ def test_the_schemas_keep_to_strict_mode() -> None:
     """As those of all other tools: every property required, no others, and only words that strict mode knows."""
     for tool in WORK_TOOLS:
         schema = tool.input_schema()
-        Draft202012Validator.check_schema(schema)
+        json_schema.check(schema)
         assert list(faults(to_strict(schema))) == []
         assert all("description" in part for part in schema["properties"].values())
 

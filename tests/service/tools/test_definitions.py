@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from tests.kit import json_schema
 
 from memex.service.service import TOOLS
 from memex.service.tools.definitions import (
@@ -107,7 +107,7 @@ def test_the_checker_finds_faults(schema: dict[str, Any]) -> None:
 def test_every_schema_is_one(definition: ToolDefinition) -> None:
     """By the draft that MCP and Anthropic name; and it says of each property what it is."""
     for schema in (definition.parameters, definition.strict, definition.output_schema):
-        Draft202012Validator.check_schema(schema)
+        json_schema.check(schema)
     assert all(
         "type" in part or "anyOf" in part or "enum" in part
         for part in definition.parameters["properties"].values()
@@ -127,8 +127,8 @@ def test_what_a_model_fills_in_is_taken(definition: ToolDefinition, data: st.Dat
         name: data.draw(_values(name, part), name) for name, part in definition.strict["properties"].items()
     }
     assume(definition.name != "memory_remember" or filled["text"] is not None or filled["outdated"])
-    Draft202012Validator(definition.strict).validate(filled)
-    Draft202012Validator(definition.parameters).validate(_without_null(filled))
+    json_schema.validate(filled, definition.strict)
+    json_schema.validate(_without_null(filled), definition.parameters)
 
     parsed = TOOLS[definition.name].parse(filled)
 
