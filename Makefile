@@ -67,7 +67,7 @@ $(SERVING): pyproject.toml requirements-serve.lock
 	@$(call locked_install,requirements-serve.lock)
 	@echo "2/2 Memex"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q src store subagent evals
 	@rm -rf $(UV)
 	@touch $@
 
