@@ -25,6 +25,7 @@ from runpy import run_module
 from typing import Any, NoReturn
 
 LOADED = [
+    "memex.api.ingest.ingest",
     "memex.logging",
     "memex.postgres",
     "memex.wiring",
@@ -150,9 +151,11 @@ def _import_commands(group: Any) -> None:
 
 
 def _read_tables() -> None:
-    """Read and compile the tables of the built-in planner, which takes a command longer than its own work."""
+    """Read the settings and the tables of the built-in planner, which takes a command longer than its own work."""
+    from memex.settings import read_settings
     from memex.subagent.statements.extraction import extract_statements
 
+    read_settings()
     extract_statements("I prefer tea.")
     for name, module in [*sys.modules.items()]:
         load = getattr(module, "_load", None) if name.startswith("memex.subagent.") else None
