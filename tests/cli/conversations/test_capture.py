@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Memex
+
+pytestmark = pytest.mark.usefixtures("server_up")
 
 
 def test_capture_is_switched_and_told(memex: Memex, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Memex
 
+pytestmark = pytest.mark.usefixtures("server_up")
+
 CHAT = {
     "id": "c1",
     "title": "Choosing a queue",

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Memex
 
+pytestmark = pytest.mark.usefixtures("server_up")
+
 USER = ("--user", "sql-alice")
 
 
