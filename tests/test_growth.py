@@ -174,6 +174,7 @@ def test_patterns_of_whole_statements_take_linear_time() -> None:
         assert slowest_text(pattern, (method,)) is None, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_hostile_text_is_read_in_linear_time(name: str) -> None:
     """Marks, spaces, brackets or words that repeat take no longer than their number says."""

@@ -182,6 +182,7 @@ def choose(page: Page, content: bytes) -> None:
     page.set_input_files("#vault", {"name": "vault.zip", "mimeType": "application/zip", "buffer": content})
 
 
+@pytest.mark.slow
 def test_a_vault_is_imported_with_progress_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
     """The person reads how much is sent and how many files are done, then the report, and takes it all back."""
     many = zipped({f"{number:03}.md": f"# {number}\n".encode() for number in range(120)} | VAULT)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
+import pytest
 from playwright.sync_api import Browser
 from tests.ui.browser import signed_in
 from tests.ui.conftest import Site
@@ -11,6 +12,7 @@ from tests.ui.conftest import Site
 WRONG, RIGHT = "12 June 2027", "19 June 2027"
 
 
+@pytest.mark.slow
 def test_a_newcomer_does_five_tasks(site: Site, in_browser: Callable[..., Any]) -> None:
     """Correct a wrong fact, see who wrote it, undo it, connect a program, and see why something was recalled."""
 
