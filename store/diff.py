@@ -10,6 +10,7 @@ from memex.errors import VersionConflict
 MAX_DIFFERENCES = (
     500  # lines added or removed between equal ones; beyond, the rest is shown as one replacement
 )
+CONTEXT_LINES = 3  # equal lines around a change, as in Git
 
 # A statement as `memory_remember` writes it, on one line, with its day at the end.
 _BULLET = re.compile(r"[-*+] .*\(\d{4}-\d\d-\d\d[^()]*\)\s*$")
@@ -45,7 +46,7 @@ def blocks(old: list[str], new: list[str]) -> list[Block]:
     return changed
 
 
-def unified(old: str, new: str, old_name: str, new_name: str, *, context: int = 3) -> str:
+def unified(old: str, new: str, old_name: str, new_name: str) -> str:
     r"""Return the unified diff of two texts, "" when they are equal.
 
     A last line without an ending is followed by the usual `\ No newline at end of file`.
@@ -55,10 +56,10 @@ def unified(old: str, new: str, old_name: str, new_name: str, *, context: int = 
     if not changed:
         return ""
     out = [f"--- {old_name}\n", f"+++ {new_name}\n"]
-    for hunk in _hunks(changed, context):
+    for hunk in _hunks(changed):
         first, last = hunk[0], hunk[-1]
-        lead = min(context, first[0], first[2])
-        trail = min(context, len(old_lines) - last[1])
+        lead = min(CONTEXT_LINES, first[0], first[2])
+        trail = min(CONTEXT_LINES, len(old_lines) - last[1])
         old_start, old_end = first[0] - lead, last[1] + trail
         new_start, new_end = first[2] - lead, last[3] + trail
         out.append(f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@\n")
@@ -216,10 +217,10 @@ def _in_order(runs: Runs) -> list[Run]:
     return found[::-1]
 
 
-def _hunks(changed: list[Block], context: int) -> Iterator[list[Block]]:
+def _hunks(changed: list[Block]) -> Iterator[list[Block]]:
     hunk = [changed[0]]
     for block in changed[1:]:
-        if block[0] - hunk[-1][1] > 2 * context:
+        if block[0] - hunk[-1][1] > 2 * CONTEXT_LINES:
             yield hunk
             hunk = []
         hunk.append(block)

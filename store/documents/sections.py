@@ -47,40 +47,40 @@ class Part:
     name: str = ""
 
 
-def parts_of(kind: DocumentKind, text: str, start: int = 0) -> Sequence[Part]:
-    """Return the parts of a text, in order; together they are all of it from `start` on."""
-    whole = [Part(start, len(text))]
-    if kind in ("json", "yaml", "toml") and len(text) - start <= MAX_CHARS:
+def parts_of(kind: DocumentKind, text: str) -> Sequence[Part]:
+    """Return the parts of a text, in order; together they are all of it."""
+    whole = [Part(0, len(text))]
+    if kind in ("json", "yaml", "toml") and len(text) <= MAX_CHARS:
         return whole
-    named = list(_READERS[kind](text, start))
+    named = list(_READERS[kind](text))
     if not 0 < len(named) <= MAX_PARTS:
         return whole
     if kind == "json":
-        named[0] = (start, named[0][1])  # the brace alone is no part
+        named[0] = (0, named[0][1])  # the brace alone is no part
     ends = [*(place for place, _ in named[1:]), len(text)]
     parts = [Part(place, end, _name(name)) for (place, name), end in zip(named, ends, strict=True)]
-    return parts if named[0][0] == start else [Part(start, named[0][0]), *parts]
+    return parts if named[0][0] == 0 else [Part(0, named[0][0]), *parts]
 
 
 def _name(name: str) -> str:
     return " ".join(name.strip().strip("\"'").split())[:MAX_HEADING_CHARS].rstrip()
 
 
-def _paragraphs(text: str, start: int) -> Iterator[tuple[int, str]]:
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
     """Yield where paragraphs begin."""
-    yield start, ""
-    last = start
-    for blank in _PARAGRAPH_END.finditer(text, start):
+    yield 0, ""
+    last = 0
+    for blank in _PARAGRAPH_END.finditer(text):
         if blank.start() - last >= MIN_PARAGRAPH_CHARS and blank.end() < len(text):
             yield blank.end(), ""
             last = blank.end()
 
 
-def _json_keys(text: str, start: int) -> Iterator[tuple[int, str]]:
+def _json_keys(text: str) -> Iterator[tuple[int, str]]:
     """Yield where the members of the outermost object begin; nothing for an array."""
     depth, is_object, before = 0, False, ""
     key: tuple[int, str] | None = None
-    for token in _JSON_TOKEN.finditer(text, start):
+    for token in _JSON_TOKEN.finditer(text):
         said = token[0]
         if depth == 1 and is_object and said == ":" and key is not None:
             yield key
@@ -94,32 +94,32 @@ def _json_keys(text: str, start: int) -> Iterator[tuple[int, str]]:
             before = said
 
 
-def _yaml_keys(text: str, start: int) -> Iterator[tuple[int, str]]:
+def _yaml_keys(text: str) -> Iterator[tuple[int, str]]:
     """Yield where the keys without indent begin, with the comment lines above them."""
-    for key in _YAML_KEY.finditer(text, start):
-        yield _above(text, start, key.start(), only="#"), key["key"]
+    for key in _YAML_KEY.finditer(text):
+        yield _above(text, key.start(), only="#"), key["key"]
 
 
-def _toml_keys(text: str, start: int) -> Iterator[tuple[int, str]]:
+def _toml_keys(text: str) -> Iterator[tuple[int, str]]:
     """Yield where tables begin, and the keys before the first table."""
     in_table = False
-    for key in _TOML_KEY.finditer(text, start):
+    for key in _TOML_KEY.finditer(text):
         if key["table"] is None and in_table:
             continue
         in_table = in_table or key["table"] is not None
-        yield _above(text, start, key.start(), only="#"), key["table"] or key["key"]
+        yield _above(text, key.start(), only="#"), key["table"] or key["key"]
 
 
-def _definitions(text: str, start: int) -> Iterator[tuple[int, str]]:
+def _definitions(text: str) -> Iterator[tuple[int, str]]:
     """Yield where definitions without indent begin, with the comments and decorators above them."""
-    for found in _DEFINITION.finditer(text, start):
-        yield _above(text, start, found.start()), found["name"]
+    for found in _DEFINITION.finditer(text):
+        yield _above(text, found.start()), found["name"]
 
 
-def _above(text: str, start: int, place: int, *, only: str = "") -> int:
+def _above(text: str, place: int, *, only: str = "") -> int:
     """Return where the lines begin that stand right above a line and belong to it."""
-    while place > start:
-        line = text.rfind("\n", start, place - 1) + 1 or start
+    while place > 0:
+        line = text.rfind("\n", 0, place - 1) + 1
         above = text[line:place]
         if not (above.startswith(only) if only else _LEADING_LINE.match(above)):
             break
@@ -127,7 +127,7 @@ def _above(text: str, start: int, place: int, *, only: str = "") -> int:
     return place
 
 
-_READERS: Mapping[DocumentKind, Callable[[str, int], Iterator[tuple[int, str]]]] = {
+_READERS: Mapping[DocumentKind, Callable[[str], Iterator[tuple[int, str]]]] = {
     "text": _paragraphs,
     "json": _json_keys,
     "yaml": _yaml_keys,

@@ -22,8 +22,8 @@ MAX_FILE_BYTES = 1 << 20
 MAX_SESSIONS_OFF, MAX_KEY_BYTES = 1_000, 2_000  # an id has at most 400 characters
 LOCK_S, LOCK_STEP_S = 3.0, 0.002  # many hooks at once on a busy machine wait for each other
 SETTINGS, PAUSED, NOT_HERE, SESSIONS_OFF = "settings.json", "paused", "not-here", "sessions-off"
-SPOOL, SPOOL_LOCK, DROPPED, DELIVERY_LOCK, DELIVERED, PACKS = (
-    "spool.jsonl", "spool.lock", "dropped.json", "delivery.lock", "delivered.json", "packs",
+SPOOL, SPOOL_LOCK, DROPPED, DELIVERY_LOCK, DELIVERED = (
+    "spool.jsonl", "spool.lock", "dropped.json", "delivery.lock", "delivered.json",
 )  # fmt: skip
 
 TRANSCRIPTS = "transcripts.json"  # how far the transcripts of each folder were read

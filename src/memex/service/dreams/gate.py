@@ -42,7 +42,6 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 SHORT_CONTEXT = 2_000  # characters; of a shorter one the growth is counted as if it had so many
 SENTENCES = (SENTENCE, WEAK_SENTENCE)
 MAX_ROUNDS = 6  # in which groups are taken out
-DREAMER = "dreamer"  # who asks in the throw-away tenant, where the mount is nobody's
 
 _HEAD = re.compile(r"\[[0-9a-z]{4}\] |</?memory-")  # what says where lines stand
 

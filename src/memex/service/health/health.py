@@ -162,7 +162,7 @@ class HealthResult(ResultPart):
     disk: DiskHealth
 
 
-async def read_health(service: Service, caller: Caller, *, now: datetime | None = None) -> HealthResult:
+async def read_health(service: Service, caller: Caller) -> HealthResult:
     """Return the health of the service and the figures of the caller's tenant.
 
     Raises:
@@ -171,7 +171,7 @@ async def read_health(service: Service, caller: Caller, *, now: datetime | None 
     """
     check_role(caller.principal, "admin")
     await service.check_ready()
-    now = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     model = service.embedder.name if service.embedder else None
     figures = await read_figures(service.database, caller.access.tenant_id, model)
     async with service.database.transaction(caller.access) as connection:
