@@ -111,7 +111,7 @@ async def dream(
         held: list[int] = []
         if asks:
             found = await hold_against_questions(service, caller, state, plan.groups, now)
-            gate, held = found.as_json(), found.held
+            gate, held = found.model_dump(), found.held
     made = StoredProposal(
         scope_id=scope.scope_id,
         proposal_id=f"dream_{secrets.token_hex(6)}",

@@ -4,15 +4,15 @@ import copy
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any
 
 from memex.call_context import CallContext
 from memex.errors import Conflict, MemexError
 from memex.service.call import Caller
 from memex.service.dreams import deciding
+from memex.service.dreams.results import GateResult
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.planners import builtin_planners
 from memex.service.recording import Recorder
@@ -51,24 +51,6 @@ Contexts = list[
 
 
 @dataclass(frozen=True, slots=True)
-class GateFigures:
-    """Counts of the questions that were asked before and after; see `GateResult`."""
-
-    passed: bool
-    real_questions: int
-    own_questions: int
-    cases: int
-    kept_share: float = 1.0
-    emptied: int = 0
-    growth: float = 0.0
-    held: list[int] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. The questions are not among them: others may have asked them."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
 class _Compared:
     kept_share: float
     emptied: int
@@ -82,8 +64,11 @@ class _Compared:
 
 async def hold_against_questions(
     service: Service, caller: Caller, state: MountState, groups: Sequence[Group], now: datetime
-) -> GateFigures:
-    """Return whether contexts keep what they say when groups are applied, and which were taken out for that."""
+) -> GateResult:
+    """Return whether contexts keep what they say when groups are applied, and which were taken out for that.
+
+    The questions are not in the answer: others may have asked them.
+    """
     access = caller.access
     scope = access.scope_at(state.mount)
     asked = await read_questions(service.database, access, scope, now - RECENT, limit=MAX_QUESTIONS)
@@ -119,8 +104,8 @@ async def hold_against_questions(
             compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins)
     if not compared.passes:
         held = list(range(1, len(groups) + 1))
-    return GateFigures(
-        compared.passes,
+    return GateResult(
+        passed=compared.passes,
         **counts,
         kept_share=round(compared.kept_share, 4),
         emptied=compared.emptied,
