@@ -1,10 +1,10 @@
 """The log: a caller's own calls, and their undoing."""
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from memex.http.answers import ZIP, zip_answer
 from memex.http.callers import HeaderCaller, ServiceDependency
@@ -17,11 +17,9 @@ from memex.service.log.call_list import MAX_FILTER_CHARS
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
 from memex.service.log.replay.bundle_archive import pack_bundle
-from memex.service.log.replay.counterfactual import MAX_PROMPT_CHARS, ChangedResult, ReplayChange
+from memex.service.log.replay.counterfactual import ChangedResult, ReplayChange
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed
-from memex.service.snapshots import AsOf
-from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.revisions import RevertResult
 from memex.store.records import Status
 
@@ -60,7 +58,7 @@ class RevertBody(BaseModel):
     reason: str | None = None
 
 
-class ReplayBody(BaseModel):
+class ReplayBody(ReplayChange):
     """Changes for running a call again; without any, the call is compared as it was.
 
     Attributes:
@@ -73,17 +71,9 @@ class ReplayBody(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="forbid",
         strict=True,
         json_schema_extra={"examples": [{"planner": "builtin"}, {"budget": 2000}, {"as_of": "now"}]},
     )
-
-    planner: Literal["builtin"] | None = None
-    budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET)] | None = None
-    search_mode: Literal["bm25", "hybrid"] | None = None
-    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
-    as_of: AsOf | None = None
 
 
 class Replayable(BaseModel):
