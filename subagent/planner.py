@@ -175,7 +175,7 @@ class Removal:
 
     `statement` is the part of the caller's text that says so; None if the caller named the statement by its handle.
     `keeps` is what else the statement says, which stays. `is_forgotten` if the text asks to forget the statement,
-    and states nothing in its place.
+    and states nothing in its place; `part` are the words of it that go, if it joins them with others.
     """
 
     path: str
@@ -183,6 +183,7 @@ class Removal:
     removes: str
     keeps: str = ""
     is_forgotten: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

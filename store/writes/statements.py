@@ -28,12 +28,14 @@ class FiledLine:
         text: the statement, as its line in the page says it.
         span: in the told text.
         state: `replaced` for a statement that was overtaken before the page held it.
+        entry: virtual, of the entry that holds the words, if it is not that of the call.
     """
 
     path: str
     text: str
     span: Span
     state: Literal["in_force", "replaced"] = "in_force"
+    entry: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ def statements_of(
     for filed in records.filed:
         span = {"start_char": filed.span[0], "end_char": filed.span[1]}
         line = {"key": line_key(filed.text).hex(), "change": "filed", "state": filed.state}
-        rows.append(_place(access, filed.path) | holder | span | line)
+        held = _holder(access, filed.entry) if filed.entry else holder
+        rows.append(_place(access, filed.path) | held | span | line)
     gone = taken_out(
         access, records.taken, locked, tool_call_id, said_on=records.said_on, accepted_at=accepted_at
     )
@@ -228,6 +231,11 @@ def _shareable(access: Access, ended: EndedLine, pages: Sequence[FileChange]) ->
     key = line_key(ended.newer)
     is_shared = any(key in standing_lines(page.new_content) for page in beside)
     return ended if is_shared else replace(ended, newer=None)
+
+
+def _holder(access: Access, entry: str) -> dict[str, Any]:
+    place = _place(access, entry)
+    return {"entry_scope": place["scope_id"], "entry_path": place["path"]}
 
 
 def _place(access: Access, path: str) -> dict[str, Any]:

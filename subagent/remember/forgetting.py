@@ -2,20 +2,22 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from memex.store.entry_path import FOLDER
-from memex.store.records import Span
+from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.statement_lines import line_key
 from memex.store.text_pool import offload
+from memex.store.writes.statements import FiledLine
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, RememberPlan, RememberRequest, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
 from memex.subagent.remember.told_sentences import find_told, is_later
 from memex.subagent.statements.comparison.asides import are_asides, rest_of
+from memex.subagent.statements.comparison.conjuncts import meant_part, readings_of
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.courtesy import is_courtesy
@@ -108,7 +110,7 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
             named = [match for match in stated if _lefts(match.stored.text, request.stated)]
             is_meant = len(named) == 1 and _says(named[0].stored.text, request.stated)
             if is_meant and named[0].is_writable(project):
-                return _taking_out(request, named)
+                return _taking_out(request, named, request.stated, tools.analyzer)
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
         found = await _find_matches(topic, day, tools, has_journal=has_journal)
@@ -128,7 +130,7 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
     if not (meant and _is_sure(request) and _are_writable(meant, said)):
         asked = set(tools.analyzer.lexemes(content_of(f"{request.topic} {request.beside}")))
         return _asking([match for match in matches if not asked.isdisjoint(match.words)])
-    return _taking_out(request, meant)
+    return _taking_out(request, meant, "" if is_past else topic, tools.analyzer)
 
 
 async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
@@ -143,9 +145,8 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
     others = [match for match in found if match not in named and names_part(request.named, match.stored.text)]
     is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= MAX_NAMED
     if meant and is_sure and _are_writable(meant, said):
-        return replace(
-            _taking_out(request, meant), candidates=_asking(others).candidates, named=request.named
-        )
+        taken = _taking_out(request, meant, request.named, tools.analyzer)
+        return replace(taken, candidates=_asking(others).candidates, named=request.named)
     return _asking(meant or others)
 
 
@@ -169,7 +170,8 @@ async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: Memor
             if is_told or line_key(match.stored.text) in lines:
                 meant.setdefault(match.stored, match)
     is_sure = len(spans) <= MAX_REMOVED and _are_writable(meant.values(), said)
-    return _taking_out(request, list(meant.values())) if is_sure else _asking(list(meant.values()))
+    found = list(meant.values())
+    return _taking_out(request, found, "", tools.analyzer) if is_sure else _asking(found)
 
 
 def _is_sure(request: ForgetRequest) -> bool:
@@ -207,35 +209,76 @@ async def _past_pools(matches: Sequence[_Match], tools: MemoryTools) -> list[lis
     return [[match for match in marked if match.is_past], marked]
 
 
+@dataclass(frozen=True, slots=True)
+class ForgottenWords:
+    """The words of the caller's journal that are forgotten, by entry; and what stays of their statements."""
+
+    spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
+    kept: tuple[FiledLine, ...] = ()
+
+
 async def forgotten_words(
     removals: Sequence[Removal], told: Sequence[FiledStatement], tools: MemoryTools
-) -> dict[str, list[Span]]:
-    """Return the words of the caller's journal that are forgotten, by entry.
+) -> ForgottenWords:
+    """Return the words of the caller's journal that are forgotten.
 
     Args:
         removals: those that are forgotten take the words with them from which they were made.
         told: sentences of entries that are forgotten themselves.
         tools: reads memory.
     """
-    forgotten = [(removal.path, line_key(removal.removes)) for removal in removals if removal.is_forgotten]
+    forgotten = {
+        (removal.path, line_key(removal.removes)): removal for removal in removals if removal.is_forgotten
+    }
+    by_key = {key: removal for (_, key), removal in forgotten.items()}
     found: dict[str, list[Span]] = {}
-    for source in await tools.statement_sources(forgotten) if forgotten else ():
-        found.setdefault(source.path, []).append((source.start_char, source.end_char))
+    kept = []
+    for source in await tools.statement_sources(list(forgotten)) if forgotten else ():
+        start, end = source.start_char, source.end_char
+        removal = by_key[source.line_key]
+        if removal.part:
+            at = (await tools.read_file(source.path)).content.find(removal.part, start, end)
+            if at >= 0:
+                kept.append(FiledLine(removal.path, removal.keeps, (start, end), entry=source.path))
+                start, end = at, at + len(removal.part)
+        found.setdefault(source.path, []).append((start, end))
     for sentence in told:
         if sentence.reference is not None:
             found.setdefault(sentence.path, []).append(sentence.reference.span)
-    return found
+    return ForgottenWords(found, tuple(kept))
 
 
-def _taking_out(request: ForgetRequest, meant: Sequence[_Match]) -> ForgetPlan:
+def _taking_out(
+    request: ForgetRequest, meant: Sequence[_Match], asked: str, analyzer: Analyzer
+) -> ForgetPlan:
+    """Return what takes statements out; of one that joins facts, those alone that have the words that are asked."""
     statement = Statement("note", request.text, request.start, request.end)
+
+    def words(text: str) -> frozenset[str]:
+        return frozenset(analyzer.lexemes(text))
+
+    def span_in(text: str) -> Span | None:
+        part = meant_part(text, words(content_of(asked)), words)
+        left = f"{text[: part[0]]}{text[part[1] :]}" if part else ""
+        return None if request.named and names(request.named, left) else part
+
+    def removal(stored: FiledStatement) -> Removal:
+        taken = Removal(stored.path, statement, stored.text, is_forgotten=True)
+        if stored.reference is None or (part := span_in(stored.text)) is None:
+            return taken
+        text, (start, end) = stored.text, part
+        return replace(taken, keeps=text[:start] + text[end:], part=text[start:end])
+
+    def narrowed(told: FiledStatement) -> FiledStatement:
+        if told.reference is None or (part := span_in(told.text)) is None:
+            return told
+        path, version, (at, _) = told.reference
+        place = Reference(path, version, (at + part[0], at + part[1]))
+        return replace(told, text=told.text[slice(*part)], reference=place)
+
     return ForgetPlan(
-        tuple(
-            Removal(match.stored.path, statement, match.stored.text, is_forgotten=True)
-            for match in meant
-            if match.stored not in match.told
-        ),
-        tuple(told for match in meant for told in match.told),
+        tuple(removal(match.stored) for match in meant if match.stored not in match.told),
+        tuple(narrowed(told) for match in meant for told in match.told),
     )
 
 
@@ -355,18 +398,18 @@ def _match(topic: str, stored: FiledStatement, weights: Mapping[str, float], ana
 
 def _says(stored: str, clause: str) -> bool:
     """Tell whether a statement says what a clause says, and besides at most when or how often it is."""
-    said = _form(stored)
-    return any(are_asides(said, left, may_repeat=True) for left in _lefts(stored, clause))
+    return any(are_asides(said, left, may_repeat=True) for said, left in _lefts(stored, clause))
 
 
-def _lefts(stored: str, clause: str) -> list[list[int]]:
-    """Return which words of a statement a clause does not say, one list for each way of reading it."""
+def _lefts(stored: str, clause: str) -> list[tuple[tuple[str, ...], list[int]]]:
+    """Return which words of a statement, or of a fact that it joins, a clause does not say, by reading."""
     asked = _form(clause)
     if len(asked) < MIN_CLAUSE_WORDS:
         return []
     # The verb of a German clause stands at its end, and that of a sentence in its second place.
     forms = (asked, *(asked[:at] + asked[-1:] + asked[at:-1] for at in range(1, len(asked) - 1)))
-    return [left for form in forms if (left := rest_of(form, _form(stored))) is not None]
+    said = [_form(reading) for reading in readings_of(stored)]
+    return [(one, left) for one in said for form in forms if (left := rest_of(form, one)) is not None]
 
 
 def _form(text: str) -> tuple[str, ...]:
@@ -374,7 +417,12 @@ def _form(text: str) -> tuple[str, ...]:
 
 
 def _states(topic: str, stored: str, analyzer: Analyzer) -> bool:
-    """Tell whether the words of a request state what a statement says, of the same person and in full."""
+    """Tell whether the words of a request state what a statement says, or a fact that it joins, in full."""
+    return any(_states_fact(topic, reading, analyzer) for reading in readings_of(stored))
+
+
+def _states_fact(topic: str, stored: str, analyzer: Analyzer) -> bool:
+    """Tell whether the words of a request state a fact, of the same person and in full."""
     if _NEGATION.isdisjoint(_form(topic)) != _NEGATION.isdisjoint(_form(stored)):
         return False
     asked, said = set(analyzer.lexemes(topic)), set(analyzer.lexemes(without_dates(stored)))

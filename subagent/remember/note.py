@@ -75,7 +75,7 @@ def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Riv
 
 def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: bool) -> str:
     removed = [
-        removal.removes
+        removal.part or removal.removes
         for file in done
         for removal, outcome in zip(file.removals, file.removed, strict=True)
         if outcome.action == "removed"

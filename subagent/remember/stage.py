@@ -209,6 +209,7 @@ def line_records(
     filed: list[FiledLine] = []
     ended: list[EndedLine] = []
     taken: list[tuple[StatementPlace, Statement]] = []
+    parts: dict[tuple[str, str], str] = {}
     for file in done:
         for add, outcome in zip(file.adds, file.outcomes, strict=True):
             said, span = add.statement.text, (add.statement.start, add.statement.end)
@@ -223,6 +224,7 @@ def line_records(
             if outcome.action == "removed":
                 text = outcome.replaced or removal.removes
                 ended.append(_ended(file.path, removal, text))
+                parts[file.path, text] = removal.part
                 if removal.statement is not None:
                     taken.append((StatementPlace(file.path, text), removal.statement))
     taken += [
@@ -236,19 +238,23 @@ def line_records(
         [*confirmed, *(place for statement in settled.held if (place := _place_of(statement)))],
     )
     said_now = {normal_form(add.statement.text) for file in done for add in file.adds}
-    gone = [
-        out for out in _taken_out(ended, plan, settled, analyzer) if normal_form(out.text) not in said_now
-    ]
+    taken_out = _taken_out(ended, parts, plan, settled, analyzer)
+    gone = [out for out in taken_out if normal_form(out.text) not in said_now]
     return LineRecords(filed, ended, day, rivals, gone)
 
 
 def _taken_out(
-    ended: Sequence[EndedLine], plan: RememberPlan, settled: Settlement, analyzer: Analyzer
+    ended: Sequence[EndedLine],
+    parts: Mapping[tuple[str, str], str],
+    plan: RememberPlan,
+    settled: Settlement,
+    analyzer: Analyzer,
 ) -> Iterator[TakenOut]:
-    """Yield the statements of which the call leaves tombstones: those that it forgets or replaces."""
+    """Yield the statements of which the call leaves tombstones: those that it replaces or forgets, also in part."""
     for line in ended:
         if line.state != "closed":
-            yield TakenOut(line.path, line.text, line.state, remains_of(line.text, analyzer))
+            text = parts.get((line.path, line.text)) or line.text
+            yield TakenOut(line.path, line.text, line.state, remains_of(text, analyzer))
     for overtaken in plan.overtaken:
         if _end_state(overtaken.statement) != "closed":
             text = overtaken.older.text

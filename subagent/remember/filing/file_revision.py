@@ -116,7 +116,7 @@ class FileRevision:
         """Take a statement out, but what else it says, and say what became of it."""
         item = self._find_item(text)
         if item is None:
-            return EntryOutcome("absent") if keeps else self._remove_prose(text)
+            return self._remove_prose(text, keeps)
         if item.is_later:
             return EntryOutcome("overtaken")
         if keeps:
@@ -311,13 +311,15 @@ class FileRevision:
         self._index_prose(statement)
         return EntryOutcome("superseded", text)
 
-    def _remove_prose(self, text: str) -> EntryOutcome:
+    def _remove_prose(self, text: str, keeps: str) -> EntryOutcome:
         span = self._prose_span(text)
         if span is None:
             return EntryOutcome("absent")
         start, end = span
         line = self.text.rfind("\n", 0, start) + 1, line_end(self.text, end)
-        if self.text[slice(*line)].strip() == text.strip():
+        if keeps:
+            change = start, end, keeps
+        elif self.text[slice(*line)].strip() == text.strip():
             change = *line, ""
         else:
             space = len(self.text[end : line[1]]) - len(self.text[end : line[1]].lstrip(" \t"))

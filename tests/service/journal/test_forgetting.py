@@ -222,3 +222,109 @@ async def test_what_was_forgotten_is_planned_again_alike(service: Service, alice
     replayed = {call: await replay_call(service, alice, call) for call in calls}
 
     assert {call: one.difference for call, one in replayed.items() if not one.is_equal} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "request_", "gone", "stays", "question"),
+    [
+        (
+            "My doctor is Dr. Abel and my dentist is Dr. Quist.",
+            "Forget my dentist.",
+            "Quist",
+            "Abel",
+            "doctor",
+        ),
+        (
+            "My doctor is Dr. Abel and my dentist is Dr. Quist.",
+            "Please forget my doctor.",
+            "Abel",
+            "Quist",
+            "dentist",
+        ),
+        (
+            "Mein Hausarzt ist Dr. Abel, mein Zahnarzt Dr. Quist und mein Tierarzt Dr. Ito.",
+            "Vergiss bitte meinen Zahnarzt.",
+            "Quist",
+            "Ito",
+            "Tierarzt",
+        ),
+        (
+            "Mon médecin est le docteur Abel et mon dentiste est le docteur Quist.",
+            "Oublie mon dentiste.",
+            "Quist",
+            "Abel",
+            "médecin",
+        ),
+        (
+            "Mi médico es el doctor Abel y mi dentista es el doctor Quist.",
+            "Olvida a mi dentista.",
+            "Quist",
+            "Abel",
+            "médico",
+        ),
+        (
+            "I live in Lyon and work at Acme.",
+            "Forget that I work at Acme.",
+            "Acme",
+            "Lyon",
+            "Where do I live?",
+        ),
+        (
+            "My cousin Otto owes the bank 5000 euros and my aunt Rita owns a red boat.",
+            "Forget that my cousin Otto owes the bank 5000 euros.",
+            "5000",
+            "boat",
+            "boat of Rita",
+        ),
+    ],
+)
+async def test_one_of_two_facts_of_a_sentence_is_forgotten(
+    service: Service, alice: Caller, text: str, request_: str, gone: str, stays: str, question: str
+) -> None:
+    """The words of the other fact stay in page and entry, are found, and an older text brings nothing back."""
+    told = await remember(service, alice, text, said_at="2026-01-10")
+    await remember(service, alice, "I prefer oolong tea.")
+    answer = await remember(service, alice, request_, call="forget")
+    left, after = await words(service, alice, told), await shown(service, alice, question)
+    older = await remember(service, alice, text, said_at="2026-01-05")
+    again = await shown(service, alice, f"{question} {request_}")
+    await service.revert(alice, "forget")
+
+    assert answer["note"].startswith("1 statement was taken out of memory"), answer
+    assert gone not in left
+    assert stays in left
+    assert len(left) == len(text)
+    assert stays in after
+    assert gone not in after
+    assert older["skipped"]
+    assert gone not in again
+    assert await words(service, alice, told) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("Karim is my brother and he lives in Lyon.", "Forget Karim."),
+        ("My son Leo plays chess and is allergic to nuts.", "Forget everything about Leo."),
+        ("I live in Lyon and work at Acme.", "Forget that I live in Lyon and work at Acme."),
+    ],
+)
+async def test_what_a_whole_sentence_is_about_takes_it_out_whole(
+    service: Service, alice: Caller, text: str, request_: str
+) -> None:
+    """A pronoun, a shared subject, and a request that names both facts leave nothing behind."""
+    told = await remember(service, alice, text)
+    await remember(service, alice, request_)
+
+    assert not (await words(service, alice, told)).strip()
+
+
+async def test_the_fact_that_stays_is_forgotten_by_a_second_request(service: Service, alice: Caller) -> None:
+    """Its line of the page and its words of the entry go too."""
+    told = await remember(service, alice, "I live in Lyon and work at Acme.")
+    first = await remember(service, alice, "Forget that I work at Acme.")
+    second = await remember(service, alice, "Forget that I live in Lyon.")
+
+    assert [first["status"], second["status"]] == ["committed"] * 2
+    assert not (await words(service, alice, told)).strip()
+    assert "Lyon" not in await shown(service, alice, "Where do I live?")

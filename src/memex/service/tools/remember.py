@@ -1,6 +1,6 @@
 """memory_remember: a planner splits a text into statements, and one commit stores them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -22,7 +22,7 @@ from memex.store.database import Statement
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
 from memex.store.log.operations import to_storable
-from memex.store.records import FileChange, Reference, Span
+from memex.store.records import FileChange, Reference
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.snapshot.reads import NO_READS
 from memex.store.statement_lines import line_key
@@ -39,7 +39,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
 from memex.subagent.remember import settling, stage
 from memex.subagent.remember.echoes import NO_ECHOES, ToldEchoes, told_echoes
-from memex.subagent.remember.forgetting import forgotten_words
+from memex.subagent.remember.forgetting import ForgottenWords, forgotten_words
 from memex.subagent.remember.reading import with_first_reads
 from memex.subagent.remember.recalled import recalled_spans, repeated_lines, without_recalled, without_spans
 from memex.subagent.remember.settling import Settlement
@@ -156,13 +156,13 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
 class _Planned:
     """A plan, and what handles settle; `is_repeat` if the log has a call with this id, and nothing was planned.
 
-    `hidden` are the words of the journal that are forgotten, by the paths of their entries. `echoes` are the
-    sentences that say what was forgotten or replaced before.
+    `hidden` are the words of the journal that are forgotten. `echoes` are the sentences that say what was forgotten
+    or replaced before.
     """
 
     plan: RememberPlan
     settled: Settlement = field(default_factory=Settlement)
-    hidden: Mapping[str, Sequence[Span]] = field(default_factory=dict)
+    hidden: ForgottenWords = field(default_factory=ForgottenWords)
     echoes: ToldEchoes = NO_ECHOES
     is_repeat: bool = False
 
@@ -397,7 +397,7 @@ def _stage(
             valid=_valid(arguments),
         )
         past = _past_words(arguments.text or "", entry, planned.echoes)
-    for path, spans in planned.hidden.items():
+    for path, spans in planned.hidden.spans.items():
         draft.hide(path, spans, reason="memory_remember: forgotten")
     draft.overtake([*stage.overtaken_words(plan), *past])
     lifted = planned.echoes.lifted(plan)
@@ -412,7 +412,7 @@ def _stage(
         plan,
         settled,
         stage.file_outcomes(staged, changes),
-        [change for change in changes if change.path in planned.hidden and change.changed],
+        [change for change in changes if change.path in planned.hidden.spans and change.changed],
         config,
         again=[echo for echo in lifted if echo.tombstone.strength == "forgotten"],
         entry=draft.entry,
@@ -430,7 +430,11 @@ def _line_records(
 ) -> LineRecords:
     done = stage.file_outcomes(staged, changes)
     lifted = [echo.tombstone.place for echo in planned.echoes.lifted(planned.plan)]
-    return replace(stage.line_records(done, day, planned.plan, planned.settled, analyzer), lifted=lifted)
+    records = stage.line_records(done, day, planned.plan, planned.settled, analyzer)
+    gone = {(line.path, line.text) for line in records.ended}
+    parted = {(one.path, one.keeps) for one in planned.plan.removals if (one.path, one.removes) in gone}
+    kept = [line for line in planned.hidden.kept if (line.path, line.text) in parted]
+    return replace(records, filed=[*records.filed, *kept], lifted=lifted)
 
 
 def _past_words(text: str, entry: str | None, echoes: ToldEchoes) -> list[EndedWords]:
