@@ -46,6 +46,7 @@ from memex.store.snapshot.reads import (
     series_statement,
     state_statement,
     text_statements,
+    tombstones_in,
     tombstones_statement,
     without_scope,
 )
@@ -241,16 +242,8 @@ class Memory:
         """Return what was forgotten and replaced and may not come back by itself, the newest first."""
         if self._tombstones is None:
             [found] = await self._reader.rows(tombstones_statement(**self._seen_revs()))
-            self._tombstones = [self._tombstone(**row) for row in found]
+            self._tombstones = tombstones_in(self._access, found)
         return self._tombstones
-
-    def _tombstone(
-        self, *, scope_id: int, value_sizes: list[int], value_digests: list[bytes], **columns: Any
-    ) -> Tombstone:
-        columns |= {name: bytes(columns[name]) for name in ("line_key", "salt")}
-        values = tuple(zip(value_sizes, map(bytes, value_digests), strict=True))
-        words = frozenset(map(bytes, columns.pop("word_digests")))
-        return Tombstone(self._access.by_id[scope_id].mount, values=values, words=words, **columns)
 
     async def out_of_time(self, day: date) -> frozenset[str]:
         """Return the virtual paths of files and entries that do not hold on a day, by what they or a caller say."""

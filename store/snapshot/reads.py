@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memex.store.access import Access, Scope
-from memex.store.database import Statement
+from memex.store.database import Rows, Statement
 from memex.store.entry_path import is_in_journal
 from memex.store.paths import parse
+from memex.store.records import Tombstone
 from memex.store.search.bm25 import Query
 
 MAX_TOMBSTONES = 1_000  # that are read of one caller's memory, the newest ones
@@ -59,6 +60,20 @@ def pinned_statement(scopes: Iterable[Scope], limit: int) -> Statement:
 def tombstones_statement(scope_ids: Sequence[int], revs: Sequence[int]) -> Statement:
     """Return the statement that reads what was forgotten and replaced in scopes, up to a change of each."""
     return "memory/tombstone_list", {"scope_ids": scope_ids, "revs": revs, "limit": MAX_TOMBSTONES}
+
+
+def tombstones_in(access: Access, found: Rows) -> list[Tombstone]:
+    """Return the tombstones that `tombstones_statement` found."""
+    return [_tombstone(access, **row) for row in found]
+
+
+def _tombstone(
+    access: Access, *, scope_id: int, value_sizes: list[int], value_digests: list[bytes], **columns: Any
+) -> Tombstone:
+    columns |= {name: bytes(columns[name]) for name in ("line_key", "salt")}
+    values = tuple(zip(value_sizes, map(bytes, value_digests), strict=True))
+    words = frozenset(map(bytes, columns.pop("word_digests")))
+    return Tombstone(access.by_id[scope_id].mount, values=values, words=words, **columns)
 
 
 def bounded_statement(scope_ids: Sequence[int], revs: Sequence[int]) -> Statement:

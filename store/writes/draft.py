@@ -18,27 +18,27 @@ All writes of files go through this module. Why no write loses another one that 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
 import psycopg
 
-from memex.errors import LimitExceeded, ValidationFailed, VersionConflict, VersionNotFound
+from memex.errors import LimitExceeded, VersionConflict
 from memex.store.access import Access
-from memex.store.database import Connection, Database, Rows, Statement, batch, row_as
+from memex.store.database import Connection, Database, Rows, Statement, batch
 from memex.store.identity import write_rates
 from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
-from memex.store.records import FileChange, ScopeState, Span, revision_of
+from memex.store.records import FileChange, ScopeState, Span, Tombstone
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.index import index_version, text_digest
+from memex.store.snapshot.reads import tombstones_in, tombstones_statement
 from memex.store.sql import sql
 from memex.store.writes import growth, planning, quota, statistics
 from memex.store.writes.commit import write_commit
@@ -55,12 +55,14 @@ from memex.store.writes.edits import (
     Told,
     Undo,
     Write,
+    places_of,
 )
 from memex.store.writes.loaded import (
     CommitPlan,
     LoadedFiles,
     StoredHead,
     load_files,
+    load_restored,
     load_undone_revisions,
     lookup_columns,
     working_tree,
@@ -91,6 +93,8 @@ MAX_BATCH_STORED_CHARS = 16 << 20  # of the files that a batch edits; it holds e
 StatementsOfChanges = Callable[[tuple[FileChange, ...]], Sequence[Statement]]
 # Says of the changes of a commit which lines of pages were filed, and why others were taken out.
 LinesOfChanges = Callable[[tuple[FileChange, ...]], LineRecords]
+# Compares texts with what was forgotten in the scopes of a draft.
+Comparison = Callable[[Sequence[Tombstone]], Awaitable[None]]
 
 
 class Draft:
@@ -130,6 +134,8 @@ class Draft:
         self._has_merged = False
         self._beside: StatementsOfChanges | None = None
         self._lines: LinesOfChanges | None = None
+        self._comparison: Comparison | None = None
+        self._tombstones: Sequence[Tombstone] = ()
         self._telling: Write | None = None
         self._overtaken: Sequence[EndedWords] = ()
         self._again: list[Statement] = []
@@ -183,6 +189,10 @@ class Draft:
         self._stage(Hide(place, ()))  # takes the lock of the journal, and finds whether the entry stands
         given = {"scope_id": place.scope.scope_id, "path": place.path, "line_key": key}
         self._again.append(("writes/statement_put_back", given))
+
+    def compare(self, comparison: Comparison) -> None:
+        """Have a commit compare its texts with what was forgotten before it makes its answer, if anything was."""
+        self._comparison = comparison
 
     def give_way(self, day: date, accepted_at: datetime, later: LaterLines | None = None) -> None:
         """Leave lines of pages in their places that were said later than the text of the staged revisions.
@@ -251,21 +261,7 @@ class Draft:
         """
         place = self._place(path)
         async with self._database.transaction(self._access) as connection:
-            stored = await row_as(
-                partial(revision_of, place.scope),
-                connection,
-                "memory/revision_read",
-                scope_id=place.scope.scope_id,
-                path=place.path,
-                version=version,
-            )
-        if stored is None:
-            raise VersionNotFound(f"{path} has no version {version}.", path=path)
-        if stored.deleted:
-            raise ValidationFailed(
-                f"Version {version} of {path} is its deletion.",
-                hint="Restore the version before it, or delete.",
-            )
+            stored = await load_restored(connection, place, version)
         self._stage(Write(place, stored.content, base_version, base_version is None, "restore", reason))
 
     async def undo(
@@ -412,8 +408,7 @@ class Draft:
         """
         if planning.count_written_chars(self._edits) > planning.SHORT_CHARS:
             return None
-        more = *self._told_statements(), *self._later_statements()
-        statements = *self._lock_statements(call), self._load_statement(), *more
+        statements = *self._lock_statements(call), self._load_statement(), *self._more_statements()
         async with self._database.writing(self._access, *statements, scope_ids=self._scope_ids()) as (
             connection,
             read,
@@ -426,6 +421,7 @@ class Draft:
             if not planning.is_short(loaded, self._edits):
                 return loaded
             self._settle(read_more)
+            await self._compare()
             plan = self._plan_now(loaded)
             await operations.end_queued_call(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, loaded)
@@ -448,8 +444,8 @@ class Draft:
             if found and (first := await self.first_result(call)) is not None:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
-        more = *self._told_statements(), *self._later_statements()
-        self._settle(await self._database.read(self._access, *more))
+        self._settle(await self._database.read(self._access, *self._more_statements()))
+        await self._compare()
         if not growth.can_shrink(self._edits):
             self._database.space.refuse_growth()
         for left in reversed(range(MAX_PLANS)):
@@ -538,12 +534,27 @@ class Draft:
         scope_ids = sorted({place.scope.scope_id for place in pages})
         return [later_statement(scope_ids, *self._said, paths=[place.path for place in pages])]
 
+    def _more_statements(self) -> list[Statement]:
+        """Return the statements that read what a commit needs beside the files."""
+        scope_ids = self._scope_ids() if self._comparison else []
+        forgotten = (
+            [tombstones_statement(scope_ids, [operations.NEWEST] * len(scope_ids))] if scope_ids else []
+        )
+        return [*self._told_statements(), *self._later_statements(), *forgotten]
+
     def _settle(self, found: Sequence[Rows]) -> None:
-        """Take in what was read beside the files: the entry of a told text, if one is told, and later lines."""
+        """Take in what was read: the entry of a told text, if one is told, later lines, and what was forgotten."""
         told = len(self._told_statements())
+        later = told + len(self._later_statements())
         self._settle_entry(found[:told])
-        for later in found[told:]:
-            self._set_later(later_lines(self._access, later))
+        for lines in found[told:later]:
+            self._set_later(later_lines(self._access, lines))
+        for forgotten in found[later:]:
+            self._tombstones = tombstones_in(self._access, forgotten)
+
+    async def _compare(self) -> None:
+        if self._comparison and self._tombstones:
+            await self._comparison(self._tombstones)
 
     def _set_later(self, later: LaterLines) -> None:
         self._later = later
@@ -612,7 +623,7 @@ class Draft:
 
     def _places(self) -> list[ScopedPath]:
         edits = [*self._edits, *([self._telling] if self._telling else [])]
-        places = {place.key: place for edit in edits for place in _places_of(edit)}
+        places = {place.key: place for edit in edits for place in places_of(edit)}
         return list(places.values())
 
     def _place(self, path: str, *, to_write: bool = True) -> ScopedPath:
@@ -624,17 +635,3 @@ class Draft:
         if len(self._edits) >= MAX_EDITS:
             raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
         self._edits.append(edit)
-
-
-def _places_of(edit: Edit) -> list[ScopedPath]:
-    match edit:
-        case Move():
-            return [edit.place, edit.to]
-        case Undo():
-            return [
-                ScopedPath(undo.place.scope, path)
-                for undo in edit.revisions
-                for path in {undo.place.path, undo.head.path, *([undo.before.path] if undo.before else [])}
-            ]
-        case _:
-            return [edit.place]

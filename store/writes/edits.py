@@ -613,3 +613,18 @@ def _version_conflict(
         current_version=current,
         deleted=deleted or None,
     )
+
+
+def places_of(edit: Edit) -> list[ScopedPath]:
+    """Return the places of the files that an edit reads or writes."""
+    match edit:
+        case Move():
+            return [edit.place, edit.to]
+        case Undo():
+            return [
+                ScopedPath(undo.place.scope, path)
+                for undo in edit.revisions
+                for path in {undo.place.path, undo.head.path, *([undo.before.path] if undo.before else [])}
+            ]
+        case _:
+            return [edit.place]

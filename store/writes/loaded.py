@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from memex.errors import LimitExceeded, OperationNotFound
-from memex.store.database import Connection, Rows, batch, rows_as
-from memex.store.records import FileChange, ScopeState
+from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionNotFound
+from memex.store.database import Connection, Rows, batch, row_as, rows_as
+from memex.store.records import FileChange, Revision, ScopeState, revision_of
 from memex.store.search.index import FileIndex, StoredChunk
 from memex.store.writes.commit import SEPARATOR
 from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
@@ -153,6 +154,25 @@ def working_tree(heads: Sequence[StoredHead]) -> WorkingTree:
 def count_chars(heads: Sequence[StoredHead]) -> int:
     """Return how many characters the files hold together."""
     return sum(len(head.content or "") for head in heads)
+
+
+async def load_restored(connection: Connection, place: ScopedPath, version: int) -> Revision:
+    """Return the revision that is to be restored.
+
+    Raises:
+        VersionNotFound: the path never had it.
+        ValidationFailed: that version is a deletion.
+    """
+    wanted = {"scope_id": place.scope.scope_id, "path": place.path, "version": version}
+    stored = await row_as(partial(revision_of, place.scope), connection, "memory/revision_read", **wanted)
+    if stored is None:
+        raise VersionNotFound(f"{place} has no version {version}.", path=str(place))
+    if stored.deleted:
+        raise ValidationFailed(
+            f"Version {version} of {place} is its deletion.",
+            hint="Restore the version before it, or delete.",
+        )
+    return stored
 
 
 async def load_undone_revisions(

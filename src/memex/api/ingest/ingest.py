@@ -278,6 +278,10 @@ class Ingest:
             self._count_change(conversation, stored)
         self.report.messages_added += done["messages_added"]
         self.report.secrets += done["secrets_count"]
+        self.report.forgotten += done.get("forgotten_count", 0)
+        for line in done.get("forgotten", ()):
+            place = f"{line['conversation']}: {line['message']}, line {line['line']}"
+            self.report.add_place(place, "forgotten", "says what was asked to be forgotten")
         if repeated := done.get("repeated", 0):
             self.report.skipped["repeated_turn"] += repeated
 

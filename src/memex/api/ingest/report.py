@@ -22,6 +22,7 @@ class IngestReport:
         messages_read: the messages of the files.
         messages_added: those that are new.
         secrets: how often a text looked like a secret.
+        forgotten: lines that say what the user asked to forget.
         skipped: what was left out, how often by reason.
         unknown: lines of a type that the reader does not know, by format and type.
         candidates: texts that an export offers as memory, by kind. They are not imported.
@@ -39,6 +40,7 @@ class IngestReport:
     messages_read: int = 0
     messages_added: int = 0
     secrets: int = 0
+    forgotten: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     candidates: Counter[str] = field(default_factory=Counter)
@@ -60,6 +62,7 @@ class IngestReport:
             "messages_read": self.messages_read,
             "messages_added": self.messages_added,
             "secrets": self.secrets,
+            "forgotten": self.forgotten,
             "skipped": dict(self.skipped),
             "by_file": self.by_file,
             "given_up": self.given_up,
@@ -73,8 +76,12 @@ class IngestReport:
     def add_skip(self, skip: LeftOut) -> None:
         """Note something that is not read."""
         self.skipped[skip.reason] += 1
+        self.add_place(skip.place, skip.reason, skip.detail)
+
+    def add_place(self, place: str, reason: str, detail: str) -> None:
+        """Name a place of which something is to be said, unless enough are named."""
         if len(self.places) < MAX_NAMED:
-            self.places.append({"place": skip.place, "reason": skip.reason, "detail": skip.detail})
+            self.places.append({"place": place, "reason": reason, "detail": detail})
 
     def add_failure(self, name: str, error: MemexError) -> None:
         """Note a file that could not be read."""
@@ -91,8 +98,7 @@ class IngestReport:
         self.candidates.update(told.candidates)
         self.unknown.update({f"{reader.kind}: {kind}": count for kind, count in told.unknown.items()})
         for skip in (*told.unreadable, *told.skips):
-            if len(self.places) < MAX_NAMED:
-                self.places.append({"place": skip.place, "reason": skip.reason, "detail": skip.detail})
+            self.add_place(skip.place, skip.reason, skip.detail)
         if told.is_drifted:
             self.warnings.append(
                 f"{name}: most lines are of a type that the reader {reader.kind} (version {reader.version}) does "

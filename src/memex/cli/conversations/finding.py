@@ -158,6 +158,8 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
         )
         screen.paragraph(hit["snippet"], indent=4)
         screen.line(("    " + hit["reference"].removeprefix("conversations/"), "cyan"))
+        if hit.get("forgotten"):
+            screen.line(("    says what was asked to be forgotten; contexts leave it out", "yellow"))
         if explain:
             words = ", ".join(f"{word} {score:,}" for word, score in hit["terms"].items())
             beside = ", ".join(f"{word} {score:,}" for word, score in hit["borrowed"].items())

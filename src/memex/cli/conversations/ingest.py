@@ -170,6 +170,9 @@ def _show_imported(screen: Screen, report: dict[str, Any]) -> None:
         screen.line(
             f"Found {secrets} in the messages. `{program_name()} secrets show` says what is done about them."
         )
+    if report["forgotten"]:
+        lines = format_count(report["forgotten"], "line")
+        screen.line((f"Asked to be forgotten, and left out of contexts: {lines}.", "yellow"))
     if report["skipped"]:
         screen.line(("Left out: " + _counted(report["skipped"]), "dim"))
     if report["given_up"]:

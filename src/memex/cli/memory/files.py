@@ -354,11 +354,20 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
     else:
         did = "written,"
     screen.line((written["path"], "bold"), f" {did} version {written['version']}")
+    _show_forgotten(screen, written)
+
+
+def _show_forgotten(screen: Screen, written: dict[str, Any]) -> None:
+    """Say where a written text says what was asked to be forgotten."""
+    if spans := written.get("forgotten"):
+        places = ", ".join(f"{span['start']}-{span['end']}" for span in spans)
+        screen.line(("Asked to be forgotten, and left out of contexts: ", "yellow"), f"characters {places}")
 
 
 def _show_written_many(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
     for result in done["results"]:
         screen.line((result["path"], "bold"), f"  {_outcome(result)}")
+        _show_forgotten(screen, result)
     screen.line(("To undo: ", "dim"), session.command("revert", done["tool_call_id"]))
 
 

@@ -225,6 +225,12 @@ def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]
     _show_refused(screen, result["refused"])
     _show_secrets(screen, result["secrets"], counts["secrets"])
     _show_hidden_characters(screen, result["hidden_characters"])
+    if forgotten := result["forgotten"]:
+        lines = format_count(counts["forgotten"], "line")
+        names = [f"{one['path']}:{one['line']}" for one in forgotten]
+        screen.line(
+            (f"Asked to be forgotten, and left out of contexts: {lines}: ", "yellow"), _first_names(names)
+        )
     if result["projects"]:
         files = format_count(counts["projects"], "file")
         screen.line((f"{files} of projects left out: ", "yellow"), _first_names(result["projects"]))

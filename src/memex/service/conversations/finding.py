@@ -14,8 +14,10 @@ from memex.service.conversations.results import (
     conversation_result,
     message_result,
 )
+from memex.service.journal.forgotten import now_forgotten
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
+from memex.service.tools.files import Forgotten, spans_or_none
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
 from memex.settings import SearchMode
 from memex.store.access import Scope
@@ -25,7 +27,7 @@ from memex.store.conversations.records import MessageHit, Role, parse_reference
 from memex.store.conversations.vectors import coverage, has_vectors, nearest_messages, stored_vector
 from memex.store.database import Connection
 from memex.store.log.call import Call
-from memex.store.records import QueryVector
+from memex.store.records import QueryVector, Span
 from memex.store.search.rank import VECTOR_WEIGHT
 
 LEAST_SIMILARITY = 0.35  # of a message without a word of the query: what is farther says nothing of it
@@ -73,6 +75,7 @@ class MessageHitResult(ResultPart):
 
     `terms` says what each word adds to the score, and `borrowed` what the words of messages beside it add.
     `similarity` is the cosine similarity to the query, null if the message was not found by its vector.
+    `forgotten` counts in the whole text, and says where the passage says what the user asked to forget.
     """
 
     reference: str
@@ -85,6 +88,7 @@ class MessageHitResult(ResultPart):
     terms: dict[str, int]
     borrowed: dict[str, int]
     similarity: float | None
+    forgotten: Forgotten = None
 
 
 class SearchedResult(ResultPart):
@@ -122,8 +126,11 @@ async def _find(call: OperationCall, arguments: FindMessagesArguments) -> Logged
             hits = _without_far(await _found(connection, scope, arguments, vector), arguments)
             if arguments.explain or not hits:
                 searched = await describe_search(connection, scope, arguments.query, arguments.filters)
+    passages = [("user", hit.message.text[slice(*hit.span)]) for hit in hits]
+    known = await now_forgotten(call.database, call.access) if hits else None
+    forgotten = await known.spans_of(passages) if known else []
     result = FindMessagesResult(
-        hits=[_hit(hit) for hit in hits],
+        hits=[_hit(hit, spans) for hit, spans in zip(hits, forgotten, strict=True)],
         searched=SearchedResult.taken_from(
             searched, passages=searched.chunks, without_filters=searched.unfiltered
         )
@@ -248,7 +255,7 @@ def _named(arguments: FindMessagesArguments) -> tuple[str, int] | None:
     return conversation_id, number
 
 
-def _hit(hit: MessageHit) -> MessageHitResult:
+def _hit(hit: MessageHit, forgotten: Sequence[Span]) -> MessageHitResult:
     return MessageHitResult.taken_from(
         hit,
         conversation=conversation_result(ConversationResult, hit.conversation),
@@ -259,6 +266,7 @@ def _hit(hit: MessageHit) -> MessageHitResult:
         start=hit.span[0],
         end=hit.span[1],
         similarity=None if hit.similarity is None else round(hit.similarity, 6),
+        forgotten=spans_or_none(forgotten, hit.span[0]),
     )
 
 

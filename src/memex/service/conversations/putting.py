@@ -20,6 +20,7 @@ from memex.service.conversations.lines import (
     MAX_TITLE_CHARS,
     is_bookmark,
 )
+from memex.service.journal.forgotten import lines_of, now_forgotten
 from memex.service.secrets.guard import MAX_REPORTED, report
 from memex.service.service import Service
 from memex.service.tools.tool import (
@@ -188,10 +189,19 @@ class MessageSecret(ResultPart):
     action: Literal["redacted", "flagged", "refused"]
 
 
+class ForgottenMessage(ResultPart):
+    """A line of a message that says what the user asked to forget."""
+
+    conversation: str
+    message: str
+    line: int
+
+
 class PutConversationsResult(ToolResult):
     """The outcomes of the conversations of a request, in their order, and the secrets found in them.
 
-    `repeated` counts turns that a fork repeats; another conversation holds them.
+    `repeated` counts turns that a fork repeats; another conversation holds them. `forgotten` are the first lines
+    that say what the user asked to forget, and contexts leave them out; `forgotten_count` is the number of all.
     """
 
     conversations: list[PutConversationResult]
@@ -199,6 +209,8 @@ class PutConversationsResult(ToolResult):
     found_secrets: list[MessageSecret]
     secrets_count: int
     repeated: int = 0
+    forgotten: list[ForgottenMessage] = Field(default_factory=list)
+    forgotten_count: int = 0
 
 
 NOTHING_ELSE = "[recalled: what memory said before]"  # the text of a message that holds nothing else
@@ -279,6 +291,8 @@ async def put(
                 skipped=source.skipped | ({"repeated_turn": repeated} if repeated else {}),
                 again=again,
             )
+        grown = [saved.conversation_id for saved in stored if saved.change in ("created", "grown")]
+        forgotten = await _find_forgotten(service, caller, said, kept) if grown else []
         files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
         await note_files(service.database, access, files, now=log.call.request.now)
         result = PutConversationsResult(
@@ -292,18 +306,32 @@ async def put(
             found_secrets=secrets[:MAX_REPORTED],
             secrets_count=len(secrets),
             repeated=repeated,
+            forgotten=forgotten[:MAX_REPORTED],
+            forgotten_count=len(forgotten),
         )
         log.call.record.secrets[:] = [
             {"argument": f"{secret.conversation}: {secret.message}"[:200]}
             | secret.model_dump(exclude={"conversation", "message"})
             for secret in secrets[:MAX_REPORTED]
         ]
-        grown = [saved.conversation_id for saved in stored if saved.change in ("created", "grown")]
         changes = Counter(saved.change for saved in stored)
         logged = {"changes": dict(changes), "messages_added": result.messages_added, "conversations": grown}
         if conversations:  # else a file is known to its end, and nothing in it was new
             await log.add("answered", CallAnswer(result.body(), asked, logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def _find_forgotten(
+    service: Service, caller: Caller, said: Sequence[tuple[str, str, str]], texts: Sequence[str]
+) -> list[ForgottenMessage]:
+    """Return the lines of texts that say what was forgotten, each text given with its conversation and message."""
+    known = await now_forgotten(service.database, caller.access)
+    found = await known.spans_of([("user", text) for text in texts])
+    return [
+        ForgottenMessage(conversation=conversation, message=message, line=line)
+        for (conversation, message, _), text, spans in zip(said, texts, found, strict=True)
+        for line in lines_of(text, spans)
+    ]
 
 
 async def _own_words(

@@ -1,15 +1,16 @@
 """The tools that change files: write, patch, move, delete."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from memex.errors import ValidationFailed
 from memex.service.log import references
-from memex.service.tools.files import Path
+from memex.service.tools.files import Forgotten, Path, spans_or_none
 from memex.service.tools.tool import MAX_VERSION, Arguments, ToolResult, WriteTool, check_storable
 from memex.store.log.call import CallAnswer
-from memex.store.records import FileChange
+from memex.store.records import FileChange, Span
 from memex.store.writes.draft import Draft
 from memex.store.writes.edits import MAX_REASON_CHARS
 
@@ -41,7 +42,10 @@ class WriteArguments(Arguments):
 
 
 class WriteResult(ToolResult):
-    """The version that stands now; `changed` is false when the text already stood there."""
+    """The version that stands now; `changed` is false when the text already stood there.
+
+    `forgotten` says where the text says what the user asked to forget: contexts leave it out.
+    """
 
     path: str
     version: int
@@ -49,6 +53,7 @@ class WriteResult(ToolResult):
     changed: bool
     replaced_version: int | None
     sha256: str
+    forgotten: Forgotten = None
 
 
 async def stage_write(draft: Draft, arguments: WriteArguments) -> None:
@@ -64,7 +69,9 @@ async def stage_write(draft: Draft, arguments: WriteArguments) -> None:
     )
 
 
-def answer_write(arguments: WriteArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+def answer_write(
+    arguments: WriteArguments, changes: tuple[FileChange, ...], forgotten: Sequence[Sequence[Span]]
+) -> CallAnswer:
     """Answer memory_write."""
     [change] = changes
     result = WriteResult(
@@ -74,6 +81,7 @@ def answer_write(arguments: WriteArguments, changes: tuple[FileChange, ...]) -> 
         changed=change.changed,
         replaced_version=change.old_version if change.changed else None,
         sha256=change.sha256,
+        forgotten=spans_or_none(forgotten[0]),
     ).body()
     request = arguments.canonical() | {"content": references.of_change(change)}
     return CallAnswer(result, request, result)
@@ -96,12 +104,13 @@ class PatchArguments(Arguments):
 
 
 class PatchResult(ToolResult):
-    """The version that stands now and what changed, as a unified diff."""
+    """The version that stands now and what changed, as a unified diff; `forgotten` as memory_write has it."""
 
     path: str
     version: int
     changed: bool
     diff: str
+    forgotten: Forgotten = None
 
 
 async def stage_patch(draft: Draft, arguments: PatchArguments) -> None:
@@ -117,15 +126,21 @@ async def stage_patch(draft: Draft, arguments: PatchArguments) -> None:
     )
 
 
-def answer_patch(arguments: PatchArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+def answer_patch(
+    arguments: PatchArguments, changes: tuple[FileChange, ...], forgotten: Sequence[Sequence[Span]]
+) -> CallAnswer:
     """Answer memory_patch."""
     [change] = changes
+    start = change.new_content.find(arguments.text, change.span[0] if change.span else 0)
     result = PatchResult(
-        path=change.path, version=change.version, changed=change.changed, diff=change.diff()
+        path=change.path,
+        version=change.version,
+        changed=change.changed,
+        diff=change.diff(),
+        forgotten=spans_or_none(forgotten[0], start),
     ).body()
     request = arguments.canonical()
     if change.span is not None:
-        start = change.new_content.find(arguments.text, change.span[0])
         request["text"] = references.of_change(change, (start, start + len(arguments.text)))
     if arguments.match is not None and change.old_version:
         start = change.old_content.find(arguments.match)
@@ -178,7 +193,15 @@ async def stage_delete(draft: Draft, arguments: DeleteArguments) -> None:
     draft.delete(arguments.path, base_version=arguments.base_version, reason=arguments.reason)
 
 
-WRITE = WriteTool("memory_write", WriteArguments, WriteResult, stage_write, answer_write)
-PATCH = WriteTool("memory_patch", PatchArguments, PatchResult, stage_patch, answer_patch)
+def _written_text(arguments: WriteArguments) -> list[tuple[str, str]]:
+    return [(arguments.path, arguments.content)]
+
+
+def _patched_text(arguments: PatchArguments) -> list[tuple[str, str]]:
+    return [(arguments.path, arguments.text)]
+
+
+WRITE = WriteTool("memory_write", WriteArguments, WriteResult, stage_write, answer_write, _written_text)
+PATCH = WriteTool("memory_patch", PatchArguments, PatchResult, stage_patch, answer_patch, _patched_text)
 MOVE = WriteTool("memory_move", MoveArguments, PlacedResult, stage_move, answer_placed)
 DELETE = WriteTool("memory_delete", DeleteArguments, PlacedResult, stage_delete, answer_placed)

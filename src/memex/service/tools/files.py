@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.included.hits import IncludedHits, SearchInclude, find_beside
+from memex.service.journal.forgotten import what_is_forgotten
 from memex.service.journal.hits import find_once
 from memex.service.log import references
 from memex.service.query_embedding import least_similarity
@@ -20,13 +20,11 @@ from memex.store.citations.syntax import CitedPlace, find_citations
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
-from memex.store.records import Hit, Link, Span, Tombstone
-from memex.store.search.analyzer import analyzer_of
+from memex.store.records import Hit, Link, Span
 from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
-from memex.subagent.statements.comparison.remains import find_echoes
 from memex.subagent.statements.places import mount_of
 
 MAX_HEADING_CHARS = 1_000
@@ -45,6 +43,11 @@ class SpanResult(ResultPart):
 
 # Where a text says what the user asked to forget: contexts leave it out, and nobody should use it. Else absent.
 Forgotten = Annotated[list[SpanResult] | None, Field(exclude_if=lambda spans: spans is None)]
+
+
+def spans_or_none(spans: Sequence[Span], start: int = 0) -> list[SpanResult] | None:
+    """Return spans as answers have them, counted from a text that begins at `start`; None for none."""
+    return [_span((start + first, start + end)) for first, end in spans] or None
 
 
 class FindArguments(Arguments):
@@ -168,8 +171,11 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         tags=arguments.tags,
         least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
-    forgotten = await _forgotten(memory)
-    rendered = [render_hit(hit, entries, forgotten.spans_in(hit.path, hit.snippet)) for hit, entries in hits]
+    forgotten = await what_is_forgotten(memory)
+    rendered = [
+        render_hit(hit, entries, spans_or_none(forgotten.spans_in(mount_of(hit.path), hit.snippet)))
+        for hit, entries in hits
+    ]
     result = FindResult(hits=rendered).body()
     kept = ("path", "version", "span", "score", "match", "more_spans", "entries", "forgotten")
     logged: dict[str, Any] = {
@@ -223,28 +229,6 @@ class ReadResult(ReadAnswer):
     forgotten: Forgotten = None
 
 
-@dataclass(frozen=True, slots=True)
-class _WhatIsForgotten:
-    """The statements that the user asked to forget, in the form in which texts are compared with them."""
-
-    tombstones: Sequence[Tombstone]
-    language: str
-
-    def spans_in(self, path: str, text: str, start: int = 0) -> list[SpanResult] | None:
-        """Return where a text of a file says it, counted from its beginning, which is `start`; None if nowhere."""
-        own = [
-            tombstone
-            for tombstone in self.tombstones
-            if tombstone.strength == "forgotten" and tombstone.mount == mount_of(path)
-        ]
-        found = [echo.span for echo in find_echoes(text, own, analyzer_of(self.language)) if echo.is_outright]
-        return [_span((start + first, start + end)) for first, end in found] or None
-
-
-async def _forgotten(memory: Memory) -> _WhatIsForgotten:
-    return _WhatIsForgotten(await memory.tombstones(), memory.language)
-
-
 def cited_in(link: Link) -> list[CitedPlace]:
     """Return the message that a link cites; none for a link to a file."""
     return [] if link.exists else find_citations(link.target)
@@ -274,9 +258,10 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
         span = _check_span(content, arguments.span)
     part = content[span[0] : span[1]]
     linked = await memory.links_of(revision)
-    spans, forgotten = None, await _forgotten(memory)
+    spans, forgotten = None, await what_is_forgotten(memory)
     if forgotten.tombstones:
-        spans = await offload.run_on(part, forgotten.spans_in, revision.virtual_path, part, span[0])
+        mount = mount_of(revision.virtual_path)
+        spans = spans_or_none(await offload.run_on(part, forgotten.spans_in, mount, part, span[0]))
     result = ReadResult(
         path=revision.virtual_path,
         version=revision.version,

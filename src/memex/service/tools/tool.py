@@ -6,7 +6,7 @@ there.
 """
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
@@ -15,15 +15,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from memex.errors import ValidationFailed
 from memex.service.call import to_plain
+from memex.service.journal.forgotten import WhatIsForgotten
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import MemoryView, as_of_in
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import FindMode
 from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
-from memex.store.records import FileChange
+from memex.store.records import Span, Tombstone
 from memex.store.snapshot.reads import NO_READS, Reads
 from memex.store.writes.draft import Draft
+from memex.subagent.statements.places import mount_of
 
 MAX_PROBLEMS = 5
 MAX_PLACE_CHARS = 100  # of the name of an argument, which is the caller's
@@ -238,16 +240,34 @@ class ReadTool(Tool[A]):
 
 @dataclass(frozen=True, slots=True)
 class WriteTool(Tool[A]):
-    """A tool that stages edits on a draft and answers from what became of them."""
+    """A tool that stages edits on a draft and answers from what became of them.
+
+    Attributes:
+        stage: stages the edits.
+        answer: makes the answer of the changes; where there are `texts`, also of the spans of each that say what
+            was forgotten.
+        texts: returns the texts that the arguments bring into memory, each with the path of its file.
+    """
 
     stage: Callable[[Draft, A], Awaitable[None]]
-    answer: Callable[[A, tuple[FileChange, ...]], CallAnswer]
+    answer: Callable[..., CallAnswer]
+    texts: Callable[[A], Sequence[tuple[str, str]]] | None = None
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
         """Commit the edits and the row of the log together; a call that was committed before gets its answer."""
         draft = work.new_draft()
         await self.stage(draft, arguments)
-        commit = await work.commit(draft, lambda changes: self.answer(arguments, changes))
+        if self.texts is None:
+            commit = await work.commit(draft, lambda changes: self.answer(arguments, changes))
+            return self.as_first(work, commit.result)
+        texts = [(mount_of(path), text) for path, text in self.texts(arguments)]
+        said: list[list[Span]] = [[] for _ in texts]
+
+        async def compare(tombstones: Sequence[Tombstone]) -> None:
+            said[:] = await WhatIsForgotten(tombstones, work.access.language).spans_of(texts)
+
+        draft.compare(compare)
+        commit = await work.commit(draft, lambda changes: self.answer(arguments, changes, said))
         return self.as_first(work, commit.result)
 
 

@@ -1,5 +1,6 @@
 """The tool that changes many files at once: `memory_write_many`."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
@@ -7,11 +8,11 @@ from pydantic import Field, WithJsonSchema
 from memex.errors import LimitExceeded, ValidationFailed
 from memex.service.log import references
 from memex.service.tools.file_edits import DELETE, MOVE, PATCH, WRITE, BaseVersion, Reason
-from memex.service.tools.files import Path
+from memex.service.tools.files import Forgotten, Path, spans_or_none
 from memex.service.tools.tool import Arguments, ResultPart, ToolResult, WriteTool
 from memex.store.log.call import CallAnswer
 from memex.store.log.operations import WRITTEN_TEXT_CHARS, shorten
-from memex.store.records import FileChange
+from memex.store.records import FileChange, Span
 from memex.store.writes.draft import Draft
 from memex.store.writes.edits import naming_member
 
@@ -61,7 +62,8 @@ class EditResult(ResultPart):
     """The state of an edit's file after the whole batch.
 
     `path` is where the file stands, or stood. `version` is null if nothing of the file is stored, because one edit
-    made it and a later one took it away. The other values compare with what stood before the batch.
+    made it and a later one took it away. `forgotten` says where the text of the edit says what the user asked to
+    forget. The other values compare with what stood before the batch.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class EditResult(ResultPart):
     deleted: bool
     replaced_version: int | None
     sha256: str
+    forgotten: Forgotten = None
 
 
 class WriteManyResult(ToolResult):
@@ -98,12 +101,14 @@ async def stage(draft: Draft, arguments: WriteManyArguments) -> None:
             await tool.stage(draft, single)
 
 
-def answer(arguments: WriteManyArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+def answer(
+    arguments: WriteManyArguments, changes: tuple[FileChange, ...], forgotten: Sequence[Sequence[Span]]
+) -> CallAnswer:
     """Answer memory_write_many."""
     # A move between mounts changes two files: the last is where it went.
     found = {edit: change for change in changes for edit in change.edits}
     by_edit = [found[edit] for edit in range(len(arguments.edits))]
-    results = [_result(edit, change) for edit, change in zip(arguments.edits, by_edit, strict=True)]
+    results = [_result(*one) for one in zip(arguments.edits, by_edit, forgotten, strict=True)]
     result = WriteManyResult(results=results).body()
     logged = [_logged(edit, change) for edit, change in zip(arguments.edits, by_edit, strict=True)]
     return CallAnswer(result, {"edits": logged}, result)
@@ -121,13 +126,19 @@ def _parse(edit: Edit) -> tuple[WriteTool[Any], Arguments]:
     return tool, tool.parse(given)
 
 
-def _result(edit: Edit, change: FileChange) -> EditResult:
+def _texts(arguments: WriteManyArguments) -> list[tuple[str, str]]:
+    """Return the path and the new text of each edit; "" where it brings none."""
+    return [(edit["path"], edit.get("content") or edit.get("text") or "") for edit in arguments.edits]
+
+
+def _result(edit: Edit, change: FileChange, forgotten: Sequence[Span]) -> EditResult:
     return EditResult.taken_from(
         change,
         kind=edit["kind"],
         version=change.version or None,
         created=change.old_version is None and change.changed,
         replaced_version=change.old_version if change.changed else None,
+        forgotten=spans_or_none(forgotten),
     )
 
 
@@ -154,4 +165,4 @@ def _without_null(edit: Edit) -> Edit:
     return {name: value for name, value in edit.items() if value is not None}
 
 
-WRITE_MANY = WriteTool("memory_write_many", WriteManyArguments, WriteManyResult, stage, answer)
+WRITE_MANY = WriteTool("memory_write_many", WriteManyArguments, WriteManyResult, stage, answer, _texts)

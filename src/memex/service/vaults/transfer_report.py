@@ -53,6 +53,13 @@ class HiddenCharactersInFiles(ResultPart):
     first: list[HiddenCharacterInFile]
 
 
+class ForgottenLine(ResultPart):
+    """A line of a file that says what the user asked to forget."""
+
+    path: str
+    line: int
+
+
 class Counts(ResultPart):
     """The numbers of files by outcome: the lengths of the lists of the report."""
 
@@ -65,6 +72,7 @@ class Counts(ResultPart):
     kept: int = 0
     projects: int = 0
     secrets: int = 0
+    forgotten: int = 0
 
 
 class ImportResult(ResultPart):
@@ -86,6 +94,8 @@ class ImportResult(ResultPart):
         secrets: where texts that look like secrets stand in the files, the first 100 of them.
         hidden_characters: how many characters of the files nobody sees, and where the first 20 of them stand; null
             if there is none.
+        forgotten: lines of files that say what the user asked to forget, the first 100 of them; contexts leave them
+            out.
         size_bytes: the size of the Markdown that was imported.
         duration_s: from the first look to the last write.
     """
@@ -104,6 +114,7 @@ class ImportResult(ResultPart):
     projects: list[str] = Field(default_factory=list)
     secrets: list[SecretInFile] = Field(default_factory=list)
     hidden_characters: HiddenCharactersInFiles | None = None
+    forgotten: list[ForgottenLine] = Field(default_factory=list)
     size_bytes: int
     duration_s: float
 

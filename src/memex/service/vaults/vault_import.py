@@ -22,6 +22,7 @@ from memex.errors import (
     VersionConflict,
 )
 from memex.service.call import Caller, new_call
+from memex.service.journal.forgotten import lines_of, now_forgotten
 from memex.service.log import references
 from memex.service.recording import CallLogger
 from memex.service.secrets.guard import MAX_HIDDEN, MAX_REPORTED, find_hidden_in, guard_file
@@ -31,6 +32,7 @@ from memex.service.vaults.import_conflicts import KeptFile, find_conflict
 from memex.service.vaults.imported_note import ImportedNote, digest
 from memex.service.vaults.transfer_report import (
     Counts,
+    ForgottenLine,
     HiddenCharactersInFiles,
     ImportResult,
     Progress,
@@ -51,6 +53,7 @@ from memex.store.text_pool.portions import portions
 from memex.store.writes.draft import Draft
 from memex.store.writes.edits import Told, entry_immutable
 from memex.store.writes.histories import PathHistory, read_histories
+from memex.subagent.statements.places import mount_of
 
 MAX_BATCH_FILES = 100
 MAX_BATCH_CHARS = 4 << 20
@@ -156,6 +159,7 @@ class _Import:
     hidden_count: int = 0
     hidden: list[dict[str, Any]] = field(default_factory=list)
     full: dict[str, LimitExceeded] = field(default_factory=dict)
+    forgotten: list[ForgottenLine] = field(default_factory=list)
     size_bytes: int = 0
 
     def place(self, into: str | None, *, projects: bool) -> None:
@@ -255,6 +259,7 @@ class _Import:
                 kept=len(self.done.kept),
                 projects=len(self.projects),
                 secrets=len(self.secrets),
+                forgotten=len(self.forgotten),
             ),
             refused=sorted(refused, key=lambda file: file.path),
             skipped=list(map(printable_name, self.vault.skipped)),
@@ -264,6 +269,7 @@ class _Import:
             hidden_characters=HiddenCharactersInFiles(count=self.hidden_count, first=self.hidden)
             if self.hidden
             else None,
+            forgotten=self.forgotten[:MAX_REPORTED],
             size_bytes=self.size_bytes,
             duration_s=duration_s(self.call),
         )
@@ -319,8 +325,22 @@ class _Import:
         if not self.dry_run and (batch.created or batch.updated):
             self.calls.append(call_id)
         self.done.add(batch)
+        written = {*batch.created, *batch.updated}
+        self.forgotten += await self._find_forgotten([note for note in notes if note.path in written])
         kept = {file.path for file in batch.kept}
         self.size_bytes += sum(len(note.text.encode()) for note in notes if note.path not in kept)
+
+    async def _find_forgotten(self, notes: Sequence[ImportedNote]) -> list[ForgottenLine]:
+        """Return the lines of notes that say what the user asked to forget."""
+        if not notes:
+            return []
+        known = await now_forgotten(self.service.database, self.caller.access)
+        found = await known.spans_of([(mount_of(note.path), note.text) for note in notes])
+        return [
+            ForgottenLine(path=note.path, line=line)
+            for note, spans in zip(notes, found, strict=True)
+            for line in lines_of(note.text, spans)
+        ]
 
     async def _store_in_parts(
         self, notes: Sequence[ImportedNote], call_id: str, error: LimitExceeded

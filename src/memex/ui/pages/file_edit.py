@@ -53,7 +53,8 @@ async def save(page: Page) -> Response:
         done = await page.execute("memory_write", arguments)
     except (VersionConflict, FileExists, FileNotFound):
         return await _conflict(page, path, content, reason)
-    notice = "saved" if done["changed"] else "unchanged"
+    saved = "saved-forgotten" if done.get("forgotten") else "saved"
+    notice = saved if done["changed"] else "unchanged"
     call = done["tool_call_id"] if done["changed"] else None
     return page.redirect(FILE_PAGE, path=done["path"], notice=notice, call=call)
 

@@ -1,0 +1,55 @@
+"""What the user asked to forget, as texts are compared with it that come in or are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memex.store.access import Access
+from memex.store.database import Connection, Database
+from memex.store.memory import Memory
+from memex.store.records import Span, Tombstone
+from memex.store.search.analyzer import analyzer_of
+from memex.store.text_pool import offload
+from memex.subagent.statements.comparison.remains import find_echoes
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIsForgotten:
+    """The tombstones that stand, and the language of the memory."""
+
+    tombstones: Sequence[Tombstone]
+    language: str
+
+    def spans_in(self, mount: str, text: str, start: int = 0) -> list[Span]:
+        """Return where a text of a mount says what was forgotten, counted from its beginning, which is `start`."""
+        own = [one for one in self.tombstones if one.strength == "forgotten" and one.mount == mount]
+        found = find_echoes(text, own, analyzer_of(self.language)) if own else []
+        return [(start + echo.span[0], start + echo.span[1]) for echo in found if echo.is_outright]
+
+    async def spans_of(self, texts: Sequence[tuple[str, str]]) -> list[list[Span]]:
+        """Return where texts say what was forgotten, each given with its mount; long ones in another process."""
+        if not any(one.strength == "forgotten" for one in self.tombstones):
+            return [[] for _ in texts]
+        return await offload.run(sum(len(text) for _, text in texts), self._spans_of, texts)
+
+    def _spans_of(self, texts: Sequence[tuple[str, str]]) -> list[list[Span]]:
+        return [self.spans_in(mount, text) for mount, text in texts]
+
+
+async def what_is_forgotten(memory: Memory) -> WhatIsForgotten:
+    """Return what was forgotten in a memory, as a snapshot sees it."""
+    return WhatIsForgotten(await memory.tombstones(), memory.language)
+
+
+async def now_forgotten(
+    database: Database, access: Access, connection: Connection | None = None
+) -> WhatIsForgotten:
+    """Return what was forgotten in a caller's memory until now; over a connection that is open, if there is one."""
+    if connection is not None:
+        return await what_is_forgotten(Memory(connection, access))
+    async with database.transaction(access) as own:
+        return await what_is_forgotten(Memory(own, access))
+
+
+def lines_of(text: str, spans: Sequence[Span]) -> list[int]:
+    """Return the numbers of the lines on which spans begin, counted from 1."""
+    return sorted({text.count("\n", 0, start) + 1 for start, _ in spans})
