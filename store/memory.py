@@ -350,7 +350,7 @@ class Memory:
                 raise VersionNotFound(
                     f"{parsed} has no version {version}.", path=str(parsed), version=version
                 )
-        return found[0]
+        return found[0].whole()
 
     async def read_files(self, paths: Sequence[str], *, with_content: bool = True) -> Sequence[Revision]:
         """Return the files that exist at some paths, by mount and path; `with_content` adds their texts."""
@@ -366,7 +366,7 @@ class Memory:
                 paths=wanted[scope],
                 with_content=with_content,
             )
-        return found
+        return [revision.whole() for revision in found]
 
     async def list_files(
         self,

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from memex.errors import VersionThinned
 from memex.store.access import Scope
 from memex.store.diff import unified
 
@@ -44,6 +45,7 @@ class Revision:
     tags: tuple[str, ...]
     size_chars: int
     about: str | None = None  # of an entry: the slug of the project that it was told about
+    thinned: Sequence[int] | None = None  # the text is gone; see `store.log.thinning`
 
     @property
     def virtual_path(self) -> str:
@@ -54,6 +56,19 @@ class Revision:
     def reference(self) -> str:
         """`path@version`, which names this text forever."""
         return f"{self.virtual_path}@{self.version}"
+
+    def whole(self) -> "Revision":
+        """Return the revision; raises VersionThinned if its text is gone."""
+        check_text(self.reference, self.thinned)
+        return self
+
+
+def check_text(reference: str, thinned: Sequence[int] | None) -> None:
+    """Raise VersionThinned if the text of a revision is gone."""
+    if thinned is not None:
+        raise VersionThinned(
+            f"The text of {reference} is gone: versions of its age are thinned.", reference=reference
+        )
 
 
 def revision_of(scope: Scope, *, sha256: bytes, tags: Sequence[str], **columns: Any) -> Revision:

@@ -108,6 +108,7 @@ create table revision (
   about         text collate "C",                       -- the project that it was told about, by its slug
   erased        boolean not null default false,         -- words of it were erased, in place
   valid         daterange,                              -- the days on which it holds, where a caller or the file says so
+  thinned       bigint[],                               -- the text is gone: the change of a later version of its day, and how much of its beginning and end is the same
   primary key (scope_id, path, version)
 );
 create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);

@@ -12,6 +12,7 @@
     │   ├── NotFound
     │   │   ├── FileNotFound          FILE_NOT_FOUND
     │   │   ├── VersionNotFound       VERSION_NOT_FOUND
+    │   │   │   └── VersionThinned    VERSION_THINNED
     │   │   ├── ProjectNotFound       PROJECT_NOT_FOUND
     │   │   ├── OperationNotFound     OPERATION_NOT_FOUND
     │   │   ├── ConversationNotFound  CONVERSATION_NOT_FOUND
@@ -147,6 +148,13 @@ class VersionNotFound(NotFound):
 
     code = "VERSION_NOT_FOUND"
     default_hint = "See the versions with memory_history."
+
+
+class VersionThinned(VersionNotFound):
+    """The text of this version is gone, because versions of its age are thinned."""
+
+    code = "VERSION_THINNED"
+    default_hint = "Read the last version of that day, which is kept: memory_history lists them."
 
 
 class ProjectNotFound(NotFound):

@@ -519,6 +519,13 @@ class Settings(BaseSettings):
         description="`memex serve` removes entries of journals that were said more than this number of days ago, "
         "with all their versions. With 0, the default, Memex keeps them.",
     )
+    thin_revisions: str = Field(
+        "",
+        validation_alias="MEMEX_THIN_REVISIONS",
+        pattern=r"^([1-9]\d{0,3}[dwy])?$",
+        description="The age, such as 1y, 52w or 400d, from which `memex serve` keeps of the versions of a file "
+        "the last one of each day, and those that something names. Empty, the default, keeps all texts.",
+    )
     max_journal_bytes: int = Field(
         1_000_000_000,
         validation_alias="MEMEX_JOURNAL_BYTES",
@@ -559,6 +566,11 @@ class Settings(BaseSettings):
         validation_alias="MEMEX_LOG_LEVEL",
         description="The lowest severity of lines in the process log; debug writes no more than info at present.",
     )
+
+
+def days_in(age: str) -> int:
+    """Return how many days an age such as `1y`, `52w` or `400d` has; a year has 365."""
+    return int(age[:-1]) * {"d": 1, "w": 7, "y": 365}[age[-1]]
 
 
 def read_settings() -> Settings:

@@ -19,7 +19,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
-from memex.settings import Settings, parse_included, parse_model_seconds, removed_settings
+from memex.settings import Settings, days_in, parse_included, parse_model_seconds, removed_settings
 from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
 from memex.store.documents.records import DocumentLimits
@@ -187,6 +187,8 @@ def load_modules(settings: Settings) -> None:
         import_module("memex.jobs.conversation_days")
     if settings.journal_days:
         import_module("memex.jobs.journal_days")
+    if settings.thin_revisions:
+        import_module("memex.jobs.thinning")
     import_module("memex.jobs.dreams")
     import_module("memex.jobs.log_hours")
     import_module("memex.jobs.remember_queue")
@@ -201,7 +203,7 @@ def _running_workers(
     """Run the workers for queued calls, for sums of the log, and for dreams.
 
     With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS and MEMEX_JOURNAL_DAYS, those
-    that delete.
+    that delete; with MEMEX_THIN_REVISIONS, the one that thins.
     """
     from memex.jobs.dreams import dream_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
@@ -221,6 +223,10 @@ def _running_workers(
         from memex.jobs.journal_days import journal_queue  # noqa: PLC0415  # needed only with a worker
 
         queues.append(journal_queue(service, days=settings.journal_days))
+    if settings.thin_revisions:
+        from memex.jobs.thinning import thinning_queue  # noqa: PLC0415  # needed only with a worker
+
+        queues.append(thinning_queue(service.database, days=days_in(settings.thin_revisions)))
     if service.embedder is not None:
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 

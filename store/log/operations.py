@@ -24,7 +24,7 @@ from memex.store.log.call import (
 )
 from memex.store.log.exposure import find_revisions
 from memex.store.paths import check_tool_call_id, parse
-from memex.store.records import Operation, Status
+from memex.store.records import Operation, Status, check_text
 from memex.store.search.index import ENGINE
 from memex.store.sql import sql
 
@@ -340,13 +340,20 @@ async def _text(connection: Connection, access: Access, reference: str) -> str:
         raise ValueError(f"{reference!r} is no reference")
     path, version = parse(match[1]), int(match[2])
     scope = access.scope_of(path)
-    stored = await row(
-        connection, "memory/revision_read", scope_id=scope.scope_id, path=path.relative, version=version
-    )
+    if match[3] is None:
+        place = {"scope_id": scope.scope_id, "path": path.relative, "version": version}
+        stored = await row(connection, "memory/revision_read", **place)
+        text = stored["content"] if stored and stored["thinned"] is None else None
+    else:
+        columns = {"paths": [path.relative], "versions": [version], "scope_ids": [scope.scope_id]}
+        span = {"starts": [int(match[3])], "ends": [int(match[4])]}
+        stored = await row(connection, "memory/revision_span", **columns, **span)
+        text = stored["text"] if stored else None
     if stored is None:
         raise VersionNotFound(f"{reference} is gone.", path=str(path))
-    content: str = stored["content"]
-    return content if match[3] is None else content[int(match[3]) : int(match[4])]
+    if text is None:
+        check_text(reference, ())
+    return str(text)
 
 
 def _request_to_log(call: Call, status: Status, answer: CallAnswer | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from memex.errors import LimitExceeded
 from memex.store.access import Scope
 from memex.store.database import Connection, rows_as
+from memex.store.records import check_text
 from memex.store.text_pool.portions import portions
 
 MAX_CHARS = 16 << 20  # of the changed files together: to read so much anew takes some ten seconds
@@ -159,5 +160,6 @@ def _changed_file(
     return _ChangedFile(scopes[scope_id], file_id, path_now, past_file)
 
 
-def _content(*, content: str) -> str:
+def _content(*, path: str, version: int, content: str, thinned: Sequence[int] | None) -> str:
+    check_text(f"{path}@{version}", thinned)
     return content

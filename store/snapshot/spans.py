@@ -7,7 +7,7 @@ from memex.errors import ValidationFailed, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.database import Statement
 from memex.store.paths import parse
-from memex.store.records import FilePassages, Reference
+from memex.store.records import FilePassages, Reference, check_text
 from memex.store.snapshot.reader import SnapshotReader
 
 
@@ -84,4 +84,6 @@ def _text(reference: Reference, stored: Sequence[Any] | None) -> str:
     start, end = reference.span
     if not 0 <= start <= end <= size_chars:
         raise ValidationFailed(f"{reference} does not lie in its {size_chars:,} characters.")
+    if text is None:
+        check_text(f"{reference.path}@{reference.version}", ())
     return str(text)

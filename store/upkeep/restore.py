@@ -13,6 +13,7 @@ from memex.errors import UnknownMount
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, row, rows
 from memex.store.paths import parse
+from memex.store.records import check_text
 from memex.store.search.index import FileIndex, deleted_file_index, describe_file
 from memex.store.sql import sql
 from memex.store.text_pool import offload
@@ -217,6 +218,8 @@ async def _read_scope(
         versions=[version for _, version in also],
     )
     is_users = scope.mount == "user"
+    for record in found:
+        check_text(f"{scope.virtual(record['path'])}@{record['version']}", record.pop("thinned"))
     revisions = tuple(StoredRevision(**record) for record in found)
     statements = await read_statements(
         connection,

@@ -34,7 +34,7 @@ from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
-from memex.store.records import FileChange, ScopeState, Span, Tombstone
+from memex.store.records import FileChange, ScopeState, Span, Tombstone, check_text
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.index import index_version, text_digest
@@ -315,6 +315,8 @@ class Draft:
         )
         self._settle_entry(told)
         heads = [StoredHead(**record) for record in found]
+        for head in heads:
+            check_text(f"{head.path}@{head.version}", head.thinned)
         planned = await planning.apply(heads, self._edits, are_members=self._are_members)
         return Preview(tuple(revision.change for revision in planned), dict(state))
 

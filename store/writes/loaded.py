@@ -7,7 +7,7 @@ from typing import Any
 
 from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionNotFound
 from memex.store.database import Connection, Rows, batch, row_as, rows_as
-from memex.store.records import FileChange, Revision, ScopeState, revision_of
+from memex.store.records import FileChange, Revision, ScopeState, check_text, revision_of
 from memex.store.search.index import FileIndex, StoredChunk
 from memex.store.writes.commit import SEPARATOR
 from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
@@ -30,6 +30,7 @@ class StoredHead:
     version: int | None
     content: str | None
     highest: int
+    thinned: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class _ChainRevision:
     deleted: bool
     tool_call_id: str
     content: str
+    thinned: Sequence[int] | None
 
     @property
     def head(self) -> Head:
@@ -172,7 +174,7 @@ async def load_restored(connection: Connection, place: ScopedPath, version: int)
             f"Version {version} of {place} is its deletion.",
             hint="Restore the version before it, or delete.",
         )
-    return stored
+    return stored.whole()
 
 
 async def load_undone_revisions(
@@ -211,6 +213,8 @@ def _undone_revision(place: ScopedPath, version: int, chain: Sequence[_ChainRevi
         raise OperationNotFound(f"The revision {place}@{version} is gone.")
     after = next(revision for revision in chain if (revision.path, revision.version) == (place.path, version))
     before = [revision for revision in chain if revision.rev < after.rev]
+    for needed in (after, *before[-1:]):
+        check_text(f"{place.scope.virtual(needed.path)}@{needed.version}", needed.thinned)
     return UndoneRevision(
         place=place,
         head=chain[-1].head,

@@ -36,6 +36,7 @@ FILES = Group(
             "diff": "memory.revisions:diff",
             "restore": "memory.revisions:restore",
             "blame": "log.provenance:blame",
+            "thin": "log.retention:thin",
         },
         "Move in and out": {
             "import": "memory.transfer:import_vault",
@@ -463,7 +464,7 @@ TREE = Group(
 # Commands and groups that may be called on the first level, where most stood once, and the group that they are in.
 MOVED = {
     **dict.fromkeys(("folders", "topics", "links", "changes", "journal", "write-many", "move"), "files"),
-    **dict.fromkeys(("delete", "diff", "restore", "blame", "import", "export"), "files"),
+    **dict.fromkeys(("delete", "diff", "restore", "blame", "thin", "import", "export"), "files"),
     **dict.fromkeys(("dig", "keyword", "semantic", "similar", "thread", "timeline"), "conversations"),
     **dict.fromkeys(("corpus", "sources", "distil", "evidence", "ingest", "capture"), "conversations"),
     **dict.fromkeys(("backfill", "rebuild"), "conversations"),

@@ -9,19 +9,25 @@ with version as materialized (
       on revision.scope_id = wanted.scope_id
      and revision.path = any (%(paths)s::text[])
      and revision.rev <= wanted.rev
+     and revision.thinned is null
 )
 , removed as (
   select gone.line, closing.created_at
     from version
-    join revision as closing
-      on closing.scope_id = version.scope_id
-     and closing.file_id = version.file_id
-     and closing.rev = version.rev_end
-     and closing.operation <> 'revert'
+   cross join lateral (
+         select *
+           from revision
+          where revision.scope_id = version.scope_id
+            and revision.file_id = version.file_id
+            and revision.rev >= version.rev_end
+            and revision.thinned is null
+          order by revision.rev
+          limit 1) as closing
    cross join lateral (
          select string_to_table(version.content, E'\n')
          except
          select string_to_table(closing.content, E'\n')) as gone (line)
+   where closing.operation <> 'revert'
 )
 select line, max(created_at) as removed_at
   from removed

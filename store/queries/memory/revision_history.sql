@@ -1,7 +1,7 @@
 -- What stood at a path, and what its file was before it stood there, the newest first, without the text.
 with stood as (
   select file_id, version, rev, rev_end, path, sha256, operation, deleted, counterpart, reason, actor, channel,
-         tool_call_id, created_at, title, tags, size_chars
+         tool_call_id, created_at, title, tags, size_chars, thinned
     from revision
    where scope_id = %(scope_id)s
      and path = %(path)s
@@ -9,7 +9,7 @@ with stood as (
   select revision.file_id, revision.version, revision.rev, revision.rev_end, revision.path, revision.sha256,
          revision.operation, revision.deleted, revision.counterpart, revision.reason, revision.actor,
          revision.channel, revision.tool_call_id, revision.created_at, revision.title, revision.tags,
-         revision.size_chars
+         revision.size_chars, revision.thinned
     from revision head
     join revision
       on revision.scope_id = head.scope_id

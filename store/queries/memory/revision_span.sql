@@ -1,7 +1,18 @@
 -- Spans of stored versions, each with the size of the whole text, in the order in which they were asked for. No row
--- for a version that is not there. Where each character is one byte, Postgres need not count the characters before a span.
+-- for a version that is not there, and no text where a version was thinned and the later one of its day has another. Where each character is one byte, Postgres need not count the characters before a span.
 select wanted.place, stored.size_chars, stored.deleted,
-       case when octet_length(stored.content) = stored.size_chars then
+       case when stored.thinned is not null then
+         (select substring(kept.content from wanted.start_char + 1
+                             + case when wanted.end_char <= stored.thinned[2] then 0
+                                    else kept.size_chars - stored.size_chars end
+                           for greatest(wanted.end_char - wanted.start_char, 0))
+            from revision kept
+           where kept.scope_id = stored.scope_id
+             and kept.file_id = stored.file_id
+             and kept.rev = stored.thinned[1]
+             and (wanted.end_char <= stored.thinned[2]
+                  or wanted.start_char >= stored.size_chars - stored.thinned[3]))
+            when octet_length(stored.content) = stored.size_chars then
          convert_from(substring(convert_to(stored.content, 'UTF8') from wanted.start_char + 1
                                 for greatest(wanted.end_char - wanted.start_char, 0)), 'UTF8')
        else

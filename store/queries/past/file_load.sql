@@ -3,7 +3,8 @@
 select stood.file_id, stood.version, stood.rev, stood.rev_end, stood.path,
        case when %(with_content)s then stood.content else '' end as content,
        stood.sha256, stood.operation, stood.deleted, stood.counterpart, stood.reason, stood.actor, stood.channel,
-       stood.tool_call_id, stood.created_at, stood.title, stood.tags, stood.size_chars
+       stood.tool_call_id, stood.created_at, stood.title, stood.tags, stood.size_chars,
+       case when %(with_content)s then stood.thinned end as thinned
   from (select distinct path from unnest(%(paths)s::text[]) as named (path)) as wanted
  cross join lateral (
         select *

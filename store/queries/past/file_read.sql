@@ -1,6 +1,6 @@
 -- The file that stood at a path after a scope's change `rev`. No row when none did.
 select file_id, version, rev, rev_end, path, content, sha256, operation, deleted, counterpart, reason, actor, channel,
-       tool_call_id, created_at, title, tags, size_chars, about
+       tool_call_id, created_at, title, tags, size_chars, about, thinned
   from revision
  where scope_id = %(scope_id)s
    and path = %(path)s

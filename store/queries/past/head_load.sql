@@ -5,6 +5,7 @@ select wanted.scope_id,
        head.file_id,
        head.version,
        head.content,
+       head.thinned,
        coalesce((select max(stored.version)
                    from revision stored
                   where stored.scope_id = wanted.scope_id

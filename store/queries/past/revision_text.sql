@@ -1,5 +1,5 @@
 -- The texts of stored versions, in the order in which they were asked for.
-select stored.content
+select stored.path, stored.version, stored.content, stored.thinned
   from unnest(%(paths)s::text[], %(versions)s::integer[]) with ordinality as wanted (path, version, place)
  cross join lateral (
         select *

@@ -3,7 +3,7 @@
 -- with the changes, so the next one there says until when a revision was the highest.
 select file_id, version, rev, case when rev_end <= %(last_rev)s then rev_end end as rev_end, path, content, operation,
        deleted, counterpart, reason, actor, channel, tool_call_id, created_at, sha256, origin, said_at, about,
-       valid::text as valid
+       valid::text as valid, thinned
   from revision
   left join lateral (
          select later.rev as next_rev

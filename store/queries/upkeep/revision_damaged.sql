@@ -6,6 +6,7 @@ select revision.scope_id, revision.path, revision.version, encode(revision.sha25
   join revision
     on revision.scope_id = seen.scope_id
    and revision.rev <= seen.rev
+   and revision.thinned is null
    and revision.sha256 <> sha256(convert_to(revision.content, 'UTF8'))
  order by revision.scope_id, revision.path, revision.version
  limit 10;

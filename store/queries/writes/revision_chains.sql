@@ -14,7 +14,7 @@ select wanted.ordinal, chain.*
         select revision.file_id, revision.path, revision.version, revision.rev, revision.deleted,
                revision.tool_call_id,
                case when revision.rev <= called.rev or revision.rev_end is null then revision.content else '' end
-               as content
+               as content, revision.thinned
           from revision
          where revision.scope_id = wanted.scope_id
            and revision.file_id = called.file_id

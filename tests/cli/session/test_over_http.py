@@ -293,6 +293,7 @@ LOCAL: dict[str, tuple[str, ...]] = {
     "log prune": ("log", "prune", "--older-than", "9d"),
     "log keep": ("log", "keep", "x"),
     "log release": ("log", "release", "x"),
+    "thin": ("thin", "--older-than", "1y"),
     "queue work": ("queue", "work"),
     "replay with a model": ("replay", "x", "--model", "openai:gpt-5-mini"),
     "eval freeze": ("eval", "freeze", "x", "--to", "x"),

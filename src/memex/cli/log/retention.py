@@ -1,7 +1,8 @@
 """`memex log prune`, `keep` and `release`: decide how long calls stay in the log."""
 
+import re
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import typer
@@ -49,6 +50,50 @@ async def prune(
         )
     document = {**asdict(pruned), "before": before.isoformat(), "dry_run": dry_run}
     return CommandOutput(document, lambda screen: _show_pruned(screen, document))
+
+
+@tenant_command
+async def thin(
+    session: CommandSession,
+    older_than: Annotated[
+        str | None,
+        typer.Option(metavar="AGE", help="The age of versions, such as 1y; MEMEX_THIN_REVISIONS by default."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would go.")] = False,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Thin the versions of every tenant.")
+    ] = False,
+) -> CommandOutput:
+    """Take the texts of old versions, but the last one of each day.
+
+    Versions stay that a removed line, a citation, an open proposal or a call marked by `memex log keep` names, and
+    so do entries of the journal. A version that was thinned keeps its number and its day; reading it, and what was
+    between two versions of one day, answers VERSION_THINNED. This cannot be undone.
+    """
+    from memex.settings import days_in, read_settings
+    from memex.store.identity import tenants
+    from memex.store.log import thinning
+
+    age = older_than or read_settings().thin_revisions
+    if re.fullmatch(r"[1-9]\d{0,3}[dwy]", age) is None:
+        raise ValidationFailed(
+            f"{age!r} is not an age of versions.", hint="Give --older-than, such as 1y, 52w or 400d."
+        )
+    before = datetime.now(UTC) - timedelta(days=days_in(age))
+    database = (await session.local.service()).database
+    tenant_id = None if all_tenants else await tenants.find_tenant(database, session.tenant)
+    with rising_count("{:,} versions") as on_versions:
+        done = await thinning.thin(
+            database, before, tenant_id=tenant_id, is_dry_run=dry_run, on_versions=on_versions
+        )
+    document = {**asdict(done), "before": before.isoformat(), "dry_run": dry_run}
+    does = "Would go" if dry_run else "Gone"
+    return CommandOutput(
+        document,
+        lambda screen: screen.line(
+            f"{does}: the texts of {format_count(done.versions, 'version')}, {format_size(done.size_bytes)}."
+        ),
+    )
 
 
 @user_command

@@ -126,7 +126,7 @@ async def _find(call: OperationCall, arguments: FindMessagesArguments) -> Logged
             hits = _without_far(await _found(connection, scope, arguments, vector), arguments)
             if arguments.explain or not hits:
                 searched = await describe_search(connection, scope, arguments.query, arguments.filters)
-    passages = [("user", hit.message.text[slice(*hit.span)]) for hit in hits]
+    passages = [("user/", hit.message.text[slice(*hit.span)]) for hit in hits]
     known = await now_forgotten(call.database, call.access) if hits else None
     forgotten = await known.spans_of(passages) if known else []
     result = FindMessagesResult(

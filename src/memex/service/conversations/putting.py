@@ -326,7 +326,7 @@ async def _find_forgotten(
 ) -> list[ForgottenMessage]:
     """Return the lines of texts that say what was forgotten, each text given with its conversation and message."""
     known = await now_forgotten(service.database, caller.access)
-    found = await known.spans_of([("user", text) for text in texts])
+    found = await known.spans_of([("user/", text) for text in texts])
     return [
         ForgottenMessage(conversation=conversation, message=message, line=line)
         for (conversation, message, _), text, spans in zip(said, texts, found, strict=True)

@@ -10,6 +10,7 @@ from memex.store.records import Span, Tombstone
 from memex.store.search.analyzer import analyzer_of
 from memex.store.text_pool import offload
 from memex.subagent.statements.comparison.remains import find_echoes
+from memex.subagent.statements.places import mount_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +20,21 @@ class WhatIsForgotten:
     tombstones: Sequence[Tombstone]
     language: str
 
-    def spans_in(self, mount: str, text: str, start: int = 0) -> list[Span]:
-        """Return where a text of a mount says what was forgotten, counted from its beginning, which is `start`."""
+    def spans_in(self, path: str, text: str, start: int = 0) -> list[Span]:
+        """Return where a text of a file says what was forgotten, counted from its beginning, which is `start`."""
+        mount = mount_of(path)
         own = [one for one in self.tombstones if one.strength == "forgotten" and one.mount == mount]
         found = find_echoes(text, own, analyzer_of(self.language)) if own else []
         return [(start + echo.span[0], start + echo.span[1]) for echo in found if echo.is_outright]
 
     async def spans_of(self, texts: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Return where texts say what was forgotten, each given with its mount; long ones in another process."""
+        """Return where texts say what was forgotten, each given with its path; long ones in another process."""
         if not any(one.strength == "forgotten" for one in self.tombstones):
             return [[] for _ in texts]
         return await offload.run(sum(len(text) for _, text in texts), self._spans_of, texts)
 
     def _spans_of(self, texts: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        return [self.spans_in(mount, text) for mount, text in texts]
+        return [self.spans_in(path, text) for path, text in texts]
 
 
 async def what_is_forgotten(memory: Memory) -> WhatIsForgotten:

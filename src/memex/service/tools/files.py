@@ -25,7 +25,6 @@ from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
-from memex.subagent.statements.places import mount_of
 
 MAX_HEADING_CHARS = 1_000
 EVIDENCE: Literal["evidence"] = "evidence"
@@ -141,7 +140,7 @@ class FindResult(ReadAnswer):
     included: IncludedHits = None
 
 
-def render_hit(hit: Hit, entries: Sequence[str] = (), forgotten: list[SpanResult] | None = None) -> HitResult:
+def render_hit(hit: Hit, entries: Sequence[str] = (), forgotten: Sequence[Span] = ()) -> HitResult:
     """Return a hit as callers see it, with the entries that it stands for too, and what was forgotten of it."""
     return HitResult.taken_from(
         hit,
@@ -149,7 +148,7 @@ def render_hit(hit: Hit, entries: Sequence[str] = (), forgotten: list[SpanResult
         match=MatchResult.taken_from(hit.match),
         more_spans=[_span(span) for span in hit.more_spans],
         entries=list(entries) or None,
-        forgotten=forgotten,
+        forgotten=spans_or_none(forgotten),
     )
 
 
@@ -172,10 +171,7 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
     forgotten = await what_is_forgotten(memory)
-    rendered = [
-        render_hit(hit, entries, spans_or_none(forgotten.spans_in(mount_of(hit.path), hit.snippet)))
-        for hit, entries in hits
-    ]
+    rendered = [render_hit(hit, entries, forgotten.spans_in(hit.path, hit.snippet)) for hit, entries in hits]
     result = FindResult(hits=rendered).body()
     kept = ("path", "version", "span", "score", "match", "more_spans", "entries", "forgotten")
     logged: dict[str, Any] = {
@@ -260,8 +256,8 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
     linked = await memory.links_of(revision)
     spans, forgotten = None, await what_is_forgotten(memory)
     if forgotten.tombstones:
-        mount = mount_of(revision.virtual_path)
-        spans = spans_or_none(await offload.run_on(part, forgotten.spans_in, mount, part, span[0]))
+        path = revision.virtual_path
+        spans = spans_or_none(await offload.run_on(part, forgotten.spans_in, path, part, span[0]))
     result = ReadResult(
         path=revision.virtual_path,
         version=revision.version,

@@ -34,7 +34,10 @@ class HistoryArguments(Arguments):
 
 
 class RevisionResult(ResultPart):
-    """A stored version, without its text. `counterpart` is the other end of a move."""
+    """A stored version, without its text. `counterpart` is the other end of a move.
+
+    The text of one that is `thinned` is gone, and memory_read answers VERSION_THINNED.
+    """
 
     path: str
     version: int
@@ -48,6 +51,7 @@ class RevisionResult(ResultPart):
     channel: str
     tool_call_id: str
     created_at: str
+    thinned: Annotated[bool, Field(exclude_if=lambda thinned: not thinned)] = False
 
 
 class HistoryResult(ReadAnswer):
@@ -65,7 +69,10 @@ async def history(memory: Memory, arguments: HistoryArguments) -> CallAnswer:
     )
     page = found[: arguments.limit]
     cursor = to_cursor(page[-1].rev, page[-1].version) if len(found) > arguments.limit else None
-    revisions = [RevisionResult.taken_from(revision, path=revision.virtual_path) for revision in page]
+    revisions = [
+        RevisionResult.taken_from(revision, path=revision.virtual_path, thinned=revision.thinned is not None)
+        for revision in page
+    ]
     result = HistoryResult(revisions=revisions, next_cursor=cursor)
     logged = {"revisions": [revision.reference for revision in page], "next_cursor": cursor}
     return CallAnswer(result.body(), arguments.canonical(), logged)

@@ -25,7 +25,6 @@ from memex.store.memory import Memory
 from memex.store.records import Span, Tombstone
 from memex.store.snapshot.reads import NO_READS, Reads
 from memex.store.writes.draft import Draft
-from memex.subagent.statements.places import mount_of
 
 MAX_PROBLEMS = 5
 MAX_PLACE_CHARS = 100  # of the name of an argument, which is the caller's
@@ -260,7 +259,7 @@ class WriteTool(Tool[A]):
         if self.texts is None:
             commit = await work.commit(draft, lambda changes: self.answer(arguments, changes))
             return self.as_first(work, commit.result)
-        texts = [(mount_of(path), text) for path, text in self.texts(arguments)]
+        texts = self.texts(arguments)
         said: list[list[Span]] = [[] for _ in texts]
 
         async def compare(tombstones: Sequence[Tombstone]) -> None:

@@ -53,7 +53,6 @@ from memex.store.text_pool.portions import portions
 from memex.store.writes.draft import Draft
 from memex.store.writes.edits import Told, entry_immutable
 from memex.store.writes.histories import PathHistory, read_histories
-from memex.subagent.statements.places import mount_of
 
 MAX_BATCH_FILES = 100
 MAX_BATCH_CHARS = 4 << 20
@@ -335,7 +334,7 @@ class _Import:
         if not notes:
             return []
         known = await now_forgotten(self.service.database, self.caller.access)
-        found = await known.spans_of([(mount_of(note.path), note.text) for note in notes])
+        found = await known.spans_of([(note.path, note.text) for note in notes])
         return [
             ForgottenLine(path=note.path, line=line)
             for note, spans in zip(notes, found, strict=True)

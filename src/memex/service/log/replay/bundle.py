@@ -19,7 +19,7 @@ from memex.store.identity.authentication import Principal
 from memex.store.log.call import CallAnswer
 from memex.store.log.exposure import find_revisions
 from memex.store.paths import VirtualPath, check_tool_call_id, parse
-from memex.store.records import Operation
+from memex.store.records import Operation, check_text
 from memex.store.upkeep.restore import StoredScope, read_scopes, restore
 from memex.store.upkeep.throwaway import throwaway_tenant
 from memex.store.waiting.time_limits import UPKEEP
@@ -135,6 +135,7 @@ async def _collect(connection: Connection, access: Access, logged: LoggedCall) -
             connection, "memory/revision_read", scope_id=scope.scope_id, path=path.relative, version=number
         )
         if found is not None:
+            check_text(reference, found["thinned"])
             texts[reference] = found["content"]
     told = replace(logged, operation=_without_ids(logged.operation))
     return Bundle(distribution.version(), told, tuple(scopes), texts)

@@ -14,7 +14,8 @@ class Difference(BaseModel):
 
     Attributes:
         what: request, revision, prompt, recorded (what came back inside the call), erased (words that the
-            call saw, or a message that it found, which are gone since), operation, or result.
+            call saw, or a message that it found, which are gone since), thinned (the text of a version that the
+            call saw is gone), operation, or result.
         where: such as `operation 3, memory_find: response.hits[0].score`.
         logged: what the log has there; a long value is cut.
         now: what is there now.

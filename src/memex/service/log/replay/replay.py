@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from memex.errors import MemexError
+from memex.errors import MemexError, VersionThinned
 from memex.service.distil.tool import DISTIL
 from memex.service.log.replay.compare import ChangedPart, Difference, changed_parts, difference
 from memex.service.log.replay.logged_snapshots import access_of
@@ -104,6 +104,9 @@ async def replay(
     try:
         again = await rerun(database, access, logged, logged_options(logged), beside=beside)
     except MemexError as error:
+        if isinstance(error, VersionThinned):
+            reference = error.details["reference"]
+            erased = Difference(what="thinned", where=reference, logged="a text", now=None)
         found = found or erased
         if found is None:
             raise
