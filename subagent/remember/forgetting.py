@@ -24,7 +24,7 @@ from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
-from memex.subagent.statements.named import content_of, names, names_part, thing_of
+from memex.subagent.statements.named import content_of, names, names_part, spellings, thing_of
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import normal_form
@@ -139,7 +139,8 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
     The caller is asked about statements that only share a word with the name, about all statements where the text
     says more, since it may be an order such as `Forget Python. Use Rust.`, and about secrets: marks look alike.
     """
-    found = await _find_matches(request.named, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
+    asked = spellings(request.named)
+    found = await _find_matches(asked, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
     named = [match for match in found if names(request.named, match.stored.text)]
     meant = [match for match in named if not match.is_past] or named
     others = [match for match in found if match not in named and names_part(request.named, match.stored.text)]

@@ -35,8 +35,8 @@ _STATED = re.compile(
 )
 _TAIL = re.compile(
     r"(?:[^\w\"”»)\]]+(?:please|pls|plz|thanks|thank you|thx|now|again|for good|for ever|forever|entirely"
-    r"|completely|would you|ok(?:ay)?|bitte|wieder|danke|merci|stp|svp|s'il (?:te|vous) pla[iî]t|por favor|porfa"
-    r"|gracias))*"
+    r"|completely|every single thing|all of it|the (?:whole )?lot|would you|ok(?:ay)?|bitte|wieder|danke|merci"
+    r"|stp|svp|s'il (?:te|vous) pla[iî]t|por favor|porfa|gracias))*"
     r"[^\w\"”»)\]]*$",
     re.IGNORECASE,
 )

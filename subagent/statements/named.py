@@ -13,6 +13,7 @@ from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.tables import load_tables
 
 MAX_NAME_WORDS = 4
+GROUP_DIGITS = (3, 4)  # as people write long numbers
 MIN_NUMBER_DIGITS = 4  # of an identifier that is compared by its digits alone, such as that of a telephone
 
 NAME_TABLES = ("particles", "no_names", "owners", "places", "generic")
@@ -30,6 +31,7 @@ _SPELLED = re.compile(
 )
 _DOT = re.compile(r" (?:dot|punkt|point|punto) ", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z]{1,5}[ -]?\d{3,}|[A-Za-z]{1,5}\d{2,}[A-Za-z]{0,3}")  # such as a licence plate
+_PLATE = re.compile(r"[A-Z]{1,2} \d{3,}")
 _NO_DIGIT = re.compile(r"\D")
 _QUOTED = re.compile(r'"([^"\n]{1,100})"|“([^”\n]{1,100})”|„([^“”\n]{1,100})[“”]|«\s*([^»\n]{1,100}?)\s*»')
 
@@ -47,7 +49,7 @@ def named_thing(words: str) -> str | None:
         return words
     if quoted := _QUOTED.fullmatch(words):
         return str(next(filter(None, quoted.groups())))
-    if _IDENTIFIER.fullmatch(words):
+    if _IDENTIFIER.fullmatch(words) or _PLATE.fullmatch(words):
         return words
     parts = words.split()
     if not 0 < len(parts) <= MAX_NAME_WORDS:
@@ -68,7 +70,7 @@ def names(thing: str, text: str) -> bool:
     if PLACEHOLDER.fullmatch(thing):
         return thing in text
     digits = _NO_DIGIT.sub("", thing)
-    if len(digits) >= MIN_NUMBER_DIGITS and _NUMBER.fullmatch(thing.strip()):
+    if len(digits) >= MIN_NUMBER_DIGITS and _NUMBER.fullmatch(thing.strip(" (")):
         return any(_NO_DIGIT.sub("", found[0]) == digits for found in _NUMBER.finditer(text))
     if _CODE.fullmatch(thing):
         parts = [re.escape(part) for part in re.findall(r"[A-Za-z]+|\d+", thing)]
@@ -80,6 +82,15 @@ def names(thing: str, text: str) -> bool:
         or (said[at : at + width - 1] == wanted[:-1] and said[at + width - 1] == f"{wanted[-1]}s")
         for at in range(len(said) - width + 1)
     )
+
+
+def spellings(thing: str) -> str:
+    """Return a name or an identifier, and of a long number also groups of its digits, by which it is found."""
+    digits = _NO_DIGIT.sub("", thing)
+    if len(digits) <= GROUP_DIGITS[-1] or not _NUMBER.fullmatch(thing.strip(" (")):
+        return thing
+    groups = (digits[at : at + size] for size in GROUP_DIGITS for at in range(len(digits) - size + 1))
+    return " ".join((thing, *dict.fromkeys(groups)))
 
 
 def names_part(thing: str, text: str) -> bool:

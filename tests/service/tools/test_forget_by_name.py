@@ -33,6 +33,12 @@ FORGOTTEN = [
         "plumber",
     ),
     (
+        ("Reach me on 660-123-4567.", "The plumber has 660-123-45678."),
+        "Forget 6601234567.",
+        ("Reach me",),
+        "plumber",
+    ),
+    (
         ("The boat needs a new mast.", "Bo paints the boat.", OTHER),
         "Forget everything about the boat.",
         ("boat",),

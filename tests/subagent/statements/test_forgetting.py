@@ -21,6 +21,9 @@ REQUESTS = [
     ("Efface la note sur le prêt.", "prêt"),
     ("Olvida lo que dije de mi casero.", "casero"),
     ("Borra la nota sobre el préstamo.", "préstamo"),
+    ("You were not supposed to know my shoe size.", "shoe"),
+    ("Please forget who owns the cottage.", "cottage"),
+    ("Strike our wedding day from the record.", "wedding"),
     # Whoever remembers is spoken to.
     ("The row with Wanda can be removed from your notes.", "Wanda"),
     ("Ottilie would hate that I told you about her rent, get it out of your notes.", "rent"),
@@ -38,6 +41,8 @@ NO_REQUESTS = [
         "I forgot my umbrella.",
         "Don't let me forget this.",
     ),
+    *("You should know my name by now.", "You should not know the answer before the exam."),
+    *("Strike the match and light the stove.", "Delete the draft, I don't want you to send it."),
     *("Vergiss nicht die Milch.", "Ich habe den Schirm vergessen.", "Das darf ich nicht vergessen."),
     *(
         "N'oublie pas le lait.",

@@ -34,6 +34,9 @@ NAMED = [
     ("Oublie Mila.", "Mila"),
     ("Oublie tout ce que tu sais sur Mila.", "Mila"),
     ("Olvida a Mila.", "Mila"),
+    ("Remove 77120, we do not want you to keep it.", "77120"),
+    ("Vergiss W 51820.", "W 51820"),
+    ("Forget Mila entirely, the whole lot.", "Mila"),
     ("Olvida todo lo que sabes de Mila.", "Mila"),
 ]
 BARE = [
@@ -68,6 +71,9 @@ HELD = [
     ("ana@example.org", "Write to diana@example.org.", False),
     ("+43 660 1234567", "Call +43-660-1234567.", True),
     ("+43 660 1234567", "Call +43 660 12345678.", False),
+    ("(660) 123 4567", "Call 660-123-4567.", True),
+    ("6601234567", "Call (660) 123-4567.", True),
+    ("6601234567", "Call (660) 123-45678.", False),
     ("v1.2.3", "We run v1.2.3.", True),
     ("v1.2.3", "We run v1.2.34.", False),
     ("1.26.4", "The release is 1.26.4-rc1.", False),
