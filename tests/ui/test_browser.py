@@ -56,6 +56,7 @@ ADDRESSES = (
     "/ui/review/dreams",
     "/ui/review?kind=queue",
     "/ui/work",
+    "/ui/work/health",
     "/ui/documents",
     "/ui/calls",
     "/ui/calls?text=nothing",

@@ -12,7 +12,9 @@ LABEL = "remote:github.com/acme/apollo"
 HOSTILE = "Test <img src=x onerror=alert(1)> and </code></pre><script>alert(1)</script> it"
 
 
-def report(site: Site, label: str, name: str, *, root: str = "/home/alice/apollo") -> None:
+def report(
+    site: Site, label: str, name: str, *, root: str = "/home/alice/apollo", more: str = HOSTILE
+) -> None:
     """Report a session of alice with two open tasks."""
     at = "2026-11-20T09:00:00Z"
     event = {
@@ -33,7 +35,7 @@ def report(site: Site, label: str, name: str, *, root: str = "/home/alice/apollo
             {
                 "id": "2",
                 "role": "assistant",
-                "text": f"Still to do:\n- Document the {name}\n- {HOSTILE}",
+                "text": f"Still to do:\n- Document the {name}\n- {more}",
                 "said_at": at,
             },
         ],
@@ -96,6 +98,41 @@ def test_open_work_is_decided_by_hand(site: Site, in_browser: Callable[..., Any]
 
     in_browser(journey)
     assert [name for name, one in found.items() if one] == [], found
+
+
+def test_health_is_repaired_and_ruled_by_forms(site: Site) -> None:
+    """Without a script: what is there twice is put away and opened again; a rule holds until it is taken out."""
+    report(
+        site,
+        LABEL,
+        "queue",
+        more="Document the flags of the importer\n- Document the flags of the importer well",
+    )
+    report(site, "remote:github.com/acme/gemini", "docs", root="/home/alice/gemini")
+    alice, bob = site.visitor(bound_to="alice"), site.visitor(bound_to="bob")
+    place = {"project": LABEL}
+    before = alice.get("/ui/work/health", params=place).text
+    api = site.api(bound_to="alice")
+    [repair] = api.get("/v1/work/health", params=place).json()["repairs"]
+    unknown = alice.post("/ui/work/repair", {**place, "items": "0123456789"})
+    ruled = alice.post("/ui/work/policy", {**place, "rule": "Leave out: #idea"})
+    shown = alice.get(ruled.headers["location"]).text
+    wrong = alice.post("/ui/work/policy", {**place, "rule": "Burn it"})
+    alice.post("/ui/work/policy", {**place, "rule": "Leave out: #idea", "remove": "yes"})
+    after = alice.get("/ui/work/health", params=place).text
+    put_away = alice.post("/ui/work/repair", {**place, "items": repair["id"]})
+    undo = alice.get(put_away.headers.get("location", "/ui/work")).text
+    opened = alice.post("/ui/work/repair", {**place, "items": repair["id"], "undo": "yes"})
+
+    assert "the queue is reviewed" in before
+    assert "the docs" not in before
+    assert (unknown.status_code, wrong.status_code) == (422, 422)
+    assert "Remove<span" in shown
+    assert "Remove<span" not in after
+    assert bob.get("/ui/work/health", params=place).status_code == 404
+    assert (put_away.status_code, opened.status_code) == (303, 303)
+    assert "Put away." in undo
+    assert 'name="undo" value="yes"' in undo
 
 
 def test_work_is_its_users_alone(site: Site) -> None:

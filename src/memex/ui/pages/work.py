@@ -15,9 +15,11 @@ from memex.ui.page import Page, PageRequest, page_router
 router = page_router("/work")
 
 PATH = "/ui/work"
+HEALTH = "/ui/work/health"
 SESSIONS = 10  # on the page
 MAX_SHOWN_CHARS = 60  # of the name of a place
 _Place = Annotated[str, Query(max_length=1_000)]
+_Items = Annotated[str, Query(max_length=2_400)]
 
 
 @router.get("")
@@ -62,6 +64,45 @@ async def decide(page: Page) -> Response:
         asked["ends_on"] = page.form.get("ends_on") or None
     await memex.call(context, "work_mark", asked)
     return page.redirect(PATH, project=project, decided=action)
+
+
+@router.get("/health")
+async def show_health(
+    page: Page, project: _Place = "", repaired: _Items = "", undone: bool = False, ruled: bool = False
+) -> Response:
+    """Return what is there twice, rests, contradicts or is not met in a place, and the rules that hold there."""
+    memex, context = _memex(page)
+    health = await memex.call(context, "work_health", {"project": project}) if project else None
+    return page.render(
+        "work_health.html",
+        project=project,
+        health=health,
+        message_of=_message_of,
+        repaired=repaired,
+        undone=undone,
+        ruled=ruled,
+    )
+
+
+@router.post("/repair")
+async def repair(page: Page) -> Response:
+    """Put away what the health of a place proposes, or open it again, and lead back."""
+    memex, context = _memex(page)
+    project, items = page.form.get("project", ""), page.form.get("items", "")
+    undo = page.form.get("undo") == "yes"
+    await memex.call(context, "work_repair", {"project": project, "items": items.split(), "undo": undo})
+    return page.redirect(HEALTH, project=project, repaired=items, undone=undo)
+
+
+@router.post("/policy")
+async def set_policy(page: Page) -> Response:
+    """Add a rule of a project, or of all the user's work where a label is shown, or take one out; lead back."""
+    memex, context = _memex(page)
+    project, remove = page.form.get("project", ""), page.form.get("remove") == "yes"
+    rule = page.form.get("rule", "").strip()
+    asked = {"rule": rule, "project": page.form.get("of") or None, "remove": remove}
+    await memex.call(context, "work_policy", asked)
+    return page.redirect(HEALTH, project=project, ruled=True)
 
 
 @router.post("/link")
