@@ -76,15 +76,10 @@ def meant_part(sentence: str, asked: frozenset[str], words: Words) -> Span | Non
         words: returns the words of a text by which they are compared.
     """
     facts = conjuncts_of(sentence)
-    said = [words(sentence[fact.start : fact.end]) & asked for fact in facts]
-    known = frozenset().union(*said)
-    if len(facts) < 2 or not known:
+    said = [words(f"{fact.of} {sentence[fact.start : fact.end]}") & asked for fact in facts]
+    if len(facts) < 2 or not any(said):
         return None
-    meant = [
-        at
-        for at, fact in enumerate(facts)
-        if (said[at] and not any(said[at] < other for other in said)) or (fact.of and known <= words(fact.of))
-    ]
+    meant = [at for at, own in enumerate(said) if own and not any(own < other for other in said)]
     first, last = meant[0], meant[-1]
     if len(meant) == len(facts) or len(meant) != last - first + 1:
         return None

@@ -58,6 +58,7 @@ def test_a_vault_goes_in_and_comes_out(memex: Memex, folder: Path, tmp_path: Pat
         "kept": 0,
         "projects": 0,
         "secrets": 0,
+        "forgotten": 0,
     }
     assert contents(out) == NOTES
     assert (written["files"], written["dest"]) == (3, str(out))

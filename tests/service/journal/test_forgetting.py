@@ -270,6 +270,20 @@ async def test_what_was_forgotten_is_planned_again_alike(service: Service, alice
             "Where do I live?",
         ),
         (
+            "Karim is my brother and he lives in Lyon.",
+            "Forget where Karim lives.",
+            "Lyon",
+            "brother",
+            "Who is Karim?",
+        ),
+        (
+            "My daughter Mia is allergic to penicillin and loves horses.",
+            "Forget that Mia loves horses.",
+            "horses",
+            "penicillin",
+            "What is Mia allergic to?",
+        ),
+        (
             "My cousin Otto owes the bank 5000 euros and my aunt Rita owns a red boat.",
             "Forget that my cousin Otto owes the bank 5000 euros.",
             "5000",
