@@ -23,7 +23,7 @@ from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
-from memex.subagent.statements.forgetting import ForgetRequest, all_sentences
+from memex.subagent.statements.forgetting import ForgetRequest, all_sentences, calls_past
 from memex.subagent.statements.named import content_of, names, names_part, spellings, thing_of
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
@@ -114,6 +114,8 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
         found = await _find_matches(topic, day, tools, has_journal=has_journal)
+        # `Forget this: I prefer old cheese.` names what holds.
+        is_past = is_past and not any(_says_what_is_old(request, match, tools.analyzer) for match in found)
         for matches in await _past_pools(found, tools) if is_past else _pools(found):
             meant = _said_outright(request, matches)
             if request.is_several:
@@ -195,6 +197,12 @@ def _pools(matches: Sequence[_Match]) -> list[list[_Match]]:
     """
     standing = [match for match in matches if not match.is_past]
     return [standing] if len(standing) == len(matches) else [standing, list(matches)]
+
+
+def _says_what_is_old(request: ForgetRequest, match: _Match, analyzer: Analyzer) -> bool:
+    """Tell whether a request has all words of a statement that calls something old itself."""
+    said = set(analyzer.lexemes(without_dates(match.stored.text)))
+    return calls_past(match.stored.text) and said <= set(analyzer.lexemes(request.text))
 
 
 async def _past_pools(matches: Sequence[_Match], tools: MemoryTools) -> list[list[_Match]]:

@@ -199,7 +199,7 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         beside=_topic(others),
         is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,
-        is_past=_TABLE.pattern("past").search(sentence) is not None,
+        is_past=calls_past(sentence),
         stated=stated["clause"] if stated else "",
         is_addressed=_is_addressed(sentence),
     )
@@ -209,3 +209,8 @@ def _topic(text: str) -> str:
     """Return the words of a text without those by which people ask to forget, and that it holds no more."""
     asked = _TABLE.pattern("request_words").sub(" ", text.translate(APOSTROPHES))
     return " ".join(_TABLE.pattern("past").sub(" ", asked).split())
+
+
+def calls_past(text: str) -> bool:
+    """Return whether a text calls something old, former or earlier."""
+    return _TABLE.pattern("past").search(text) is not None

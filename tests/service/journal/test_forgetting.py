@@ -68,6 +68,31 @@ async def test_a_sentence_that_no_page_holds_is_forgotten(service: Service, alic
     assert "5000" in await shown(service, alice, QUESTION)
 
 
+async def test_a_handle_settles_which_sentence_is_meant(service: Service, alice: Caller) -> None:
+    """The answer counts what the handle takes out, and names it among the candidates no more."""
+    await remember(service, alice, "Beat asked whether I can lend him 5000 euros for a kayak.")
+    await remember(service, alice, "Beat asked whether I can lend him the tent.")
+    asked = {"text": "Please forget what I told you about lending to Beat."}
+    candidates = (await service.execute(alice, "memory_remember", asked))["candidates"]
+    meant = next(candidate for candidate in candidates if "5000" in candidate["text"])
+    answer = await service.execute(alice, "memory_remember", asked | {"outdated": [meant["handle"]]})
+
+    assert len(candidates) == 2
+    assert [candidate["text"] for candidate in answer["candidates"]] == [
+        "Beat asked whether I can lend him the tent."
+    ]
+    assert answer["note"].startswith("1 statement was taken out of memory")
+
+
+async def test_what_is_old_and_holds_is_forgotten_in_its_own_words(service: Service, alice: Caller) -> None:
+    """`Old` is a word of the statement there, and means nothing that was replaced."""
+    told = await remember(service, alice, "I have an old Volvo. We had soup.")
+    answer = await remember(service, alice, "Forget this: I have an old Volvo.")
+
+    assert answer["status"] == "committed"
+    assert "Volvo" not in await words(service, alice, told)
+
+
 async def test_what_pages_and_entries_say_goes_with_one_commit(service: Service, alice: Caller) -> None:
     """The statement, the words from which it was made, and each entry that says it; one revert restores all."""
     first = await remember(service, alice, WORK)

@@ -1,6 +1,7 @@
 """The answer of memory_remember: what was written, left out and taken out, and what the caller may settle."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -197,6 +198,7 @@ def render_answer(
         is_dry_run: nothing was written.
         lists_statements: the answer lists the statements.
     """
+    plan = _with_settled(plan, settled)
     written = [
         (file.change, reason_of(file)) for file in done if file.change is not None and file.change.changed
     ]
@@ -320,6 +322,14 @@ def _statement(
     return StatementResult.taken_from(
         statement, outcome=outcome, path=path, heading=heading, replaced=replaced
     )
+
+
+def _with_settled(plan: RememberPlan, settled: Settlement) -> RememberPlan:
+    """Return a plan with what handles settle of its request to forget: what they take out is no candidate."""
+    gone = {(statement.path, statement.text) for statement in settled.forgotten}
+    gone |= {(removal.path, removal.removes) for _, removal in settled.removals}
+    left = [stored for stored in plan.candidates if (stored.path, stored.text) not in gone]
+    return replace(plan, candidates=tuple(left), forgotten=(*plan.forgotten, *settled.forgotten))
 
 
 def _logged(
