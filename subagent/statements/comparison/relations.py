@@ -32,6 +32,8 @@ RIVAL_FROM = 0.35
 STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
 SAME_TASK = 0.7  # the likeness from which on two tasks may be one with another value
 FRAME_LIKELIHOOD = 0.9  # of two statements that are the same but for one value
+UNLIKE = 0.05  # the likeness below which a candidate is none
+NO_LEAD = 1.0  # where no other candidate is alike: to be the best of one says nothing
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 
 # Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`. Of 287
@@ -218,7 +220,9 @@ def lead_of(place: int, ranked: Sequence[StatementComparison]) -> float:
         ranked: all candidates, the most alike first.
     """
     others = ranked[:place] or ranked[1:2]
-    return ranked[place].likeness / max(others[0].likeness if others else 0.0, 0.01)
+    if not others or others[0].likeness < UNLIKE:
+        return NO_LEAD
+    return ranked[place].likeness / others[0].likeness
 
 
 def may_give_way(older: StatementView, *, is_same_scope: bool) -> bool:
