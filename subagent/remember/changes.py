@@ -74,6 +74,8 @@ class Changes:
             return done
         if (older := await self._put_right(add, about, tools)) is not None:
             return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=True))
+        if (told := self._corrected_words(add, about, tools.analyzer)) is not None:
+            return self.carry_out(add, about, Contradiction(told, "rival", may_give_way=False))
         for _ in range(MAX_READ):
             found = find_contradiction(add, about, tools.analyzer, self.day, self.gone, self.project)
             if found is None or not is_entry_at(found.older.path):
@@ -129,6 +131,21 @@ class Changes:
             statement=statement,
             replaces=older.text,
         )
+
+    def _corrected_words(
+        self, add: Addition, about: RelatedFiles, analyzer: Analyzer
+    ) -> FiledStatement | None:
+        """Return the one sentence of the journal in which a new one puts a value right; None for none.
+
+        It says more than the value, and no page holds it, so it stays beside the new one.
+        """
+        text = add.statement.text
+        found = [
+            stored
+            for stored in dict.fromkeys(about.stored)
+            if is_entry_at(stored.path) and stored.day <= self.day and corrected(text, stored.text, analyzer)
+        ]
+        return found[0] if len({normal_form(stored.text) for stored in found}) == 1 else None
 
     async def _put_right(
         self, add: Addition, about: RelatedFiles, tools: MemoryTools

@@ -23,6 +23,7 @@ def test_words_are_erased_once_that_is_confirmed(memex: Memex, tmp_path: Path) -
 
     assert "Would be erased for good (text):\n    quetzalcoatl\n" in shown
     assert (asked.code, "Nothing was erased." in asked.out) == (3, True)
+    assert "Would be erased for good (text):\n    quetzalcoatl\n" in asked.out
     assert "quetzalcoatl" in kept
     assert done.startswith("Erased, at ")
     assert "I prefer ████████████ tea." in left

@@ -21,7 +21,7 @@ def run(client: Client, tool: str, /, *, context: dict[str, Any] | None = None, 
 
 
 # Members of answers about texts that hold some, and of a dry run.
-IF_FOUND = {"again", "entry", "secrets", "hidden_characters", "statements", "included"}
+IF_FOUND = {"again", "entry", "forgotten", "secrets", "hidden_characters", "statements", "included"}
 
 
 def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Client) -> None:

@@ -73,6 +73,7 @@ def test_what_is_refused_has_a_code(alice: Client) -> None:
         "kept": 0,
         "projects": 0,
         "secrets": 0,
+        "forgotten": 0,
     }
     assert taken.json()["hidden"] == [".git"]
 

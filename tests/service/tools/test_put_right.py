@@ -93,3 +93,15 @@ async def test_a_value_that_comes_back_by_corrections_holds(service: Service, al
 
     assert "Branka" in shown
     assert "Solveig" not in shown
+
+
+async def test_a_value_of_a_told_sentence_is_marked_as_wrong(service: Service, alice: Caller) -> None:
+    """No page holds the sentence, and it says more than the value: it stays, below the one that puts it right."""
+    older, newer = "The vet is on Wednesday at 9:00.", "No, the vet is at 9:30, not 9:00."
+    await remember(service, alice, older)
+    answer = await remember(service, alice, newer)
+    asked = {"query": "When is the vet?", "budget": 2_000}
+    shown = (await service.execute(alice, "memory_context", asked))["context"]
+
+    assert [(rival["older"], rival["newer"]) for rival in answer["rivals"]] == [(older, newer)]
+    assert shown.index(newer) < shown.index("earlier, may be out of date") < shown.index(older)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 DIFFERENT = 1  # the exit code if a call does not give its logged answer
 MAX_SHOWN = 20
 MAX_VALUE_CHARS = 160
+GONE = ("erased", "thinned")  # kinds of differences that name what is no longer kept
 
 
 @user_command
@@ -221,7 +222,9 @@ def _show_replay(screen: Screen, result: "ReplayResult") -> None:
     for name, value in facts.items():
         if value:
             screen.line((f"  {name:8}", "dim"), value)
-    if result.difference is not None:
+    if result.difference is not None and result.difference.what in GONE:
+        screen.line((f"  {result.difference.what}", "red"), f"  {result.difference.where}")
+    elif result.difference is not None:
         screen.line(("  first difference", "red"), f"  {result.difference.where}")
         screen.line(("    logged  ", "dim"), shorten(str(result.difference.logged), MAX_VALUE_CHARS))
         screen.line(("    now     ", "dim"), shorten(str(result.difference.now), MAX_VALUE_CHARS))

@@ -53,9 +53,10 @@ async def erase(
     if dry_run or shown["status"] == "nothing":
         return CommandOutput(shown, lambda screen: _show_preview(screen, shown))
     if not yes and not _confirm(shown):
-        told = "Nothing was erased. Add --yes to erase the words, or --dry-run to see what would go."
         return CommandOutput(
-            shown | {"status": "unconfirmed"}, lambda screen: screen.line(told), exit_code=UNCONFIRMED
+            shown | {"status": "unconfirmed"},
+            lambda screen: _show_unconfirmed(screen, shown),
+            exit_code=UNCONFIRMED,
         )
     done = await session.call("memory_erase", asked | {"confirm": shown["confirm"]})
     if receipt is not None:
@@ -96,11 +97,21 @@ async def _kind(session: CommandSession, target: str) -> TargetKind:
     return "call"
 
 
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _confirm(shown: dict[str, Any]) -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not _can_ask():
         return False
     _show_preview(Screen(sys.stdout), shown)
     return typer.confirm("Erase these words for good? It cannot be undone")
+
+
+def _show_unconfirmed(screen: Screen, shown: dict[str, Any]) -> None:
+    if not _can_ask():  # else it was shown before the question
+        _show_preview(screen, shown)
+    screen.line("Nothing was erased. Add --yes to erase the words.")
 
 
 def _show_preview(screen: Screen, shown: dict[str, Any]) -> None:
