@@ -39,3 +39,13 @@ def test_action_item_is_a_task_of_its_person() -> None:
         ("pending", "Odile Brun: book the hut"),
         ("pending", "Lee: ask Kim"),
     ]
+
+
+def test_a_label_may_say_what_its_list_is_for() -> None:
+    """A name, or a thing with an article; `open for business` says something else."""
+    assert stated("To do for Wiltrud:\n1. frame the map\n2. rent a van") == [
+        ("pending", "frame the map"),
+        ("pending", "rent a van"),
+    ]
+    assert stated("Decisions for the trip:\n- We take the train.") == [("decision", "We take the train.")]
+    assert stated("Open for business:\n- the shop") == [("note", "the shop")]
