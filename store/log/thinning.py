@@ -17,7 +17,7 @@ VERSIONS_A_BATCH = 100  # in one transaction, under the lock of their scope
 
 @dataclass(frozen=True, slots=True)
 class ThinReport:
-    """How many versions were thinned, or would be, and how many bytes of text they had."""
+    """Counts of the versions that were thinned, or would be, and of the bytes of their texts."""
 
     versions: int = 0
     size_bytes: int = 0

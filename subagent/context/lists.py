@@ -48,7 +48,12 @@ async def listed_statements(
         tools: reads memory.
     """
     if intent.by in ("new", "told"):
-        return await _new_statements(request, tools)
+        days = days_before(request.query, request.today)
+        if days is None and intent.by == "told":
+            return []
+        return await _said_on(
+            days or DateRange(request.today - timedelta(days=NEW_DAYS), request.today), tools
+        )
     days = asked_days(request.query, request.today)
     if intent.by != "kind" or (days is not None and "pending" in intent.kinds):
         return await _DueList(intent, days, request.today, tools).statements()
@@ -187,10 +192,8 @@ def _due(unit: StatementUnit) -> date | None:
     return unit.due or due_day(parse_bullet(unit.candidate.text), unit.kind, unit.day)
 
 
-async def _new_statements(request: ContextRequest, tools: MemoryTools) -> list[StatementUnit]:
-    """Return what was said on the days that a question names, or lately, the newest first."""
-    since = DateRange(request.today - timedelta(days=NEW_DAYS), request.today)
-    days = days_before(request.query, request.today) or since
+async def _said_on(days: DateRange, tools: MemoryTools) -> list[StatementUnit]:
+    """Return the statements that were said on some days, the newest first."""
     files = await tools.list_series(_names(STATEMENT_KINDS), limit=MAX_LISTED)
     recent = [file for file in _statement_files(files) if file.updated_at.date() >= days.first]
     units = await _statements_in([file.path for file in recent[:MAX_FILES]], tools)

@@ -1,11 +1,14 @@
 """The days that a question asks about, such as `this week`, `by Friday` or `since Monday`. Pure."""
 
+import re
+from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 
 from memex.store.search.dates import DateRange, parse_days
 from memex.subagent.statements.days.mentions import LANGUAGES, DayMention, find_days, last_day, stands_behind
 
 _ANY_DAY = date(2000, 1, 3)
+_YEAR = re.compile(r"\d{4}")
 
 
 def asked_days(question: str, today: date) -> DateRange | None:
@@ -38,18 +41,26 @@ def days_before(question: str, today: date) -> DateRange | None:
     for language in LANGUAGES:
         if days := parse_days(question, now, language):
             return days
-    found = [days for mention in find_days(question, today) if (days := _in_the_past(mention, today))]
+    found = [
+        days for mention in find_days(question, today) if (days := _in_the_past(question, mention, today))
+    ]
     return DateRange(min(found).first, max(days.last for days in found)) if found else None
 
 
-def _in_the_past(mention: DayMention, today: date) -> DateRange | None:
-    """Return the last such days up to today, of a name that counts from today on; None if they are ahead."""
+def _in_the_past(question: str, mention: DayMention, today: date) -> DateRange | None:
+    """Return the last such days up to today, of a name that counts from today on; None for days that are ahead."""
     days = mention.days
-    if days.first > today and mention.is_bare:
+    if days.first <= today:
+        return days
+    if mention.is_bare:
         return DateRange(*(day - timedelta(days=7) for day in days))
-    if days.first > today and mention.form == "date" and days.first.year > today.year:
-        return DateRange(*(day - timedelta(days=365) for day in days))
-    return days if days.first <= today else None
+    if mention.form == "date" and not _YEAR.search(question[mention.start : mention.end]):
+        return DateRange(*map(_year_before, days))
+    return None
+
+
+def _year_before(day: date) -> date:
+    return day.replace(year=day.year - 1, day=min(day.day, monthrange(day.year - 1, day.month)[1]))
 
 
 def _first(question: str, mention: DayMention, today: date) -> date:

@@ -158,6 +158,7 @@ async def test_questions_about_past_days_are_answered_by_what_was_told_then(
     assert await ask(service, alice, "What did we do on Friday?") == [WEEK[5][1]]
     assert await ask(service, alice, "What happened last week?") == [WEEK[5][1]]
     assert await ask(service, alice, "What did I tell you yesterday?") == []
+    assert await ask(service, alice, "What did I tell you on 14 November?", date(2027, 2, 1)) == [WEEK[4][1]]
 
 
 async def test_a_day_has_what_is_said_of_it_and_what_is_each_week(service: Service, alice: Caller) -> None:

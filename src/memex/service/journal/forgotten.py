@@ -1,4 +1,4 @@
-"""What the user asked to forget, as texts are compared with it that come in or are shown."""
+"""The comparison of texts that come in, or are shown, with what the user asked to forget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,17 @@ class WhatIsForgotten:
     def spans_in(self, path: str, text: str, start: int = 0) -> list[Span]:
         """Return where a text of a file says what was forgotten, counted from its beginning, which is `start`."""
         mount = mount_of(path)
-        own = [one for one in self.tombstones if one.strength == "forgotten" and one.mount == mount]
+        own = [
+            tombstone
+            for tombstone in self.tombstones
+            if tombstone.strength == "forgotten" and tombstone.mount == mount
+        ]
         found = find_echoes(text, own, analyzer_of(self.language)) if own else []
         return [(start + echo.span[0], start + echo.span[1]) for echo in found if echo.is_outright]
 
     async def spans_of(self, texts: Sequence[tuple[str, str]]) -> list[list[Span]]:
         """Return where texts say what was forgotten, each given with its path; long ones in another process."""
-        if not any(one.strength == "forgotten" for one in self.tombstones):
+        if not any(tombstone.strength == "forgotten" for tombstone in self.tombstones):
             return [[] for _ in texts]
         return await offload.run(sum(len(text) for _, text in texts), self._spans_of, texts)
 

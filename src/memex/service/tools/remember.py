@@ -432,7 +432,11 @@ def _line_records(
     lifted = [echo.tombstone.place for echo in planned.echoes.lifted(planned.plan)]
     records = stage.line_records(done, day, planned.plan, planned.settled, analyzer)
     gone = {(line.path, line.text) for line in records.ended}
-    parted = {(one.path, one.keeps) for one in planned.plan.removals if (one.path, one.removes) in gone}
+    parted = {
+        (removal.path, removal.keeps)
+        for removal in planned.plan.removals
+        if (removal.path, removal.removes) in gone
+    }
     kept = [line for line in planned.hidden.kept if (line.path, line.text) in parted]
     return replace(records, filed=[*records.filed, *kept], lifted=lifted)
 
