@@ -33,6 +33,7 @@ from memex.subagent.context.pool import (
     score_lines,
     window_weight,
     with_listed,
+    with_waiting,
     without_forgotten,
     without_score,
 )
@@ -116,6 +117,7 @@ class BuiltinPlanner:
         scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
         if survey.is_compared:
             lines = await add_meaning(request.query, scored, tools, survey.nearness())
+            lines = with_waiting(lines) if is_small else lines
         else:
             lines = scored + without_score(others)
         asks_little = len(set(tools.analyzer.lexemes(without_days(request.query)))) <= MAX_LIST_LEXEMES

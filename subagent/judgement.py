@@ -2,7 +2,8 @@
 
 The best line judges a question by meaning or words. Some questions are answered by something else, such as a list
 of what is open, and some are too short, too long, or in another language than English. Their band is lifted to
-`fair`, and `lifted_by` says why.
+`fair`, and `lifted_by` says why. Where what was just told is not embedded yet, only its words can be compared: the
+band is lifted to `weak`.
 """
 
 import re
@@ -22,6 +23,7 @@ Lift = Literal[
     "long_question",
     "remark",
     "language",
+    "not_embedded",
     "model",
 ]
 
@@ -41,7 +43,7 @@ class Judgement:
 
     Attributes:
         score: of the best line, from 0 to 1.
-        band: that of the score, or `fair` where something lifts it.
+        band: that of the score, or a higher one where something lifts it.
         lifted_by: what lifts it.
     """
 
@@ -49,9 +51,9 @@ class Judgement:
     band: Band
     lifted_by: Lift | None = None
 
-    def lifted(self, why: Lift) -> "Judgement":
-        """Return the same with the band lifted to `fair`, if it is lower."""
-        return Judgement(self.score, LIFTED, why) if is_below(self.band, LIFTED) else self
+    def lifted(self, why: Lift, band: Band = LIFTED) -> "Judgement":
+        """Return the same with the band lifted, if it is lower."""
+        return Judgement(self.score, band, why) if is_below(self.band, band) else self
 
 
 def judge(
@@ -62,6 +64,7 @@ def judge(
     is_of_days: bool = False,
     is_intent: bool = False,
     language: str = ENGLISH,
+    is_embedded: bool = True,
 ) -> Judgement:
     """Return how sure it is that memory says something about a question.
 
@@ -72,6 +75,7 @@ def judge(
         is_of_days: the search was narrowed to the days that the question names.
         is_intent: the question asks for a list.
         language: of memory.
+        is_embedded: all lines that can be compared by meaning were compared.
     """
     judged = Judgement(found.score, found.band)
     if not is_below(judged.band, LIFTED):
@@ -87,7 +91,9 @@ def judge(
         ("language", language != ENGLISH or not is_latin(question)),
     )
     why = next((reason for reason, holds in reasons if holds), None)
-    return judged if why is None else judged.lifted(why)
+    if why is not None:
+        return judged.lifted(why)
+    return judged if is_embedded else judged.lifted("not_embedded", "weak")
 
 
 def is_latin(text: str) -> bool:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
 from memex.subagent.context.assembly import Note, Section, passage_header, title_line
-from memex.subagent.context.pool import ContextLine
+from memex.subagent.context.pool import STOP, ContextLine
 from memex.subagent.context.rendering import shown_chars
 from memex.subagent.context.selection import (
     MAX_GAP_CHARS,
@@ -27,7 +27,6 @@ from memex.subagent.planner import Choice, ContextPlan, Omitted
 from memex.subagent.statements.places import is_statement_file, series_order
 
 _WORD = re.compile(r"\w")
-STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
 NEIGHBOUR_CHARS = 60  # a line that is no longer comes with the one that it stands beside: 100 brought no more
 MAX_OUTDATED = 3  # older statements that newer ones contradict
 

@@ -57,6 +57,7 @@ NEARNESS = (
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
+STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
 POOL_LINES = 400  # the best, among which a context chooses
 MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, with their words
 
@@ -113,6 +114,11 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
     def is_embedded_alone(self) -> bool:
         """Whether it is embedded by itself, sooner or later; see `embedded_lines`."""
         return self.unit is not None or is_entry_at(self.reference.path)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no word of the question speaks for it, and it is not embedded yet."""
+        return self.is_embedded_alone and self.similarity is None and not self.share
 
     @property
     def embedded_text(self) -> str:
@@ -495,6 +501,17 @@ async def add_meaning(
             why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
         )
         for line, value, similar in zip(lines, meant, found, strict=True)
+    )
+
+
+def with_waiting(lines: Sequence[ContextLine]) -> list[ContextLine]:
+    """Return lines of a small memory, best first: those that nothing can judge yet score enough to be recalled."""
+    least = STOP * max([line.score for line in lines], default=0.0)
+    return best_first(
+        line._replace(score=least, why=_why(line, "recent"))
+        if line.is_waiting and line.score < least
+        else line
+        for line in lines
     )
 
 

@@ -1,6 +1,6 @@
 """The results of the search for a context: the passages that may answer, and the pool of their lines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memex.store.records import EntryBeside, NearSpan, Reference
@@ -51,7 +51,7 @@ class Candidates:
             found[path] = max(found.get(path, 0.0), last - distance)
         return found
 
-    def judge(self, question: str, lines: Iterable[ContextLine], *, words: int, is_intent: bool) -> Judgement:
+    def judge(self, question: str, lines: Sequence[ContextLine], *, words: int, is_intent: bool) -> Judgement:
         """Return how sure it is that one of the lines answers the question; see `judgement.judge`.
 
         Args:
@@ -73,6 +73,7 @@ class Candidates:
             is_of_days=self.is_of_days,
             is_intent=is_intent,
             language=self.language,
+            is_embedded=not (self.is_compared and any(line.is_waiting for line in lines)),
         )
 
 

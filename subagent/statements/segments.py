@@ -255,6 +255,8 @@ class _Scanner:
             return
         if self.open is not None and self.open.role == "turn" and self.ends_turns:
             self.close()
+        if self._is_labelled(line):
+            self.close()
         if self.open is not None and self.open.role in {"prose", "item", "turn"}:
             bare = line.lstrip(" \t")
             if not self._label_line(bare, start + len(line) - len(bare), -1, following):
@@ -366,6 +368,11 @@ class _Scanner:
     def _is_turn(self, line: str) -> bool:
         turn = _TURN.match(line.lstrip())
         return turn is not None and turn["name"].casefold() not in self.language.labels
+
+    def _is_labelled(self, line: str) -> bool:
+        """Return whether a line, not indented, says behind a label what it is, as `Decision: we stay.` does."""
+        turn = _TURN.match(line)
+        return turn is not None and turn["name"].casefold() in self.language.labels and turn.end() < len(line)
 
     def _takes_turn(self, line: str, start: int, *, is_item: bool = False) -> bool:
         """Take the first line of a speaker's turn; say whether it was one."""

@@ -55,3 +55,12 @@ def test_what_is_sure_is_not_lifted() -> None:
     """A band from `fair` on stays as it is, and no reason is named."""
     for found in (Confidence(0.5, "fair"), Confidence(0.95, "strong")):
         assert judge("Who is it?", QUERY, found, is_intent=True) == Judgement(found.score, found.band)
+
+
+def test_nothing_is_said_before_all_is_compared() -> None:
+    """What was just told is not embedded yet: its words do not say that it answers nothing."""
+    asked = "Where is the canoe?"
+
+    assert judge(asked, QUERY, NO_CONFIDENCE, is_embedded=False) == Judgement(0.0, "weak", "not_embedded")
+    assert judge(asked, QUERY, Confidence(0.3, "weak"), is_embedded=False) == Judgement(0.3, "weak")
+    assert judge("canoe.md", QUERY, NO_CONFIDENCE, is_embedded=False).lifted_by == "path"

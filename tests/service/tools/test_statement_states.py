@@ -79,6 +79,24 @@ async def test_a_context_holds_what_is_said_in_other_words(told: Told) -> None:
     assert first > 2 * second
 
 
+async def test_what_was_just_told_is_not_called_nothing(told: Told) -> None:
+    """No word speaks for it, and its meaning cannot be compared before it is embedded."""
+    asked = {"query": "Who rows us over?", "budget": 1_000}
+    before = await told.service.execute(told.caller, "memory_context", asked)
+    await told.service.execute(told.caller, "memory_remember", {"text": "My boat is at anchor."}, now=NOW)
+    fresh = await told.service.execute(told.caller, "memory_context", asked)
+    await backfill(told.service.database, told.embedder)
+    later = await told.service.execute(told.caller, "memory_context", asked)
+
+    assert (before["confidence"]["band"], later["confidence"]["band"]) == ("none", "none")
+    assert fresh["confidence"] == {
+        "score": fresh["confidence"]["score"],
+        "band": "weak",
+        "lifted_by": "not_embedded",
+    }
+    assert "at anchor" in fresh["context"]
+
+
 async def test_a_replay_takes_from_the_log_how_similar_statements_were(told: Told) -> None:
     """The same bytes come back, though the states are gone."""
     await told.service.execute(told.caller, "memory_context", ASKED, tool_call_id="x")

@@ -261,6 +261,17 @@ def test_list_in_a_quote_is_read() -> None:
     ]
 
 
+def test_a_label_ends_what_a_speaker_says() -> None:
+    """In minutes, and below the item of a list."""
+    minutes = "Anna: The supplier wants 40 days.\nDecision: we stay with 30 days.\nBen: I'll tell them."
+    items = "- The hall is booked.\nDecision: we go by train."
+
+    assert [found.text for found in extract_statements(minutes).statements if found.kind == "decision"] == [
+        "we stay with 30 days."
+    ]
+    assert kinds(items) == ["done", "decision"]
+
+
 def test_text_after_an_assistant_s_turn_needs_a_speaker() -> None:
     """An assistant's turn lasts to the next speaker, over blank lines and lists."""
     text = "Assistant: Here:\n\n- I live in Rome\n\nUser: I live in Oslo\nBob: I live in Bonn"

@@ -156,8 +156,8 @@ class IncludedResult(ResultPart):
 class ConfidenceResult(ResultPart):
     """The confidence that memory says something about the question: a score from 0 to 1, and its band.
 
-    `lifted_by` says why the band is `fair` where the score is lower: `intent`, `days`, `path`,
-    `stop_words`, `long_question`, `remark`, `language` or `model`.
+    `lifted_by` says why the band is higher than the score says: `fair` for `intent`, `days`, `path`,
+    `stop_words`, `long_question`, `remark`, `language` or `model`, and `weak` for `not_embedded`.
     """
 
     score: float
