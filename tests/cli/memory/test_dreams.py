@@ -40,7 +40,8 @@ def test_a_proposal_is_shown_applied_and_taken_back(memex: Memex) -> None:
     assert "tea" not in after
     assert reverted == "Group 1: reverted\n"
     assert "tea" in memex.plain("read", notes, *una)
-    assert memex.plain("dream", "run", *una) == "Nothing is proposed.\n"
+    again = memex.run("dream", "run", *una)
+    assert (again.out, again.err) == ("Nothing is proposed.\n", "")
 
 
 def test_a_group_is_rejected_and_dreams_are_paused(memex: Memex) -> None:

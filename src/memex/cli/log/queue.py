@@ -79,7 +79,7 @@ async def _work() -> CommandOutput:
 
     from memex.cli.session.opening import start_database
 
-    settings, started = start_database()
+    settings, started = start_database(is_quiet=sys.stderr.isatty())
     from memex.wiring import running_service  # loads while the database starts
 
     gc.enable()

@@ -27,8 +27,10 @@ def open_session(options: Options) -> AbstractAsyncContextManager[CommandSession
     return _remote_session(url, options) if url else _local_session(options)
 
 
-def start_database(*, is_quiet: bool = False) -> "tuple[Settings, Future[Postgres]]":
+def start_database(*, is_quiet: bool = True) -> "tuple[Settings, Future[Postgres]]":
     """Begin to start the database that a command needs itself; the command loads its modules meanwhile.
+
+    A quiet command logs warnings alone, unless MEMEX_LOG_LEVEL says otherwise: its own output is for people.
 
     Raises:
         ValidationFailed: MEMEX_URL names a service.
@@ -39,7 +41,8 @@ def start_database(*, is_quiet: bool = False) -> "tuple[Settings, Future[Postgre
 
     settings = read_settings()
     check_local(settings)
-    logging.configure("warning" if is_quiet else settings.log_level)
+    is_level_chosen = "log_level" in settings.model_fields_set
+    logging.configure(settings.log_level if is_level_chosen or not is_quiet else "warning")
     return settings, postgres.start_in_background(settings, migrates=False)
 
 
