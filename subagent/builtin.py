@@ -121,7 +121,9 @@ class BuiltinPlanner:
         else:
             lines = scored + without_score(others)
         asks_little = len(set(tools.analyzer.lexemes(without_days(request.query)))) <= MAX_LIST_LEXEMES
-        intent = intent_of(request.query) if asks_little else None
+        intent = intent_of(request.query)
+        if intent is not None and not (asks_little or intent.by == "person"):
+            intent = None
         listed: Sequence[StatementUnit] = ()
         if intent is not None:
             listed = await listed_statements(intent, request, tools)
@@ -137,6 +139,7 @@ class BuiltinPlanner:
                 is_intent=bool(listed) or (intent is not None and not names_days(request.query)),
             ),
             is_shown_whole=is_small and not survey.is_compared and not listed,
+            is_list=bool(listed),
             included=without_forgotten(
                 included_lines(request.included, survey.query, tools.analyzer, weight=weight),
                 tools.forgotten,
@@ -176,6 +179,7 @@ class BuiltinPlanner:
             cut=self.cutter(pool.survey.query),
             unread=unread,
             shows_all=pool.is_shown_whole,
+            is_list=pool.is_list,
             best=best,
         )
 

@@ -2,8 +2,8 @@
 
 The best line judges a question by meaning or words. Some questions are answered by something else, such as a list
 of what is open, and some are too short, too long, or in another language than English. Their band is lifted to
-`fair`, and `lifted_by` says why. Where what was just told is not embedded yet, only its words can be compared: the
-band is lifted to `weak`.
+`fair`, and `lifted_by` says why. It is lifted to `weak` where memory holds a name of the question, and where what
+was just told is not embedded yet, so that only its words can be compared.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Literal
 from memex.settings import Band
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import Confidence, is_below
+from memex.subagent.statements.language import load as load_tables
 
 Lift = Literal[
     "intent",
@@ -24,6 +25,7 @@ Lift = Literal[
     "remark",
     "language",
     "not_embedded",
+    "name",
     "model",
 ]
 
@@ -34,6 +36,9 @@ MAX_KEYWORDS = 8  # a longer text without a question mark is a remark, which ask
 
 _WORD = re.compile(r"\w+")
 _QUESTION_MARK = re.compile("[?\uff1f\u061f]")  # also the full-width and the Arabic one
+_NAME = re.compile(r"(?<![\w'’])(?!I['’]|[\d.,:]+\b)(?=[^\W\d_]*[A-ZÀ-Þ]|\w*\d)\w{2,}")
+_CODE = re.compile(r"\d")
+_MARKS = " \t\n¿¡\"'“„«(-"
 _PATH = re.compile(r"(?<![\w/])(?:user|shared|projects)/\w|\w\.md\b")
 
 
@@ -65,6 +70,7 @@ def judge(
     is_intent: bool = False,
     language: str = ENGLISH,
     is_embedded: bool = True,
+    is_named: bool = False,
 ) -> Judgement:
     """Return how sure it is that memory says something about a question.
 
@@ -76,6 +82,7 @@ def judge(
         is_intent: the question asks for a list.
         language: of memory.
         is_embedded: all lines that can be compared by meaning were compared.
+        is_named: memory holds a name of the question; see `names_of`.
     """
     judged = Judgement(found.score, found.band)
     if not is_below(judged.band, LIFTED):
@@ -88,12 +95,25 @@ def judge(
         ("stop_words", query.most <= 1),
         ("long_question", words > MAX_WORDS),
         ("remark", words > MAX_KEYWORDS and _QUESTION_MARK.search(question) is None),
-        ("language", language != ENGLISH or not is_latin(question)),
+        ("language", language != ENGLISH or not is_english(question)),
     )
     why = next((reason for reason, holds in reasons if holds), None)
     if why is not None:
         return judged.lifted(why)
+    if is_named:
+        return judged.lifted("name", "weak")
     return judged if is_embedded else judged.lifted("not_embedded", "weak")
+
+
+def names_of(question: str) -> list[str]:
+    """Return the names and codes of a question: words with a digit, or in capitals behind its first word."""
+    words = [(found.start(), found[0]) for found in _NAME.finditer(question)]
+    return [word for start, word in words if _CODE.search(word) or question[:start].strip(_MARKS)]
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text may be English: its letters are Latin, and its small words of no other language."""
+    return is_latin(text) and load_tables("en").is_probably("en", text)
 
 
 def is_latin(text: str) -> bool:

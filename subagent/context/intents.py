@@ -11,8 +11,9 @@ from memex.subagent.statements.subjects import APOSTROPHES
 from memex.tables import load_tables
 
 # kind: the statements of the kinds; due: what is due; overdue: what was due before today; days: what is due or
-# happens on the days that the question names; new: what was said lately; told: what was said on days that it names.
-ListOrder = Literal["kind", "due", "overdue", "days", "new", "told"]
+# happens on the days that the question names; new: what was said lately; told: what was said on days that it names;
+# person: all that is known, who the person is first.
+ListOrder = Literal["kind", "due", "overdue", "days", "new", "told", "person"]
 OF_DAYS = frozenset({"days", "told"})  # that ask for a list only if the question names days
 
 

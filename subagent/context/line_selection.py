@@ -1,19 +1,20 @@
 """The selection of lines for a context: best first, until the budget is full or nothing left could answer. Pure.
 
-Lines of one page, and lines of one day of the journal, share a header. The newest statement about a thing stands
-before an older one that it contradicts, which is never shown alone. What is no line of memory stands behind memory,
-the lines of one passage below one header.
+Lines of one page, and of one day of the journal, share a header; the newest stand first. The newest statement about
+a thing stands before an older one that it contradicts, which is never shown alone. What is no line of memory stands
+behind memory, the lines of one passage below one header.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import pairwise
 
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
-from memex.subagent.context.assembly import Note, Section, passage_header, title_line
+from memex.subagent.context.assembly import Section
 from memex.subagent.context.pool import STOP, ContextLine
 from memex.subagent.context.rendering import shown_chars
 from memex.subagent.context.selection import (
@@ -22,6 +23,9 @@ from memex.subagent.context.selection import (
     CandidatePassage,
     Cut,
     PassageSelection,
+    by_title,
+    header_chars,
+    title_of,
 )
 from memex.subagent.planner import Choice, ContextPlan, Omitted
 from memex.subagent.statements.places import is_statement_file, series_order
@@ -39,6 +43,7 @@ def select_lines(
     cut: Cut,
     unread: Iterable[Reference] = (),
     shows_all: bool = False,
+    is_list: bool = False,
     best: float | None = None,
 ) -> ContextPlan:
     """Return what to recall within `available` characters: the pinned, of half of them, then the best lines.
@@ -50,6 +55,7 @@ def select_lines(
         cut: gives the span of a text that is best kept when only so many characters of it can be.
         unread: passages that rank below all those.
         shows_all: all lines that fit are recalled, however low they score.
+        is_list: the question asks for a list, whose order stays; else what is newer stands first.
         best: the score of which a line must have a share; that of the first line by default.
     """
     selection = PassageSelection(cut=cut)
@@ -74,7 +80,7 @@ def select_lines(
             omitted.append(Omitted(line.candidate.reference, "budget"))
     omitted += [Omitted(reference, "relevance") for reference in unread]
     kept = [omission for omission in omitted if not chosen.holds(omission.reference)]
-    return ContextPlan((*selection.plan().choices, *chosen.choices()), tuple(kept))
+    return ContextPlan((*selection.plan().choices, *chosen.choices(is_list=is_list)), tuple(kept))
 
 
 def _words(line: ContextLine) -> str:
@@ -118,7 +124,7 @@ def _is_of_pair(line: ContextLine, contradicting: Container[Reference]) -> bool:
 
 @dataclass(slots=True)
 class _ChosenLines:
-    """The lines that were chosen, by the header that they share; the headers in the order of their first lines.
+    """The lines that were chosen, by the header that they share.
 
     Those that newer ones contradict stand behind all others of memory, in the order in which they were chosen.
     """
@@ -136,6 +142,7 @@ class _ChosenLines:
     outdated: list[Choice] = field(default_factory=list)
     of_file: dict[str, list[ContextLine]] = field(init=False)
     beside: dict[str, dict[Reference, list[ContextLine]]] = field(default_factory=dict)
+    newest: dict[object, date] = field(default_factory=dict)  # days of headers, of those that have days
 
     def __post_init__(self) -> None:
         self.of_file = defaultdict(list)
@@ -231,17 +238,20 @@ class _ChosenLines:
         self._put(choice, line)
         return True
 
-    def choices(self) -> list[Choice]:
+    def choices(self, *, is_list: bool) -> list[Choice]:
         """Return the choices, header by header; what a page or an entry says in the order in which it says it.
 
-        Statements of a page stand best first.
+        Statements of a page stand best first. Of a list the headers stand in the order of their first lines.
         """
         ordered: list[Choice] = []
         beside: list[Choice] = []
-        for choices in self.groups.values():
+        newest = iter(sorted(self.newest, key=lambda group: self.newest[group], reverse=True))
+        for group in self.groups:
+            is_dated = group in self.newest and not is_list
+            choices = self.groups[next(newest) if is_dated else group]
             is_page = is_statement_file(choices[0].reference.path)
             part = ordered if choices[0].included is None else beside
-            part += _by_title(choices if is_page else sorted(choices, key=lambda choice: choice.reference))
+            part += by_title(choices if is_page else sorted(choices, key=lambda choice: choice.reference))
         return [*ordered, *self.outdated, *beside]
 
     def _put(self, choice: Choice, line: ContextLine) -> None:
@@ -249,7 +259,9 @@ class _ChosenLines:
             self.outdated.append(choice)
         else:
             self.groups.setdefault(choice.group, []).append(choice)
-            self.titles.add(_title(choice))
+            if (day := _day(line)) is not None:
+                self.newest[choice.group] = max(day, self.newest.get(choice.group, day))
+            self.titles.add(title_of(choice))
         self.reasons.add(choice.reason)
         self.known.append(line.candidate.text)
         self.taken[line.reference] = choice
@@ -265,7 +277,7 @@ class _ChosenLines:
         titles: set[tuple[str, str]] = set()
         chars = 0
         for choice, text in zip(choices, texts, strict=True):
-            title = _title(choice)
+            title = title_of(choice)
             chars += shown_chars(text) + len("\n")
             if not self._has_header(choice.group, groups):
                 chars += header_chars(choice) - len("\n")
@@ -316,23 +328,12 @@ def _order(line: ContextLine) -> tuple[object, ...]:
     return entry_day(path.removeprefix("user/")), series_order(path), start
 
 
-def header_chars(choice: Choice) -> int:
-    """Return how many characters the header of a choice adds to a context, with the break behind its text."""
-    if choice.included is not None:
-        return Section(passage_header(choice.included.passage, str), "").chars
-    return Note(choice.reference.path, "", choice.is_outdated).chars
-
-
-def _title(choice: Choice) -> tuple[str, str]:
-    return choice.reference.path, title_line(choice.reference.path, choice.heading)
-
-
-def _by_title(choices: Sequence[Choice]) -> list[Choice]:
-    """Return choices with those together that stand under the same titles, those under none first."""
-    places: dict[tuple[str, str], int] = {}
-    for choice in choices:
-        places.setdefault(_title(choice), len(places))
-    return sorted(choices, key=lambda made: (_title(made)[1] != "", places[_title(made)]))
+def _day(line: ContextLine) -> date | None:
+    """Return the day on which a line was said, if it is a statement or a told one."""
+    if line.unit is not None:
+        return line.unit.day
+    path = line.reference.path
+    return entry_day(path.removeprefix("user/")) if is_entry_at(path) else None
 
 
 def _choice(line: ContextLine) -> Choice:

@@ -34,6 +34,16 @@ NEW_DAYS = 7  # that are new if the question names no days
 MAX_DATES = 31  # days whose dates are searched
 
 _OPEN_KINDS: frozenset[StatementKind] = frozenset({"pending", "blocker", "objective", "definition_of_done"})
+_PERSON: tuple[StatementKind, ...] = (
+    "profile",
+    "preference",
+    "constraint",
+    "objective",
+    "decision",
+    "pending",
+    "blocker",
+    "note",
+)
 _TASKS: frozenset[StatementKind] = frozenset({"pending", "blocker"})
 
 
@@ -54,6 +64,8 @@ async def listed_statements(
         return await _said_on(
             days or DateRange(request.today - timedelta(days=NEW_DAYS), request.today), tools
         )
+    if intent.by == "person":
+        return await _known_of_person(request.today, tools)
     days = asked_days(request.query, request.today)
     if intent.by != "kind" or (days is not None and "pending" in intent.kinds):
         return await _DueList(intent, days, request.today, tools).statements()
@@ -190,6 +202,16 @@ def _week_of(days: DateRange) -> Iterator[date]:
 def _due(unit: StatementUnit) -> date | None:
     """Return when a statement is due, also one that was stored before due days were stamped."""
     return unit.due or due_day(parse_bullet(unit.candidate.text), unit.kind, unit.day)
+
+
+async def _known_of_person(today: date, tools: MemoryTools) -> list[StatementUnit]:
+    """Return the statements of pages, by their kinds, and the lines of the journal, the newest of each first."""
+    places = {kind: place for place, kind in enumerate(_PERSON)}
+    units = await statements_of_kinds(_PERSON, tools)
+    units.sort(key=lambda unit: unit.order, reverse=True)
+    units.sort(key=lambda unit: places.get(unit.kind, len(places)))
+    told = await _told_on(DateRange(today - timedelta(days=MAX_DATES), today), tools)
+    return [*units, *sorted(told, key=lambda unit: unit.order, reverse=True)]
 
 
 async def _said_on(days: DateRange, tools: MemoryTools) -> list[StatementUnit]:

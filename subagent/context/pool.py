@@ -117,8 +117,9 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no word of the question speaks for it, and it is not embedded yet."""
-        return self.is_embedded_alone and self.similarity is None and not self.share
+        """Whether no word of the question speaks for it, and it is not embedded yet; parts of lines never are."""
+        is_whole = self.is_embedded_alone and self.read is not None
+        return is_whole and self.similarity is None and not self.share
 
     @property
     def embedded_text(self) -> str:

@@ -9,7 +9,7 @@ from math import isqrt
 from typing import NamedTuple
 
 from memex.store.records import Reference, Span
-from memex.subagent.context.assembly import Note, title_line
+from memex.subagent.context.assembly import Note, Section, passage_header, title_line
 from memex.subagent.planner import Choice, ContextPlan, OmissionReason, Omitted, RecallReason
 
 MIN_CUT_CHARS = 120
@@ -82,7 +82,7 @@ class PassageSelection:
             why="pinned",
         )
         if self.used + self._added(choice) > available:
-            room = available - self.used - _header_chars(choice)
+            room = available - self.used - _most_header_chars(choice)
             least = MIN_CUT_CHARS if self.answers else MIN_FIRST_CHARS
             start, end = self.cut(candidate.text, room) if room >= least else (0, 0)
             if start == end:  # of a single long character nothing is kept either
@@ -145,7 +145,7 @@ def _merge_neighbours(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def _chars(choices: Sequence[Choice]) -> int:
-    return sum([_header_chars(choice) + _length(choice.reference) for choice in choices])
+    return sum([_most_header_chars(choice) + _length(choice.reference) for choice in choices])
 
 
 def _length(reference: Reference) -> int:
@@ -153,7 +153,7 @@ def _length(reference: Reference) -> int:
     return end - start
 
 
-def _header_chars(choice: Choice) -> int:
+def _most_header_chars(choice: Choice) -> int:
     """Return what a choice adds to a context at most beside its text."""
     path = choice.reference.path
     return Note(path, "", choice.is_outdated).chars + len(title_line(path, choice.heading))
@@ -177,3 +177,23 @@ def _is_any_in(file: Sequence[Choice], span: Span) -> bool:
         if first < end and start < last:
             return True
     return False
+
+
+def header_chars(choice: Choice) -> int:
+    """Return how many characters the header of a choice adds to a context, with the break behind its text."""
+    if choice.included is not None:
+        return Section(passage_header(choice.included.passage, str), "").chars
+    return Note(choice.reference.path, "", choice.is_outdated).chars
+
+
+def title_of(choice: Choice) -> tuple[str, str]:
+    """Return the path of a choice and the line of titles above it, below which others of them may stand too."""
+    return choice.reference.path, title_line(choice.reference.path, choice.heading)
+
+
+def by_title(choices: Sequence[Choice]) -> list[Choice]:
+    """Return choices with those together that stand under the same titles, those under none first."""
+    places: dict[tuple[str, str], int] = {}
+    for choice in choices:
+        places.setdefault(title_of(choice), len(places))
+    return sorted(choices, key=lambda made: (title_of(made)[1] != "", places[title_of(made)]))

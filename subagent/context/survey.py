@@ -1,6 +1,7 @@
 """The results of the search for a context: the passages that may answer, and the pool of their lines."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memex.store.records import EntryBeside, NearSpan, Reference
@@ -8,7 +9,7 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.pool import ContextLine
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.judgement import ENGLISH, Judgement, judge
+from memex.subagent.judgement import ENGLISH, Judgement, judge, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,15 @@ class Candidates:
             is_intent=is_intent,
             language=self.language,
             is_embedded=not (self.is_compared and any(line.is_waiting for line in lines)),
+            is_named=_is_any_in(names_of(question), lines),
         )
+
+
+def _is_any_in(names: Iterable[str], lines: Iterable[ContextLine]) -> bool:
+    """Return whether a line that shares words with a question holds one of these names, in capitals or not."""
+    said = [line.candidate.text.casefold() for line in lines if line.share]
+    wanted = [re.compile(rf"(?<!\w){re.escape(name.casefold())}(?!\w)") for name in names]
+    return any(name.search(text) for name in wanted for text in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,7 @@ class LinePool:
         lines: of memory, the best first.
         judgement: how sure it is that memory answers.
         is_shown_whole: the memory is so small that all lines are shown that fit.
+        is_list: the question asks for a list, and the lines begin with it.
         best: the best score by rules, where a model's picks have changed scores.
         included: the lines of what was found beside memory, the best first.
     """
@@ -94,5 +104,6 @@ class LinePool:
     lines: Sequence[ContextLine]
     judgement: Judgement
     is_shown_whole: bool = False
+    is_list: bool = False
     best: float | None = None
     included: Sequence[ContextLine] = ()

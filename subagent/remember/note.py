@@ -19,7 +19,8 @@ CANDIDATES = (
 )
 _UNKNOWN = (
     "Nothing {was} taken out, because the request names no statement that is stored. "
-    "Ask again in the words of the statement; a request to forget everything is never carried out."
+    "Ask again in the words of the statement; a request to forget everything is never carried out: "
+    "a person can have all memory of a user erased (`memex users erase`)."
 )
 WITHHELD = (
     "A part of the text says what was forgotten on request, and is not kept: it was said before the request, or is "

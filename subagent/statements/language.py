@@ -6,6 +6,7 @@ pattern runs over one sentence of bounded length, brought to a plain form first 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -134,6 +135,14 @@ class LanguageTables:
         found = {code for code, known in self.function_words.items() if not known.isdisjoint(words)}
         found |= {code for code, letters in self.letters.items() if not letters.isdisjoint(folded)}
         return frozenset((found or self.function_words.keys()) | {_ANY_LANGUAGE})
+
+    def is_probably(self, code: str, text: str) -> bool:
+        """Tell whether a text has as many small words and letters of a language as of any other."""
+        folded = text.casefold()
+        words = set(_WORD.findall(folded))
+        held = Counter({other: len(known & words) for other, known in self.function_words.items()})
+        held.update(other for other, letters in self.letters.items() if not letters.isdisjoint(folded))
+        return held[code] == max(held.values(), default=0)
 
 
 @cache

@@ -4,7 +4,7 @@ import pytest
 
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import NO_CONFIDENCE, Confidence
-from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, Judgement, judge
+from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, Judgement, judge, names_of
 
 QUERY = Query((), (), 0.0, 0.0, most=1_000_000, chunks=100)
 
@@ -30,6 +30,8 @@ def test_a_question_has_the_band_of_its_best_line() -> None:
         (of_words(MAX_WORDS + 1), QUERY, "long_question"),
         (of_words(MAX_KEYWORDS + 1, "."), QUERY, "remark"),
         ("カヌーはどこ?", QUERY, "language"),
+        ("Wo liegt das Kanu?", QUERY, "language"),
+        ("Où est-ce que le canoë se trouve ?", QUERY, "language"),
     ],
 )
 def test_a_question_that_words_cannot_judge_is_fair(question: str, query: Query, why: str) -> None:
@@ -49,6 +51,7 @@ def test_evidence_judges_english_alone() -> None:
     """It was measured in no other language; accents make a question no other one."""
     assert judge("Wo liegt das Kanu?", QUERY, NO_CONFIDENCE, language="german").lifted_by == "language"
     assert judge("Where is the café?", QUERY, NO_CONFIDENCE) == Judgement(0.0, "none")
+    assert judge("What is the die made of?", QUERY, NO_CONFIDENCE) == Judgement(0.0, "none")
 
 
 def test_what_is_sure_is_not_lifted() -> None:
@@ -64,3 +67,25 @@ def test_nothing_is_said_before_all_is_compared() -> None:
     assert judge(asked, QUERY, NO_CONFIDENCE, is_embedded=False) == Judgement(0.0, "weak", "not_embedded")
     assert judge(asked, QUERY, Confidence(0.3, "weak"), is_embedded=False) == Judgement(0.3, "weak")
     assert judge("canoe.md", QUERY, NO_CONFIDENCE, is_embedded=False).lifted_by == "path"
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What do I need for Noah?", ["Noah"]),
+        ("the display says F22, what now?", ["F22"]),
+        ("Where is it? I'm lost in Old Town.", ["Old", "Town"]),
+        ("“Canoe” costs 200 at 8:12", []),
+    ],
+)
+def test_names_and_codes_of_a_question(question: str, names: list[str]) -> None:
+    """The first word is in capitals anyway, and a number by itself is no code."""
+    assert names_of(question) == names
+
+
+def test_a_name_that_memory_holds_is_never_nothing() -> None:
+    """What is known of it is shown as what may not answer."""
+    asked = "What do I need for Noah?"
+
+    assert judge(asked, QUERY, NO_CONFIDENCE, is_named=True) == Judgement(0.0, "weak", "name")
+    assert judge(asked, QUERY, Confidence(0.3, "weak"), is_named=True) == Judgement(0.3, "weak")

@@ -130,7 +130,7 @@ async def test_questions_that_are_answered_otherwise_are_never_refused(
     await put(service, alice, NOTES | {fog: "Fog, then the dentist.\n"})
     dentist = "dentist molar wedding Bruno"
     asked = {
-        "Who am I?": "stop_words",
+        "Who am I?": "intent",
         "What is still open?": "intent",
         "What about it?": "stop_words",
         f"Say which {' '.join(dentist for _ in range(13))}?": "long_question",
@@ -153,6 +153,19 @@ async def test_a_small_memory_answers_by_one_shared_word(service: Service, alice
     assert "12,000 euros" in shared["context"]
     assert (foreign["confidence"], foreign["sources"]) == ({"score": 0.0, "band": "none"}, [])
     assert sentence(foreign) == NOTHING_SENTENCE
+
+
+async def test_what_is_known_of_a_name_is_shown(service: Service, alice: Caller) -> None:
+    """Though the other words of the question stand nowhere; without the name the context is empty."""
+    await put(service, alice, NOTES | {"user/notes/noah.md": "Noah starts with us on Monday.\n"})
+    missing = "paperwork, badges, laptops, vouchers, chairs, parking, lockers, keyboards, insurance"
+    question = f"Which {missing}, permissions and training does {{}} require beforehand?"
+    named = await recall(service, alice, question.format("Noah"))
+    other = await recall(service, alice, question.format("Zoltan"))
+
+    assert (named["confidence"]["band"], named["confidence"]["lifted_by"]) == ("weak", "name")
+    assert "Noah starts with us" in named["context"]
+    assert other["confidence"]["band"] == "none"
 
 
 async def test_an_included_passage_is_never_called_nothing(service: Service, alice: Caller) -> None:

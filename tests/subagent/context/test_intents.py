@@ -60,6 +60,15 @@ QUESTIONS = {
         "Quoi de neuf ?",
         "¿Qué hay de nuevo?",
     ],
+    "person": [
+        "What do you know about me?",
+        "Tell me everything you have stored about me.",
+        "summarize what you remember about me",
+        "Who am I?",
+        "Was weißt du über mich?",
+        "Que sais-tu de moi ?",
+        "¿Qué sabes de mí?",
+    ],
     "goals": ["What are our goals?", "Was sind meine Ziele?", "Quels sont mes objectifs ?", "mis objetivos"],
 }
 NO_LIST = [
@@ -73,6 +82,8 @@ NO_LIST = [
     *(
         "Who tells the team what to do?",
         "Do I know what to do then?",
+        "What do you know about the mast?",
+        "What did you tell Bo about me and the boat?",
         "Wann ist die Chorprobe?",
         "Quand est la répétition ?",
         "¿Cuándo es el ensayo?",

@@ -37,9 +37,11 @@ def cut(text: str, width: int) -> Span:
     return (0, min(width, len(text)))
 
 
-def choose(pinned: list[CandidatePassage], lines: list[ContextLine], *, available: int) -> ContextPlan:
+def choose(
+    pinned: list[CandidatePassage], lines: list[ContextLine], *, available: int, is_list: bool = False
+) -> ContextPlan:
     """Return what is recalled of lines in any order."""
-    return select_lines(pinned, best_first(lines), available=available, cut=cut)
+    return select_lines(pinned, best_first(lines), available=available, cut=cut, is_list=is_list)
 
 
 def told(day: int, part: int = 0) -> str:
@@ -105,7 +107,7 @@ def left_out(plan: ContextPlan) -> list[str]:
 
 
 def test_lines_of_a_page_and_of_a_day_share_a_header() -> None:
-    """In the order of their best lines; below one, a page says its best line first, a day what was told first."""
+    """The newest first, of a list the best. A page says its best line first, a day what was told first."""
     memory = Memory()
     lines = [
         memory.line(told(2, 1), "Ines rows.", 0.5),
@@ -116,12 +118,11 @@ def test_lines_of_a_page_and_of_a_day_share_a_header() -> None:
         memory.line("projects/boat/plan.md", "Row on Friday.", 0.4),
     ]
 
-    assert memory.context(choose([], lines, available=4_000)) == [
-        ("2027-03-02", "Ines rows.\nÅsa rows."),
-        ("2027-03-03", "Bo rows."),
-        ("preferences", "- I like boats.\n- I like oars."),
-        ("boat: plan", "Row on Friday."),
-    ]
+    first, second = ("2027-03-02", "Ines rows.\nÅsa rows."), ("2027-03-03", "Bo rows.")
+    rest = [("preferences", "- I like boats.\n- I like oars."), ("boat: plan", "Row on Friday.")]
+
+    assert memory.context(choose([], lines, available=4_000)) == [second, first, *rest]
+    assert memory.context(choose([], lines, available=4_000, is_list=True)) == [first, second, *rest]
 
 
 def test_a_line_far_below_the_best_does_not_fill_the_budget() -> None:

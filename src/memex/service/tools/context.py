@@ -157,7 +157,7 @@ class ConfidenceResult(ResultPart):
     """The confidence that memory says something about the question: a score from 0 to 1, and its band.
 
     `lifted_by` says why the band is higher than the score says: `fair` for `intent`, `days`, `path`,
-    `stop_words`, `long_question`, `remark`, `language` or `model`, and `weak` for `not_embedded`.
+    `stop_words`, `long_question`, `remark`, `language` or `model`, and `weak` for `name` or `not_embedded`.
     """
 
     score: float

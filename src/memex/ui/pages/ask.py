@@ -55,6 +55,7 @@ LIFTS = {
     "long_question": "the question is long",
     "remark": "the text asks no question",
     "language": "only English questions to English memories are judged",
+    "name": "memory holds a name of the question",
     "not_embedded": "what was just told is not embedded yet",
     "model": "a model chose the passages",
 }
