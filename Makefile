@@ -195,7 +195,7 @@ eval-replay: $(STAMP)
 	$(BIN)/python -m memex.evals.mixed
 
 # Needs uv. No index address is written, so the locks work with any mirror. That of the service is a part of the other.
-LOCKED := embedded evals vectors local-embeddings multilingual-embeddings otel anthropic openai-agents langgraph llama-index google-adk
+LOCKED := embedded evals vectors local-embeddings multilingual-embeddings documents otel anthropic openai-agents langgraph llama-index google-adk
 LOCK := uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 lock:
 	$(LOCK) $(LOCKED:%=--extra %) --group dev --upgrade --output-file requirements.lock

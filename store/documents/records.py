@@ -12,6 +12,7 @@ RootState = Literal["syncing", "complete", "removing"]
 MAX_NAME_CHARS = 63
 KIND_BY_ENDING: Mapping[str, DocumentKind] = {
     **dict.fromkeys(("md", "mdx", "markdown"), "markdown"),
+    **dict.fromkeys(("pdf", "docx", "html", "htm"), "markdown"),  # clients send the text of them as Markdown
     **dict.fromkeys(("txt", "rst"), "text"),
     "json": "json",
     **dict.fromkeys(("yaml", "yml"), "yaml"),

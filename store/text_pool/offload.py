@@ -7,7 +7,7 @@ there, no other call gets an answer. See docs/decisions/0025-texts-in-processes.
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -51,6 +51,12 @@ async def run_on(text: str, work: Callable[..., T], *arguments: Any) -> T:
 async def run_apart(chars: int, work: Callable[..., T], *arguments: Any) -> T:
     """Return `work(*arguments)`, done in a process; see `run`."""
     return await _run(False, chars, work, arguments)
+
+
+def wait_apart(chars: int, work: Callable[..., T], *arguments: Any) -> T:
+    """Return `work(*arguments)`, done in a process, in a thread that waits for it; see `run`."""
+    done: Future[T] = _pool.submit(_OWNER.get(), chars, work, arguments)
+    return done.result()
 
 
 async def _run(is_here: bool, chars: int, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:

@@ -16,7 +16,7 @@ from memex.errors import ValidationFailed
 from memex.homes import state_home
 from memex.mirror.reading import Signature
 
-VERSION = 1  # raised when files are read or judged otherwise
+VERSION = 2  # raised when files are read or judged otherwise
 SETTLED_NS = (
     2_000_000_000  # a file that changed just before it was read may change again within one tick of the clock
 )

@@ -7,6 +7,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 
+from memex.mirror import extraction
 from memex.sources.conversations.encodings import WINDOWS, encoding_of, has_only_wrong_bytes
 from memex.subagent.statements.secrets.finding import find_secrets
 
@@ -51,25 +52,32 @@ def read_text(root: int, path: str, harmless: bytes | None = None) -> FileConten
     Raises:
         OSError: there is no such file, a part of the path is a link, or it cannot be read.
     """
+    ending = extraction.ending_of(path)
+    max_bytes = extraction.MAX_FILE_BYTES if ending else MAX_TEXT_BYTES
     handle = _open_below(root, path)
     content, before = b"", Signature.of(os.fstat(handle))
     try:
         for _ in range(ATTEMPTS):
             before = Signature.of(os.fstat(handle))
-            if before.size_bytes > MAX_TEXT_BYTES + 4:
+            if ending and not extraction.is_installed():
+                return FileContent(before, reason="no_extra")
+            if before.size_bytes > max_bytes + 4:
                 return FileContent(before, reason="too_large")
             os.lseek(handle, 0, os.SEEK_SET)
             with open(handle, "rb", closefd=False) as file:
-                content = file.read(MAX_TEXT_BYTES + 5)
+                content = file.read(max_bytes + 5)
             if Signature.of(os.fstat(handle)) == before and len(content) == before.size_bytes:
                 break
     finally:
         os.close(handle)
-    text = decode(content)
+    if ending:
+        text, reason = extraction.extract(ending, content)
+    else:
+        text, reason = decode(content), "binary" if b"\0" in content else "encoding"
     if text is None:
-        return FileContent(before, reason="binary" if b"\0" in content else "encoding")
+        return FileContent(before, reason=reason)
     stored = text.encode()
-    if max(len(content), len(stored)) > MAX_TEXT_BYTES:
+    if len(content) > max_bytes or len(stored) > MAX_TEXT_BYTES:
         return FileContent(before, reason="too_large")
     sha256 = hashlib.sha256(stored).digest()
     if sha256 != harmless and find_secrets(text):

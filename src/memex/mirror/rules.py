@@ -14,7 +14,10 @@ from memex.projects.repository import find_repository
 from memex.projects.small_files import MAX_BYTES, read_small
 from memex.store.paths import FORBIDDEN
 
-PATTERNS = ("*.md", "*.mdx", "*.rst", "*.txt", "*.yaml", "*.yml", "*.toml", "*.json")
+PATTERNS = (
+    *("*.md", "*.mdx", "*.rst", "*.txt", "*.yaml", "*.yml", "*.toml", "*.json"),
+    *("*.pdf", "*.docx", "*.html", "*.htm"),
+)
 HISTORIES = frozenset((".git", ".hg", ".svn", ".jj"))  # of version control, which hold addresses and keys
 FOLDERS = frozenset((*HISTORIES, "node_modules", "vendor", "dist", "build", ".venv"))
 LOCKS = (

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memex.errors import ValidationFailed
+from memex.mirror import extraction
 from memex.mirror.known_files import KnownFile, KnownFiles
 from memex.mirror.reading import FileContent, Signature, read_text
 from memex.mirror.rules import (
@@ -186,7 +187,12 @@ class FolderScan:
             return before if is_known else _left_out(path, "unreadable")
 
     def _read(self, path: str, name: str, signature: Signature, before: KnownFile | None) -> KnownFile:
-        if before is not None and before.is_current(signature) and path not in self._again:
+        if (
+            before is not None
+            and before.is_current(signature)
+            and path not in self._again
+            and not (before.reason == "no_extra" and extraction.is_installed())
+        ):
             return before
         read_ns = time.time_ns()
         read = read_text(self._handle, path, before.sha256 if before else None)
