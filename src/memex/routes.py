@@ -93,6 +93,7 @@ _DOCUMENTS = {
     "document_watch": Route("POST", "/documents/watch"),
 }
 _CONVERSATIONS = {
+    "conversation_backfill": Route("POST", "/conversations/backfill"),
     "conversation_delete": Route("POST", "/conversations/delete"),
     "conversation_distil": Route(
         "POST",

@@ -170,15 +170,21 @@ def on_conversations(agent: Outcomes, admin: Outcomes) -> dict[str, list[Try]]:
     named = {"url": {"conversation_id": CONVERSATION}}
     table = {}
     nobody = admins(admin="VALIDATION_ERROR")
-    for base, anyone, own, put, taken in (
-        ("/v1", agents(), agent, agents(), agent),
-        ("/v1/admin", admins(), admin, nobody, admins(admin="VALIDATION_ERROR", theirs=UNKNOWN)),
+    unable = dict.fromkeys(("alice", "bob", "theirs"), "VALIDATION_ERROR")  # without an embedder
+    unable_admins = dict.fromkeys(("admin", "for_alice", "theirs"), "VALIDATION_ERROR")
+    for base, anyone, own, put, taken, embeds in (
+        ("/v1", agents(), agent, agents(), agent, agents(**unable)),
+        (
+            *("/v1/admin", admins(), admin, nobody, admins(admin="VALIDATION_ERROR", theirs=UNKNOWN)),
+            admins(**unable_admins),
+        ),
     ):
         question: dict[str, Any] = {"json": {"query": "word"}}
         table |= {
             f"GET {base}/conversations": [Try(anyone, WORDS[NOTE])],
             f"POST {base}/conversations": [Try(put, content=LINES)],
             f"POST {base}/conversations/wanted": [Try(put, json=WANTED)],
+            f"POST {base}/conversations/backfill": [Try(embeds)],
             f"POST {base}/conversations/find": [Try(anyone, WORDS[NOTE], **question)],
             f"POST {base}/conversations/delete": [Try(own, json={"conversations": [CONVERSATION]})],
             f"POST {base}/conversations/distil": [Try(put, json={"since": "2020-01-01T00:00:00Z"})],

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import CallerOf
+from tests.kit.documents import push
 from tests.kit.rows import select
 
 from memex.errors import ModelUnavailable, ValidationFailed
-from memex.jobs.embedding_queue import sweep
+from memex.jobs import worker
+from memex.jobs.embedding_queue import embedding_queue, sweep
 from memex.service.chunk_embedding import backfill, embed_scope
 from memex.service.conversations import finding, reading, removing
+from memex.service.conversations.backfill import BACKFILL
 from memex.service.service import Caller, Service
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.records import NewConversation, NewMessage, SourceName
@@ -114,6 +118,51 @@ async def find(service: Service, caller: Caller, query: str, **more: Any) -> fin
 def texts(found: finding.FindMessagesResult) -> list[str]:
     """Return the passages of the results."""
     return [hit.message.text for hit in found.hits]
+
+
+async def test_a_backfill_queues_the_callers_own_texts(
+    both: Service, alice: Caller, caller_of: CallerOf, scope_id: int, conninfo: str
+) -> None:
+    """Conversations and own documents, in one job each; the answer says how far each kind is, and bob has none."""
+    await push(both, alice, {"sea.md": "# Harbour\n\nWe sail at noon."})
+    bob = await caller_of("bob")
+    access = await both.identities.open_conversations(bob)
+    await put_conversations(both.database, access, SOURCE, [TEA], reader_version=1, now=NOW, max_messages=9)
+    caller = await again(both, alice)
+    assert both.embedder is not None
+
+    asked = [await BACKFILL.call(both, caller, {}) for _ in range(2)]
+    waiting = await select(
+        both.database,
+        "select (args ->> 'scope_id')::bigint = %s from procrastinate_jobs where task_name = 'embed_scope'",
+        scope_id,
+    )
+    queue = embedding_queue(both.database, both.embedder)
+    app = worker.open_app(conninfo, queue)
+    app.periodic_registry.periodic_tasks.clear()
+    async with app.open_async():
+        await worker.create_worker(app, queue, wait=False).run()
+    done = await BACKFILL.call(both, caller, {})
+    of_bob = await BACKFILL.call(both, await again(both, bob), {})
+
+    assert [
+        [(one.kind, one.passages, one.embedded) for one in answer.coverage] for answer in (*asked, done)
+    ] == [
+        [("conversations", 7, 0), ("documents", 1, 0)],
+        [("conversations", 7, 0), ("documents", 1, 0)],
+        [("conversations", 7, 7), ("documents", 1, 1)],
+    ]
+    assert [answer.is_queued for answer in (*asked, done)] == [True, True, False]
+    assert sorted(waiting) == [(False,), (True,)]
+    assert [(one.kind, one.embedded) for one in of_bob.coverage] == [("conversations", 0)]
+
+
+async def test_a_backfill_needs_an_embedder(service: Service, alice: Caller) -> None:
+    """Without one, nothing is queued, and the error says where to look."""
+    with pytest.raises(ValidationFailed, match="no embedder is set") as refused:
+        await BACKFILL.call(service, alice, {})
+
+    assert "memex doctor" in refused.value.hint
 
 
 async def test_no_vectors_are_made_unasked(

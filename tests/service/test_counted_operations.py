@@ -14,6 +14,7 @@ from memex.store.identity.authentication import Principal
 COUNTS_BY_ITSELF = {"conversation_distil", "event_put"}
 # They change nothing, or only what an administrator says of the service, and store no text that a caller sends.
 STORES_NOTHING = {
+    "conversation_backfill",
     "conversation_find",
     "conversation_list",
     "conversation_read",

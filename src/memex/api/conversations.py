@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from memex.api.user_calls import UserCalls
+from memex.service.conversations.backfill import BackfillResult
 from memex.service.conversations.events import HeardRuntimesResult, PutEventsResult
 from memex.service.conversations.finding import FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult
@@ -153,6 +154,14 @@ class Conversations(UserCalls):
     async def sources(self) -> SourcesResult:
         """Return where the conversations came from, and what the newest import of each source left out."""
         return await self._run(SourcesResult, "conversation_sources")
+
+    async def backfill(self, *, tool_call_id: str | None = None) -> BackfillResult:
+        """Have jobs of the service embed what has no vector yet, with the user's own documents.
+
+        Raises:
+            ValidationFailed: the service has no embedder, or its database holds no vectors.
+        """
+        return await self._run(BackfillResult, "conversation_backfill", tool_call_id)
 
     async def delete(
         self,

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memex.cli.conversations.options import parse_moment
 from memex.cli.operate.index_database import IndexDatabase, ScopeSelection, index_command
-from memex.cli.operate.index_screens import show_rebuilt, show_status, show_without_vectors
+from memex.cli.operate.index_screens import show_backfill, show_rebuilt, show_status, show_without_vectors
 from memex.cli.output import CommandOutput, format_count
 from memex.cli.progress import counting_bar
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -175,7 +177,17 @@ async def backfill(opened: IndexDatabase, model: Model = None) -> CommandOutput:
     return await _embed(opened, model)
 
 
-@index_command
+async def _ask_for_backfill(session: CommandSession, since: str | None, model: str | None) -> CommandOutput:
+    if since is not None or model is not None:
+        raise ValidationFailed(
+            "--since and --model need the database, but MEMEX_URL names a service.",
+            hint="Leave them out: the service embeds all conversations by its own model, the newest first.",
+        )
+    asked = await session.call("conversation_backfill")
+    return CommandOutput(asked, lambda screen: show_backfill(screen, asked))
+
+
+@partial(index_command, over_http=_ask_for_backfill)
 async def backfill_conversations(
     opened: IndexDatabase,
     since: Annotated[
@@ -190,7 +202,8 @@ async def backfill_conversations(
 ) -> CommandOutput:
     """Embed imported conversations, so that `dig` and `semantic` find messages by meaning.
 
-    What was embedded stays when the command ends early, and the next run finds the rest.
+    What was embedded stays when the command ends early, and the next run finds the rest. A service at MEMEX_URL
+    embeds in the background, the user's own documents too: the next run says how far it is.
     """
     from memex.store.upkeep import reindex
 

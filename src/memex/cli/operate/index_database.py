@@ -1,6 +1,7 @@
 """The database of the commands on the index: opened for one piece of work, and closed at its end."""
 
 import inspect
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
@@ -8,8 +9,9 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+from memex.cli.options import UserOptions
 from memex.cli.output import CommandOutput
-from memex.cli.session.commands import JSON, exit_at_interrupt, with_options
+from memex.cli.session.commands import JSON, exit_at_interrupt, in_session, with_options
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -80,10 +82,12 @@ class IndexDatabase:
 
 def index_command(
     work: Callable[Concatenate[IndexDatabase, P], Awaitable[CommandOutput]],
+    over_http: Callable[..., Awaitable[CommandOutput]] | None = None,
 ) -> Callable[..., None]:
     """Make a command from a coroutine that works on the database: its parameters, and `--json`.
 
-    Vectors that were made before an interrupt stay, and the next run finds the rest.
+    Vectors that were made before an interrupt stay, and the next run finds the rest. `over_http` does the work with
+    a session of the service at MEMEX_URL; it takes the other parameters than `user` and `tenant`.
     """
 
     @wraps(work)
@@ -91,6 +95,10 @@ def index_command(
         import asyncio
 
         exit_at_interrupt()
+        if over_http is not None and os.environ.get("MEMEX_URL"):
+            named = {name: given.pop(name) for name in ("tenant", "user")}
+            acting = UserOptions(**{name: value for name, value in named.items() if value is not None})
+            return asyncio.run(in_session(over_http, acting, given))
         return asyncio.run(_in_database(work, given))
 
     return with_options(run, [*list(inspect.signature(work).parameters.values())[1:], JSON])

@@ -74,6 +74,19 @@ def _show_stale(screen: Screen, document: dict[str, Any]) -> None:
     screen.line()
 
 
+def show_backfill(screen: Screen, asked: dict[str, Any]) -> None:
+    """Show how far the embedding of a user's texts is at a service."""
+    for one in asked["coverage"]:
+        said = f"{one['embedded']:,} of {one['passages']:,} passages of {one['kind']} embedded by {asked['model']}"
+        screen.line(said)
+    if asked["is_queued"]:
+        screen.line(
+            ("The service embeds the rest in the background. Run this again to see how far it is.", "dim")
+        )
+    else:
+        screen.line(("Nothing to embed.", "dim"))
+
+
 def show_without_vectors(screen: Screen, document: dict[str, Any]) -> None:
     """Show the state of the index of a database that holds no vectors."""
     _show_stale(screen, document)

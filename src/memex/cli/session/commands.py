@@ -108,14 +108,15 @@ def _session_command(
         import asyncio
 
         exit_at_interrupt()
-        return asyncio.run(_in_session(command, acting, given))
+        return asyncio.run(in_session(command, acting, given))
 
     return with_options(run, [*own, JSON, acting])
 
 
-async def _in_session(
+async def in_session(
     command: Callable[..., Awaitable[CommandOutput]], options: Options, given: dict[str, Any]
 ) -> CommandOutput:
+    """Return the output of a command in a session, which is opened for it."""
     from memex.cli.session.opening import open_session
 
     async with open_session(options) as session:

@@ -10,6 +10,7 @@ from memex.http.parsing import check_lines
 from memex.http.routers import RouterPair
 from memex.service.conversations import putting, reading, removing
 from memex.service.conversations import wanted as asking
+from memex.service.conversations.backfill import BackfillResult
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
@@ -170,6 +171,18 @@ async def delete_conversation(
     return await call.run(
         removing.DELETE.call, conversations=[conversation_id], dry_run=dry_run, with_memory=with_memory
     )
+
+
+@PAIR.operation(
+    "conversation_backfill",
+    summary="Embed conversations and documents",
+    admin_description="Embed the conversations and documents of the user in Memex-User.",
+)
+def backfill_conversations() -> BackfillResult:
+    """Have jobs embed the user's conversations and own documents, also where the service does not by itself.
+
+    The answer says how many passages had a vector. Ask again for the progress; a job that waits is not made twice.
+    """
 
 
 @PAIR.operation(

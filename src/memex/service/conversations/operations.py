@@ -3,6 +3,7 @@
 from typing import Any
 
 from memex.service.call import Caller
+from memex.service.conversations.backfill import BACKFILL
 from memex.service.conversations.events import HEARD, PUT_TOOL, PutEventsResult
 from memex.service.conversations.events import put as put_events
 from memex.service.conversations.finding import FIND
@@ -38,7 +39,7 @@ async def _put_conversations(
 OPERATIONS: dict[str, RunsOperation[Any]] = {
     **{
         operation.name: operation.call
-        for operation in (DELETE, FIND, HEARD, LIST, READ, READ_EVIDENCE, SOURCES)
+        for operation in (BACKFILL, DELETE, FIND, HEARD, LIST, READ, READ_EVIDENCE, SOURCES)
     },
     "conversation_distil": distil,
     "conversation_wanted": _wanted,
