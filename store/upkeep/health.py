@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memex.store.database import Database, Rows, row, rows
+from memex.store.database import Connection, Database, Rows, row, rows
 from memex.store.log.degraded import DegradedCount, count_degraded
 from memex.store.upkeep import checkup, reindex
 from memex.store.upkeep.checkup import DatabaseReport
@@ -22,6 +22,7 @@ class TenantFigures:
             version made.
         unmerged: passages that wait to be merged into the index; search finds them all the same.
         vectors: `scopes`, `embedded`, `failed`, `error`; None without an embedder or without pgvector.
+        passages: `kind`, `passages`, `embedded`; none where there are no vectors.
         oldest_call_at: of the log; None if it is empty.
         unfinished_erasures: the users.
         database: what the server says of itself, for all tenants.
@@ -35,11 +36,17 @@ class TenantFigures:
     stale_scopes: int
     unmerged: int
     vectors: dict[str, Any] | None
+    passages: Rows
     oldest_call_at: datetime | None
     unfinished_erasures: list[str]
     database: DatabaseReport
     table_sizes: Rows
     degraded: Sequence[DegradedCount]
+
+
+async def read_coverage(connection: Connection, model: str, tenant_id: int | None = None) -> Rows:
+    """Return by kind how many passages there are, and how many a model has embedded; None for all tenants."""
+    return await rows(connection, "health/vector_passages", model=model, tenant_id=tenant_id)
 
 
 async def read_figures(database: Database, tenant_id: int, model: str | None) -> TenantFigures:
@@ -63,6 +70,7 @@ async def read_figures(database: Database, tenant_id: int, model: str | None) ->
             vectors=await row(connection, "health/vector_progress", **tenant, model=model)
             if has_vectors
             else None,
+            passages=await read_coverage(connection, model, tenant_id) if has_vectors and model else [],
             oldest_call_at=oldest["oldest_at"] if oldest else None,
             unfinished_erasures=[
                 record["user_id"] for record in await rows(connection, "health/erasure_unfinished", **tenant)

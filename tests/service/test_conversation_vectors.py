@@ -17,6 +17,7 @@ from memex.jobs.embedding_queue import embedding_queue, sweep
 from memex.service.chunk_embedding import backfill, embed_scope
 from memex.service.conversations import finding, reading, removing
 from memex.service.conversations.backfill import BACKFILL
+from memex.service.health.health import read_health
 from memex.service.service import Caller, Service
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.records import NewConversation, NewMessage, SourceName
@@ -144,6 +145,8 @@ async def test_a_backfill_queues_the_callers_own_texts(
         await worker.create_worker(app, queue, wait=False).run()
     done = await BACKFILL.call(both, caller, {})
     of_bob = await BACKFILL.call(both, await again(both, bob), {})
+    health = await read_health(both, await caller_of(None, role="admin"))
+    (told,) = [check.detail for check in health.checks if check.name == "vectors"]
 
     assert [
         [(one.kind, one.passages, one.embedded) for one in answer.coverage] for answer in (*asked, done)
@@ -155,6 +158,7 @@ async def test_a_backfill_queues_the_callers_own_texts(
     assert [answer.is_queued for answer in (*asked, done)] == [True, True, False]
     assert sorted(waiting) == [(False,), (True,)]
     assert [(one.kind, one.embedded) for one in of_bob.coverage] == [("conversations", 0)]
+    assert told == "topics@4 has embedded 1 of 1 passages of documents, 7 of 9 passages of conversations"
 
 
 async def test_a_backfill_needs_an_embedder(service: Service, alice: Caller) -> None:

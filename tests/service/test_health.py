@@ -132,5 +132,8 @@ async def test_how_far_the_vectors_are_is_told(service: Service, caller_of: Call
 
     assert before.vectors is not None
     assert (before.vectors.memories, before.vectors.embedded, before.vectors.failed) == (1, 0, 0)
+    assert [one.model_dump() for one in before.vectors.passages] == [
+        {"kind": "memory", "passages": 1, "embedded": 0}
+    ]
     assert set(problems(after)) == {"vectors"}
     assert "Timeout" in problems(after)["vectors"].detail

@@ -4,7 +4,7 @@ import platform
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from memex.cli.session.commands import plain_command
 from memex.errors import MemexError
 from memex.service.health.findings import (
     Finding,
+    count_embedded,
     examine_collation,
     examine_degraded,
     examine_index,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from memex.subagent.model.chat import ChatModel
 
 
-OF_MODELS = ("planner", "embedder", "degraded")  # what an administrator's key shows of a service
+OF_MODELS = ("planner", "embedder", "vectors", "degraded")  # what an administrator's key shows of a service
 
 
 @plain_command
@@ -185,6 +186,8 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     from memex.store.log import queue
     from memex.store.log.degraded import count_degraded
     from memex.store.upkeep import checkup
+    from memex.store.upkeep.health import read_coverage
+    from memex.wiring import embedder_of
 
     report = await checkup.examine(conninfo, settings.pooler)
     yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
@@ -208,6 +211,10 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
         async with database.maintenance() as connection:
             yield examine_jobs(report, await queue.count(connection))
             yield examine_degraded(await count_degraded(connection))
+            with suppress(MemexError):  # which the finding on the embedder tells
+                if report.has_vectors and (embedder := embedder_of(settings)) is not None:
+                    found = await read_coverage(connection, embedder.name)
+                    yield Finding("vectors", count_embedded(embedder.name, found))
     await database.close()
     yield examine_login(report, acts_by_role=database.acts_by_role)
     if settings.database_url is not None:

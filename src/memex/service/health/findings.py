@@ -1,7 +1,7 @@
 """Findings of `memex doctor` and of a running service: what was checked, and what to do next. Pure."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memex.errors import MemexError
 
@@ -163,6 +163,12 @@ def examine_pgvector(report: "DatabaseReport") -> Finding:
             "Run `memex service migrate`. If the login may not, a superuser runs `create extension vector`."
         )
     return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
+
+
+def count_embedded(model: str, passages: "Sequence[Mapping[str, Any]]") -> str:
+    """Return how many passages of each kind a model has embedded, in words."""
+    counts = [f"{one['embedded']:,} of {one['passages']:,} passages of {one['kind']}" for one in passages]
+    return f"{model} has embedded {', '.join(counts) or 'nothing yet: there are no passages'}"
 
 
 def examine_jobs(report: "DatabaseReport", calls: "Mapping[str, int] | None" = None) -> Finding:

@@ -6,9 +6,11 @@ from typing import Literal
 
 from memex import distribution
 from memex.service.call import Caller, check_role
+from memex.service.conversations.backfill import KindCoverage
 from memex.service.health.findings import (
     REFUSED,
     Finding,
+    count_embedded,
     examine_degraded,
     examine_index,
     examine_jobs,
@@ -118,13 +120,17 @@ class IndexHealth(ResultPart):
 
 
 class VectorHealth(ResultPart):
-    """The numbers of memories that the embedder embedded whole, and that failed, with the newest error."""
+    """The numbers of memories that the embedder embedded whole, and that failed, with the newest error.
+
+    `passages` counts by kind, with those of conversations and documents.
+    """
 
     model: str
     memories: int
     embedded: int
     failed: int
     error: str | None
+    passages: list[KindCoverage]
 
 
 class SizeResult(ResultPart):
@@ -271,11 +277,12 @@ def _vector_findings(figures: TenantFigures, model: str | None) -> Iterable[Find
     found = figures.vectors
     if found is None:
         return
-    said = f"{model} has embedded {found['embedded']:,} of {_counted(found['scopes'], 'memory', 'memories')}"
+    said = count_embedded(str(model), figures.passages)
     if found["failed"]:
+        failed = _counted(found["failed"], "memory", "memories")
         yield Finding(
             "vectors",
-            f"{said}; {found['failed']:,} failed with {found['error']}",
+            f"{said}; {failed} failed with {found['error']}",
             "problem",
             "Check the embedder, its key and its address; Memex tries again by itself. "
             "`memex index status` says more.",
@@ -378,6 +385,7 @@ def _vectors(figures: TenantFigures, model: str | None) -> VectorHealth | None:
         embedded=found["embedded"],
         failed=found["failed"],
         error=found["error"],
+        passages=[KindCoverage(**one) for one in figures.passages],
     )
 
 
