@@ -108,6 +108,13 @@ def format_count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def show_embedded(screen: "Screen", vectors: dict[str, Any] | None) -> None:
+    """Show how many passages have a vector; nothing without an embedder."""
+    if vectors is not None:
+        said = f"{vectors['embedded']:,} of {vectors['passages']:,} passages embedded by {vectors['model']}"
+        screen.line((said, "dim"))
+
+
 def to_json(document: Any, *, indent: int | None = None) -> str:
     """Return a JSON document; characters that control a terminal or that UTF-8 cannot hold are escaped."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)

@@ -90,4 +90,4 @@ def test_a_push_that_is_refused_is_not_noted(here: Memex, folder: Path) -> None:
     status = here.json("docs", "status", *user)
 
     assert "PROJECT_NOT_FOUND" in done.err
-    assert status == {"roots": [], "not_pushed": []}
+    assert status == {"roots": [], "not_pushed": [], "vectors": None}

@@ -32,6 +32,7 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
     caller = await current(service, alice)
     asked = {"query": "which queue"}
     before = await reading.FIND.call(service, caller, asked)
+    told_before = (await reading.ROOTS.call(service, caller, {})).vectors
     assert await sweep(database, embedder.name) == 0
     assert await sweep(database, embedder.name, conversations=True) == 1
     texts = await backfill(database, embedder, conversations=True)
@@ -40,6 +41,11 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
     context = await service.execute(caller, "memory_context", asked | {"include": ["documents"]})
     other = await reading.FIND.call(service, caller, asked | {"prefix": "tea"})
 
+    told = (await reading.ROOTS.call(service, caller, {})).vectors
+
+    assert told_before is not None
+    assert told is not None
+    assert [(one.passages, one.embedded) for one in (told_before, told)] == [(3, 0), (3, 3)]
     assert (before.hits, before.by_vectors) == ([], False)
     assert texts == len(FOLDER)
     assert found.by_vectors

@@ -23,6 +23,7 @@ from memex.cli.output import (
     format_time,
     numbers,
     shorten,
+    show_embedded,
 )
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
@@ -197,13 +198,7 @@ def _show_sources(screen: Screen, found: dict[str, Any]) -> None:
         screen.line(NOTHING_IMPORTED)
         return
     screen.records(found["sources"], SOURCES)
-    _show_vectors(screen, found)
-
-
-def _show_vectors(screen: Screen, found: dict[str, Any]) -> None:
-    if vectors := found["vectors"]:
-        said = f"{vectors['embedded']:,} of {vectors['passages']:,} passages embedded by {vectors['model']}"
-        screen.line((said, "dim"))
+    show_embedded(screen, found["vectors"])
 
 
 def _show_formats(screen: Screen) -> None:

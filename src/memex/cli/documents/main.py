@@ -122,7 +122,7 @@ async def status(session: CommandSession) -> CommandOutput:
         {"root": pushed.name, "project": pushed.project, "folder": str(pushed.folder)}
         for pushed in noted.values()
     ]
-    document = {"roots": roots, "not_pushed": missing}
+    document = {"roots": roots, "not_pushed": missing, "vectors": found["vectors"]}
     return CommandOutput(
         document, lambda screen: screens.show_status(screen, document), is_empty=not (roots or missing)
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memex.cli.output import Column, Screen, format_count, numbers, program_name, times
+from memex.cli.output import Column, Screen, format_count, numbers, program_name, show_embedded, times
 from memex.mirror.reasons import REASONS
 from memex.service.health.sizes import format_size
 
@@ -65,6 +65,8 @@ def show_status(screen: Screen, document: dict[str, Any]) -> None:
             )
         if root["left_out"]:
             screen.line((f"{_shown(root)} left out: {_counted(root['left_out'])}", "dim"))
+    if document["roots"]:
+        show_embedded(screen, document["vectors"])
     for root in document["not_pushed"]:
         screen.line(f"{_shown(root)}: noted here, but not in this Memex ({root['folder']}).")
     if not document["roots"] and not document["not_pushed"]:

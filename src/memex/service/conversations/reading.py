@@ -82,7 +82,7 @@ class SourceResult(ResultPart):
 
 
 class CoverageResult(ResultPart):
-    """The number of passages of the conversations, and how many of them `model` has embedded."""
+    """The number of passages, and how many of them `model` has embedded."""
 
     model: str
     passages: int

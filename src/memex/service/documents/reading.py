@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from memex.service.conversations.reading import CoverageResult
 from memex.service.documents.lines import DocumentPath
 from memex.service.documents.pushing import RootArguments, RootName, Slug, mount_of
 from memex.service.documents.results import (
@@ -21,6 +22,7 @@ from memex.service.service import Service
 from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.tool import Arguments, ReadAnswer, StorableText
 from memex.store.access import Access, Scope
+from memex.store.conversations.vectors import coverage
 from memex.store.documents.find import find_documents
 from memex.store.documents.read import DocumentPlace, list_documents, read_document
 from memex.store.documents.records import DocumentFilters
@@ -84,9 +86,13 @@ class FindDocumentsArguments(Arguments):
 
 
 class RootsResult(ReadAnswer):
-    """Roots by name: the user's own, and those of projects."""
+    """Roots by name: the user's own, and those of projects.
+
+    `vectors` counts the passages of all these documents, and is null without an embedder or documents.
+    """
 
     roots: list[RootResult]
+    vectors: CoverageResult | None
 
 
 class ListDocumentsResult(ReadAnswer):
@@ -112,9 +118,15 @@ async def _roots(call: OperationCall, arguments: RootsArguments) -> LoggedAnswer
     scopes = _scopes(call.access, arguments.project)
     async with call.database.transaction(call.access.for_documents(scopes)) as connection:
         found = await list_roots(connection, scopes)
-    result = RootsResult(
-        roots=[root_result(root, call.access, call.now) for root in found],
-    )
+        vectors = None
+        if scopes and (embedder := call.service.embedder) is not None and call.database.has_vectors:
+            covered = [await coverage(connection, scope, embedder.name) for scope in scopes]
+            vectors = CoverageResult(
+                model=embedder.name,
+                passages=sum(one.passages for one in covered),
+                embedded=sum(one.embedded for one in covered),
+            )
+    result = RootsResult(roots=[root_result(root, call.access, call.now) for root in found], vectors=vectors)
     return LoggedAnswer(result, None)
 
 
