@@ -315,7 +315,8 @@ class Settings(BaseSettings):
         default=None,
         validation_alias="MEMEX_EMBED_CONVERSATIONS",
         description="Whether `memex serve` also embeds imported conversations, in the background and the newest "
-        "first; by default if the model runs on this machine. `memex conversations backfill` always embeds them.",
+        "first; by default if the model runs on this machine. `memex conversations backfill` beside the database "
+        "always embeds them.",
     )
     embedding_workers: int = Field(
         1,

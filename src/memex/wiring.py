@@ -161,6 +161,8 @@ async def running_service(
                 erasure_ledger=postgres.ledger_of(settings),
             )
             service.identities.agents_make_projects = settings.agent_projects
+            if service.embedder is not None:
+                service.embeds_conversations = embeds_conversations(settings, service.embedder.name)
             if settings.dream_model not in (None, BUILTIN):
                 service.dream_model = _chat_model(settings.dream_model, settings)
                 service.dream_limits = model_limits(settings)
@@ -236,7 +238,7 @@ def _running_workers(
                 service.database,
                 service.embedder,
                 at_once=at_once,
-                conversations=embeds_conversations(settings, service.embedder.name),
+                conversations=service.embeds_conversations,
                 breaker=breaker,
             )
         )

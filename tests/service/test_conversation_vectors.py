@@ -169,6 +169,15 @@ async def test_a_backfill_needs_an_embedder(service: Service, alice: Caller) -> 
     assert "memex doctor" in refused.value.hint
 
 
+async def test_an_operator_may_refuse_backfills(both: Service, alice: Caller) -> None:
+    """Where nobody chose that conversations are embedded, a key of a user does not cause it either."""
+    both.embeds_conversations = False
+    with pytest.raises(ValidationFailed, match="embeds no conversations") as refused:
+        await BACKFILL.call(both, alice, {})
+
+    assert "MEMEX_EMBED_CONVERSATIONS" in refused.value.hint
+
+
 async def test_no_vectors_are_made_unasked(
     both: Service, alice: Caller, scope_id: int, embedder: Topics
 ) -> None:

@@ -99,6 +99,7 @@ class Service:
         self.keeps_journal, self.erasure_ledger = keeps_journal, erasure_ledger
         self._max_files, self.max_journal_bytes = max_files, max_journal_bytes
         self.secret_policies = secret_policies or SecretPolicies()
+        self.embeds_conversations = True  # see MEMEX_EMBED_CONVERSATIONS
         self.dream_model: ChatModel | None = None  # see MEMEX_DREAM_MODEL
         self.dream_limits = Limits()
 

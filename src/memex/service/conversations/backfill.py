@@ -27,7 +27,8 @@ async def _backfill(call: OperationCall, _: NoArguments) -> LoggedAnswer[Backfil
     """Have jobs embed what has no vector yet, the newest conversations first, and log that it was asked.
 
     Raises:
-        ValidationFailed: the service has no embedder, or its database holds no vectors.
+        ValidationFailed: the service has no embedder, its database holds no vectors, or its operator did not choose
+            that conversations are embedded.
     """
     embedder, database = call.service.embedder, call.database
     if embedder is None or not (database.has_vectors and database.has_jobs):
@@ -35,6 +36,11 @@ async def _backfill(call: OperationCall, _: NoArguments) -> LoggedAnswer[Backfil
             "This service embeds nothing: "
             + ("no embedder is set." if embedder is None else "its database holds no vectors."),
             hint="`memex doctor`, where the service runs, says what it needs for vectors.",
+        )
+    if not call.service.embeds_conversations:
+        raise ValidationFailed(
+            "This service embeds no conversations and documents.",
+            hint="Its operator can set MEMEX_EMBED_CONVERSATIONS=true, or run `memex conversations backfill`.",
         )
     own = {"conversations": call.access.conversations, "documents": call.access.documents_at("user")}
     found, is_queued = [], False
