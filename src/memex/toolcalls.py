@@ -19,6 +19,8 @@ AGENT_ARGUMENTS = {
     "memory_context": ("query", "budget", "project"),
 }
 NOTHING_KNOWN = "Nothing is known about that."
+FORGET = "forget"  # the reason of a request to forget
+SECRET = "secret"  # noqa: S105  # the reason of a part that holds one
 KEPT_ALONE = "unfiled"  # the reason of a text that the journal keeps, though no page has a line of it
 NO_WORK = "No earlier session says anything about this work."
 MAX_LANE_BRANCHES = 3
@@ -196,9 +198,14 @@ def _remember_text(result: Mapping[str, Any]) -> str:
         return "It will be remembered in a moment."
     lines = [f"{write['path']}@{write['version']}: {write['reason']}" for write in result["writes"]]
     said = {"committed": "Remembered.", "nothing": "Nothing was written.", "dry_run": "Would be remembered:"}
-    reasons = sorted({skipped["reason"] for skipped in result["skipped"]} - {KEPT_ALONE})
-    if reasons:
-        lines.append(f"Not written: {', '.join(reasons)}.")
+    reasons = {skipped["reason"] for skipped in result["skipped"]} - {KEPT_ALONE}
+    if FORGET in reasons:  # `note` says what became of it
+        said["committed"] = "Done."
+    if SECRET in reasons:
+        lines.append("The secret is not kept.")
+    if others := sorted(reasons - {FORGET, SECRET}):
+        place = "In the journal, on no page" if result.get("entry") else "Not written"
+        lines.append(f"{place}: {', '.join(others)}.")
     lines += [
         f"Taken out: {json.dumps(replaced['older'], ensure_ascii=False)}, now "
         f"{json.dumps(replaced['newer'], ensure_ascii=False)}."
