@@ -15,6 +15,16 @@ _LINE = re.compile(r"[^\n]*\n?")
 _HEADING = re.compile(r"[ \t]{0,3}(#{1,6})(?:[ \t]|$)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_]{0,3}\s+(?=\S)|(?<=[。！？])")
+# A full stop behind these, or behind one letter, ends no sentence; nor does one before a small letter, or between a
+# day and its month in German.
+_ABBREVIATED = re.compile(
+    r"\b(?:[^\W\d_]|dra?|mrs?|ms|ste?|prof|hr|fr|sra?|mme|mlle|jr|nr|vs|ca|bzw|tel|abs|inc|ltd|approx|dept|fig|vol"
+    r"|jan|feb|apr|jun|jul|aug|sept?|oct|okt|nov|dec|dez)\.$",
+    re.IGNORECASE,
+)
+_DAY = re.compile(r"(?<![\d:.,])\d{1,2}\.$")
+_MONTH = re.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_LONGEST_ABBREVIATION = 8
 _WORD = re.compile(r"\w")
 
 
@@ -70,8 +80,18 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     first = start
     for match in _SENTENCE_END.finditer(text, start, end):
         stop = match.start() + len(match[0].rstrip())
+        if text[stop - 1] == "." and _goes_on(
+            text[max(first, stop - _LONGEST_ABBREVIATION) : stop], text, match.end()
+        ):
+            continue
         if stop - first >= MIN_SENTENCE_CHARS and end - match.end() >= MIN_SENTENCE_CHARS:
             yield first, stop
             first = match.end()
     if first < end:
         yield first, end
+
+
+def _goes_on(last: str, text: str, place: int) -> bool:
+    """Tell whether a sentence goes on at a place behind a full stop, with which `last` ends."""
+    is_date = _DAY.search(last) is not None and _MONTH.match(text, place) is not None
+    return is_date or _ABBREVIATED.search(last) is not None or text[place].islower()

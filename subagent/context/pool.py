@@ -117,7 +117,7 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no word of the question speaks for it, and it is not embedded yet; parts of lines never are."""
+        """Whether no word of the question speaks for it, and it is not embedded; parts of lines never are."""
         is_whole = self.is_embedded_alone and self.read is not None
         return is_whole and self.similarity is None and not self.share
 
@@ -505,13 +505,18 @@ async def add_meaning(
     )
 
 
+def waiting_lines(lines: Sequence[ContextLine]) -> list[ContextLine]:
+    """Return the lines that nothing can judge yet: those of a told text of which no line is embedded so far."""
+    embedded = {line.reference.path for line in lines if line.similarity is not None and not line.is_of_page}
+    return [line for line in lines if line.is_waiting and line.reference.path not in embedded]
+
+
 def with_waiting(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """Return lines of a small memory, best first: those that nothing can judge yet score enough to be recalled."""
     least = STOP * max([line.score for line in lines], default=0.0)
+    waiting = {line.reference for line in waiting_lines(lines) if line.score < least}
     return best_first(
-        line._replace(score=least, why=_why(line, "recent"))
-        if line.is_waiting and line.score < least
-        else line
+        line._replace(score=least, why=_why(line, "recent")) if line.reference in waiting else line
         for line in lines
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memex.store.records import EntryBeside, NearSpan, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
-from memex.subagent.context.pool import ContextLine
+from memex.subagent.context.pool import ContextLine, waiting_lines
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.judgement import ENGLISH, Judgement, judge, names_of
 
@@ -74,7 +74,7 @@ class Candidates:
             is_of_days=self.is_of_days,
             is_intent=is_intent,
             language=self.language,
-            is_embedded=not (self.is_compared and any(line.is_waiting for line in lines)),
+            is_embedded=not (self.is_compared and waiting_lines(lines)),
             is_named=_is_any_in(names_of(question), lines),
         )
 

@@ -13,6 +13,7 @@ from memex.store.entry_path import entry_path
 from memex.store.records import EntryBeside, EntryStatement, NearSpan, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, most_score, score, weigh
+from memex.subagent.context.lines import split_lines
 from memex.subagent.context.pool import (
     POOL_LINES,
     WINDOW,
@@ -344,3 +345,15 @@ async def test_the_vector_of_an_entry_counts_beside_the_word_pieces_of_its_lines
     assert {line.reference.path: line.score for line in found} == pytest.approx(
         {near: 0.3 * 0.4, far: 0.0, page: 0.0}
     )
+
+
+def test_a_long_paragraph_is_cut_at_sentences_alone() -> None:
+    """A title, an initial, a small letter and a day before its month go on."""
+    filler = "The harbour was quiet and the boats lay still all through the long and windless afternoon. " * 4
+    last = "They moved the visit of Dr. Rossi and J. Adler, i.e. the audit, to the 9th. Wir fahren am 3. Mai ab."
+    text = filler + last
+
+    assert [text[slice(*span)] for span in split_lines(text)][4:] == [
+        "They moved the visit of Dr. Rossi and J. Adler, i.e. the audit, to the 9th.",
+        "Wir fahren am 3. Mai ab.",
+    ]
