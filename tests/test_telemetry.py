@@ -403,6 +403,7 @@ class TestExporting:
             ("memex.http.app", ("opentelemetry.sdk", "opentelemetry.exporter", "prometheus_client")),
         ],
     )
+    @pytest.mark.slow
     def test_nothing_of_it_is_loaded_without_need(self, module: str, unneeded: tuple[str, ...]) -> None:
         """A process that sends no spans does not wait for what sends them."""
         code = f"import sys, {module}; print([name for name in sys.modules if name.startswith({unneeded})])"

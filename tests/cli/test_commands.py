@@ -249,6 +249,7 @@ def test_doctor_finds_prompts_that_cannot_be_used(memex: Memex, tmp_path: Path) 
     assert "context.md cannot be used" in planner["detail"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_quiet(memex: Memex, tmp_path: Path) -> None:
     """A command that waits for its text ends with 130 and says nothing."""
     pipe = tmp_path / "pipe"

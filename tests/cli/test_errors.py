@@ -126,6 +126,7 @@ def test_doctor_tells_what_is_wrong_with_the_data_directory(memex: Memex, tmp_pa
     assert not (tmp_path / "absent").exists()
 
 
+@pytest.mark.slow
 def test_a_user_without_a_name_is_explained(fresh: Memex) -> None:
     """A container may run as any number; initdb would refuse it in the middle of the first start."""
     done = fresh.isolated("--user", "--map-user=12345", "--map-group=12345").run("list")

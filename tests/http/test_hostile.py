@@ -38,7 +38,7 @@ def hostile_lines() -> list[str]:
 @needs_lists
 def test_hostile_strings_are_paths_queries_and_link_targets_like_any_other(served: Any, key_of: Any) -> None:
     """Each line as a path, below user/ to write, as a query, and linked to: done, or refused with a hint."""
-    service, lines = served.service, sampled(hostile_lines(), 6)
+    service, lines = served.service, sampled(hostile_lines(), 20)
     principal = served.run(service.authenticate(key_of(bound_to="alice")))
     caller = served.run(service.caller(principal, CallContext(), makes_user=True))
     gate = asyncio.Semaphore(CONCURRENT)
@@ -75,7 +75,7 @@ def test_hostile_strings_are_paths_queries_and_link_targets_like_any_other(serve
 @needs_lists
 def test_hostile_strings_over_http_are_answered(alice: Client, root: Client) -> None:
     """A sample of the lines, wherever a request can carry one."""
-    for line in sampled(hostile_lines()[::25], 4):
+    for line in sampled(hostile_lines()[::25], 8):
         for response in (
             alice.get("/v1/file", params={"path": line}),
             alice.get("/v1/files", params={"prefix": f"user/{line}", "cursor": line}),

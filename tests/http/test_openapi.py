@@ -23,7 +23,7 @@ OPERATIONS = [
     for method in route.methods or ()
     if getattr(route, "include_in_schema", False)
 ]
-EXAMPLES = 500
+EXAMPLES = 200
 SENT = settings(
     derandomize=True, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )

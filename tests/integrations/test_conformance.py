@@ -39,6 +39,16 @@ def _param(surface: Surface) -> Any:
     return pytest.param(surface, id=surface.name, marks=marks)
 
 
+# These stand for the ways in which all call: what depends on memory alone is tried on each of them, and in
+# `make nightly` on every surface.
+FEW = {"http", "mcp-http", "openai-chat"}
+on_few_surfaces = pytest.mark.parametrize(
+    "surface",
+    [pytest.param(one, id=one.name, marks=() if one.name in FEW else pytest.mark.slow) for one in SURFACES],
+    indirect=True,
+)
+
+
 @pytest.fixture(params=map(_param, SURFACES))
 def surface(request: pytest.FixtureRequest) -> Surface:
     """Each surface in turn."""
@@ -84,6 +94,7 @@ async def test_what_was_remembered_is_recalled_with_its_source(
         assert [call.tool_call_id for call in logged] == ["call_recall", "call_remember", "call_nothing"]
 
 
+@on_few_surfaces
 async def test_a_full_context_is_within_its_budget(surface: Surface, home: Home, user: str) -> None:
     """What the model reads, with all that is around it, though much was left out."""
     told = " ".join(f"I drank oolong tea number {number} on Monday." for number in range(40))
@@ -94,6 +105,7 @@ async def test_a_full_context_is_within_its_budget(surface: Surface, home: Home,
     assert 400 < len(recalled.text) <= 500
 
 
+@on_few_surfaces
 async def test_a_call_that_comes_twice_writes_once(
     surface: Surface, home: Home, user: str, memory: UserMemory
 ) -> None:

@@ -35,6 +35,7 @@ for module in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_a_missing_library_is_named_with_its_extra() -> None:
     """By every adapter, when it is imported."""
     command = [sys.executable, "-W", "error", "-c", MISSING, *MODULES]

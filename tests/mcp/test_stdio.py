@@ -180,6 +180,7 @@ def test_it_ends_with_its_input(forked: Forks, here: dict[str, str]) -> None:
     assert hello["result"]["serverInfo"]["name"] == "memex"
 
 
+@pytest.mark.slow
 def test_it_ends_on_a_signal_though_its_input_is_open(here: dict[str, str]) -> None:
     """As a client's program ends it that does not close pipes."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

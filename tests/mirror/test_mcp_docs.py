@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from tests.mirror.conftest import ALICE
 
 from mcp import Client, StdioServerParameters
@@ -21,6 +22,7 @@ def root_of(folder: Path, remote: RemoteMemex) -> PushedRoot:
     return PushedRoot(folder.resolve(), "repo", None, remote.url, "alice")
 
 
+@pytest.mark.slow
 async def test_a_folder_is_pushed_while_mcp_runs(remote: RemoteMemex, key: str, folder: Path) -> None:
     """What stands there, and what is saved meanwhile; the tools answer as ever."""
     (folder / "a.md").write_text("# Oolong\n")

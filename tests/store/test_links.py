@@ -301,7 +301,7 @@ def test_number_of_links_is_bounded() -> None:
 )
 def test_hostile_repetition_ends(unit: str) -> None:
     """A long run of opened brackets, quotes or lists is read in bounded work, whatever it means."""
-    text = unit * (scaled(1 << 17) // len(unit)) + "[[a]](b.md)"
+    text = unit * (scaled(1 << 16) // len(unit)) + "[[a]](b.md)"
 
     assert len(links.parse(text, "index.md")) <= links.MAX_LINKS
 

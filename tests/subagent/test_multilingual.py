@@ -42,6 +42,7 @@ async def test_a_question_is_near_to_its_answer_in_each_language(multilingual: E
     assert near.argmax(axis=1).tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 async def test_a_vector_depends_on_its_text_alone(multilingual: Embedder) -> None:
     """Whatever stands beside it; one character, an emoji, no letter and 1 MiB have vectors of length 1."""
     texts = ["x", "\U0001f375", "\u200b", " ", "お茶" * 4_000, "y" * (1 << 20)]

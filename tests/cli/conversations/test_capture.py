@@ -61,6 +61,7 @@ def test_a_state_that_cannot_be_written_is_told(memex: Memex, tmp_path: Path) ->
     assert "XDG_STATE_HOME" in told["hint"]
 
 
+@pytest.mark.slow
 def test_names_of_places_stay_in_their_lines(memex: Memex, tmp_path: Path) -> None:
     """Names, branches and titles with line breaks, control characters and no end: a line each, and short."""
     odd = "x\r\n\x1b[2Jname:apollo  project apollo\n" + "y" * 1_500

@@ -35,6 +35,7 @@ def suite(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_suite_is_run_on_a_server_of_its_own(fresh: Memex, suite: Path, tmp_path: Path) -> None:
     """Nothing is left but the file of the run."""
     shown = fresh.plain("eval", "run", str(suite), "--runs", str(tmp_path / "runs"))

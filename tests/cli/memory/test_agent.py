@@ -52,6 +52,7 @@ def test_remember_shows_what_became_of_the_text(memex: Memex) -> None:
     assert memex.json("list", *ann)["journal"] == []
 
 
+@pytest.mark.slow
 def test_remember_replaces_in_colours(memex: Memex) -> None:
     """On a terminal the statement that goes is red, and the one that comes is green."""
     memex.plain("remember", "My favorite color is blue.", "--user", "cal")
@@ -103,6 +104,7 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(filing: 
     assert "Anna" in filing.plain("read", "user/notes.md", *ida)
 
 
+@pytest.mark.slow
 def test_remember_shows_what_it_took_out(filing: Memex) -> None:
     """The older statement and the one for which it went; what else it said stays in its line."""
     kim = ("--user", "kim")
@@ -117,6 +119,7 @@ def test_remember_shows_what_it_took_out(filing: Memex) -> None:
     assert older not in left
 
 
+@pytest.mark.slow
 def test_forget_lists_what_may_be_meant(memex: Memex) -> None:
     """Nothing changes where two fit or none does; whatever the words are, they are never stored."""
     jon = ("--user", "jon")
@@ -138,6 +141,7 @@ def test_forget_lists_what_may_be_meant(memex: Memex) -> None:
     assert memex.json("list", *jon)["files"] == before
 
 
+@pytest.mark.slow
 def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> None:
     """From words, a file, a dash and stdin alike; a dry run writes nothing."""
     source = tmp_path / "said.txt"
@@ -188,6 +192,7 @@ def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:
     assert known.err == "Not modified: the context has the known hash.\n"
 
 
+@pytest.mark.slow
 def test_nothing_found_is_said_beside_the_pipe(memex: Memex) -> None:
     """Nothing on stdout, a word on stderr, and no failure; with a band the context itself says so."""
     ask = ("context", "nothingofthesort", "--user", "nobody")
@@ -200,6 +205,7 @@ def test_nothing_found_is_said_beside_the_pipe(memex: Memex) -> None:
     assert "Nothing found." not in judged.err
 
 
+@pytest.mark.slow
 def test_a_terminal_says_what_to_try_when_nothing_is_found(memex: Memex) -> None:
     """One line with the command that shows what is there, for the same user."""
     for command, said in (("context", "Nothing is remembered about this."), ("find", "Nothing found.")):
@@ -209,6 +215,7 @@ def test_a_terminal_says_what_to_try_when_nothing_is_found(memex: Memex) -> None
         assert "or list all files: memex list --catalogue --user nobody\n" in screen
 
 
+@pytest.mark.slow
 def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:
     """The context made harmless, a row for each source with its reason, and what it cost."""
     fay = ("--user", "fay")
@@ -254,6 +261,7 @@ def test_the_log_tells_the_story_of_a_call(memex: Memex) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_log_keeps_ids_on_one_line(memex: Memex) -> None:
     """On a terminal of 100 columns the other columns give way."""
     call = memex.json("remember", SAID, "--user", "hal")["tool_call_id"]
@@ -310,6 +318,7 @@ def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_serv
     assert "A day may cost 2 US dollars" in said
 
 
+@pytest.mark.slow
 def test_a_host_says_how_sure_a_context_must_be(memex: Memex) -> None:
     """Below that the context says that nothing is remembered; the terminal shows the band."""
     kim = ("--user", "kim")

@@ -77,6 +77,7 @@ def test_two_services_share_a_data_directory(prepared: Memex) -> None:
     clusters.await_stop(prepared.data_dir)
 
 
+@pytest.mark.slow
 def test_the_first_process_waits_for_the_server(prepared: Memex) -> None:
     """As process 1 of a container, whose end kills the rest, the service ends after a clean stop of Postgres."""
     own_user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
@@ -151,6 +152,7 @@ def test_no_model_is_waited_for_at_the_end(prepared: Memex, model_server: ModelS
     assert err.count("model_gave_no_plan") == 2
 
 
+@pytest.mark.slow
 def test_a_start_can_be_ended(memex: Memex) -> None:
     """SIGTERM while the database does not answer: exit code 0 at once, and nothing said."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -189,7 +191,7 @@ def outdated(prepared: Memex) -> Memex:
     return prepared
 
 
-@pytest.mark.parametrize("where", ["terminal", "pipe"])
+@pytest.mark.parametrize("where", ["terminal", pytest.param("pipe", marks=pytest.mark.slow)])
 def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: str) -> None:
     """What is logged before comes after it: for a person on a terminal, and as JSON elsewhere.
 
@@ -218,7 +220,7 @@ def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: st
         assert json.loads(lines[-1])["command"].endswith("index rebuild --only-stale")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_second_port_answers_the_health_alone(prepared: Memex, workers: str) -> None:
     """For probes, whatever stands before the other one."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -246,7 +248,7 @@ def bin_dir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("start", ["first", "second"])
+@pytest.mark.parametrize("start", ["first", pytest.param("second", marks=pytest.mark.slow)])
 def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, start: str) -> None:
     """What is printed for people, pasted into a shell, makes a key if need be, remembers and recalls."""
     if start == "second":

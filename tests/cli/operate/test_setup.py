@@ -298,6 +298,7 @@ def test_a_key_that_does_not_fit_is_noticed(memex: Memex, tmp_path: Path) -> Non
     assert "the key was not checked" in gone.err
 
 
+@pytest.mark.slow
 def test_memory_of_ones_own_is_set_up_for_all_projects(here: Memex, home: Path) -> None:
     """The instructions go where each client reads them for its user; without a client nobody knows where."""
     for client, file in (
@@ -337,6 +338,7 @@ def test_the_text_for_agents_comes_and_goes(here: Memex, tmp_path: Path) -> None
     assert here.plain("setup", "agents-md", "--print") in skill
 
 
+@pytest.mark.slow
 def test_a_skill_says_how_to_dig_in_conversations(here: Memex, tmp_path: Path) -> None:
     """It stands beside that of memory, names tools and commands that exist, and goes again."""
     inside = replace(here, within=("env", "-C", str(tmp_path)))
@@ -357,6 +359,7 @@ def test_a_skill_says_how_to_dig_in_conversations(here: Memex, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [(b"y\n", True), (b"n\n", False)])
+@pytest.mark.slow
 def test_on_a_terminal_it_asks(here: Memex, home: Path, answer: bytes, is_written: bool) -> None:
     """The difference is shown and a person decides."""
     ours, theirs = pty.openpty()

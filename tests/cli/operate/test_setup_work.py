@@ -89,6 +89,7 @@ def test_the_block_is_asked_for_checked_and_put_back(queue_session: Memex, repos
     assert (repository / "AGENTS.md").read_bytes() == b"# Ours"
 
 
+@pytest.mark.slow
 def test_both_blocks_are_taken_back_apart(queue_session: Memex, repository: Path) -> None:
     """The instructions stay when the block about work goes, and what somebody wrote between stays too."""
     file = repository / "AGENTS.md"
@@ -111,6 +112,7 @@ def test_both_blocks_are_taken_back_apart(queue_session: Memex, repository: Path
     assert (again.code, json.loads(again.err)["code"]) == (1, "FILE_NOT_FOUND")
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused(
     queue_session: Memex, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -266,6 +266,7 @@ def test_a_start_that_fails_is_one_error(memex: Memex) -> None:
     clusters.await_stop(memex.data_dir)
 
 
+@pytest.mark.slow
 def test_a_start_of_workers_can_be_ended(memex: Memex) -> None:
     """SIGTERM while the database does not answer: exit code 0 at once, and nothing said."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -34,7 +34,7 @@ def ways(memex: Memex, serving: Serving, server_folder: Path) -> dict[str, Memex
     }
 
 
-@pytest.mark.parametrize("way", ["here", "there"])
+@pytest.mark.parametrize("way", [pytest.param("here", marks=pytest.mark.slow), "there"])
 @pytest.mark.parametrize("name", READING)
 def test_a_command_shows_what_the_users_agent_sees(ways: dict[str, Memex], way: str, name: str) -> None:
     """No project that the user is not a member of, and no call of an admin; with --as-admin both."""

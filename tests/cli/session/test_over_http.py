@@ -233,6 +233,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("secrets", "set", "--files", "default"),
     ("scan",),
 ]
+ONE = ("work done", "work session", "docs push")
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
     "read": ("read", "user/none.md"),
@@ -396,7 +397,15 @@ def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[
     assert (vault("una") / "out" / "b" / "ü.md").read_text() == "# B\n"
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name",
+    [  # the commands of work and documents, in one way each, and the others in `make nightly`
+        pytest.param(
+            name, marks=pytest.mark.slow if name.startswith(("work ", "docs ")) and name not in ONE else ()
+        )
+        for name in REFUSED
+    ],
+)
 def test_what_is_refused_here_is_refused_over_http(modes: Modes, name: str) -> None:
     """With the same exit code, error code and words."""
     here, there = (memex.run(*REFUSED[name], "--json") for memex in (modes.here, modes.there))
@@ -461,6 +470,7 @@ def test_only_an_administrator_learns_of_near_users(modes: Modes) -> None:
     assert "Did you mean --user quentin?" in by_admin.err
 
 
+@pytest.mark.slow
 def test_a_source_of_any_name_is_deleted_here_and_over_http(modes: Modes, tmp_path: Path) -> None:
     """Its label stands in no address, so that it may hold what an address would read otherwise."""
     export = tmp_path / "chat.json"

@@ -164,6 +164,7 @@ async def test_a_memory_that_keeps_nothing(chat: BeamChat) -> None:
 
 
 @pytest.mark.embedded_only
+@pytest.mark.slow
 async def test_finding_and_deciding_are_told_apart(database: Database, chat: BeamChat) -> None:
     """With the built-in planner, which files what it is told; a second run gives the same figures."""
     watch = CandidateWatch(evidence_texts([chat]))

@@ -32,6 +32,7 @@ def test_turns_are_messages_of_their_session() -> None:
     assert [one.id for one in first.messages] == ["user/chats/a/0001.md", "user/chats/a/0002.md"]
 
 
+@pytest.mark.slow
 async def test_messages_are_ranked_as_files_are(retrieval_data: Path, conninfo: str) -> None:
     """By the same engine; no context is asked for, and the tables and the page have none."""
     as_files = await evaluation.run_suite("locomo", retrieval_data, RetrievalOptions(database_url=conninfo))

@@ -105,7 +105,10 @@ TEXTS: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("what", TEXTS)
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=pytest.mark.slow if what.startswith("a million") else ()) for what in TEXTS],
+)
 def test_a_text_comes_back_byte_for_byte(alice: Client, what: str) -> None:
     """Nothing of a file is normalised, trimmed or added to."""
     written = put(alice, TEXTS[what])
@@ -124,7 +127,7 @@ def test_a_text_comes_back_byte_for_byte(alice: Client, what: str) -> None:
 @pytest.mark.parametrize(
     ("content", "status", "code"),
     [
-        (b"x" * (MIB + 1), 413, "FILE_TOO_LARGE"),
+        pytest.param(b"x" * (MIB + 1), 413, "FILE_TOO_LARGE", marks=pytest.mark.slow),
         ("é".encode() * (MIB // 2) + b"x", 413, "FILE_TOO_LARGE"),
         (b"\xff", 422, "VALIDATION_ERROR"),
         (b"\xed\xa0\x80", 422, "VALIDATION_ERROR"),

@@ -391,7 +391,7 @@ ALWAYS: dict[str, list[Act]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["auto", "single"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("single", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("script", ALWAYS.values(), ids=ALWAYS.keys())
 async def test_a_model_that_gives_no_plan_is_replaced_by_rules(
     ask: Ask, mode: str, script: list[Act], model_server: ModelServer
@@ -470,7 +470,7 @@ async def test_a_server_that_is_not_there_is_replaced_by_rules(
     assert "oolong" in answer["context"]
 
 
-@pytest.mark.parametrize("place", [1, 2, 3])
+@pytest.mark.parametrize("place", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     "failure",
     [fails(500), fails(401), resets(), cut(CHOSEN), garbage(), refuses(), hangs(), answers(99)],

@@ -781,6 +781,7 @@ def of_part(told: str) -> ModelResponse:
     return answer(edit(f"My friend number {found[1]} is called {found[2]}.", found[0]))
 
 
+@pytest.mark.slow
 async def test_a_long_talk_is_read_in_parts(database: Database, alice: Caller) -> None:
     """Not more requests than there may be, each part whole, and each sees what the parts before it gave."""
     model = Model(of_part)

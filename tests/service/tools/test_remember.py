@@ -700,7 +700,7 @@ LARGE = {
     "one word": "x" * MAX_TEXT_CHARS,
     "small talk": "Thank you very much! " * 10_000,
 }
-LONG_TO_FILE = ("prose", "lines of four bytes a character")
+LONG_TO_FILE = ("prose", "lines of four bytes a character", "small talk")
 
 
 @pytest.mark.parametrize(
@@ -727,7 +727,7 @@ async def test_the_longest_text_is_filed_whole(service: Service, alice: Caller, 
     assert len(json.dumps(row.model_dump()["response"]["writes"])) < 10_000
 
 
-@pytest.mark.parametrize("character", ["x", "𝔵"])
+@pytest.mark.parametrize("character", [pytest.param("x", marks=pytest.mark.slow), "𝔵"])
 async def test_a_full_file_is_followed_by_another(service: Service, alice: Caller, character: str) -> None:
     """What the full file says counts as known, and statements about notes do not link to the series."""
     full = "# Notes\n\n## Notes\n\n- The cat is called Minka. (2020-01-01)\n\n" + character * 262_000

@@ -236,6 +236,7 @@ async def test_calls_around_a_batch_replay_and_say_what_they_saw(service: Servic
     assert (await revisions_seen(service, alice, "batch")).revisions == []
 
 
+@pytest.mark.slow
 async def test_a_batch_is_bounded(service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the characters that come, and by those of the files that it edits."""
     with pytest.raises(LimitExceeded, match="The texts of this batch"):

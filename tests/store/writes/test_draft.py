@@ -656,7 +656,7 @@ async def test_an_undo_of_a_tombstone_that_another_undo_reopened_conflicts(
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("x" * (MAX_FILE_BYTES + 1), FileTooLarge),
+        pytest.param("x" * (MAX_FILE_BYTES + 1), FileTooLarge, marks=pytest.mark.slow),
         ("é" * (MAX_FILE_BYTES // 2) + "x", FileTooLarge),
         ("nul \0", ValidationFailed),
         ("half \ud800", ValidationFailed),
@@ -731,7 +731,9 @@ async def test_a_file_of_too_many_sections_is_refused(service: Service, alice: C
         await service.execute(alice, "memory_patch", append)
 
 
-@pytest.mark.parametrize("unit", ["```\ncode\n```\n", "- An item of a list.\n"])
+@pytest.mark.parametrize(
+    "unit", ["```\ncode\n```\n", pytest.param("- An item of a list.\n", marks=pytest.mark.slow)]
+)
 async def test_a_change_of_a_long_file_before_the_lock_is_seen(
     service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch, unit: str
 ) -> None:

@@ -309,6 +309,7 @@ def test_nothing_is_asked_or_loaded_before_the_first_question() -> None:
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_question_prints_nothing() -> None:
     """Where somebody looks on, the library would praise its own services before the first answer."""
     hidden = {"CI", "PYTEST_VERSION", "PYTEST_CURRENT_TEST", "PYDANTIC_AI_NO_BANNER"}
