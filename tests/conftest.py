@@ -103,6 +103,10 @@ def made_data_dir(server_folder: Path) -> Path:
 def embedded_server(server_folder: Path) -> Iterator[Server]:
     """The server that Memex brings along."""
     with embedded.start(server_folder / "embedded") as lease:
+        with psycopg.connect(lease.admin_conninfo, autocommit=True) as admin:
+            # Databases that are emptied all the time would be vacuumed all the time, and dropped once analyzed.
+            admin.execute("alter system set autovacuum = off")
+            admin.execute("select pg_reload_conf()")
         server = Server.with_template("embedded", lease.admin_conninfo, lease.conninfo)
         yield server
         server.disconnect()

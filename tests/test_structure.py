@@ -56,6 +56,7 @@ def test_no_module_is_too_long(source: Source) -> None:
     assert {name: lines for name, lines in source.largest().items() if lines > MAX_LINES} == {}
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other(source: Source) -> None:
     """Imports in functions and under TYPE_CHECKING count too, because a reader follows them as well."""
     assert source.circles() == []

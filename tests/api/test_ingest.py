@@ -435,6 +435,7 @@ async def test_an_import_tells_how_many_conversations_stay_out(
     assert reports[2]["conversations"]["created"] == 1
 
 
+@pytest.mark.slow
 async def test_a_long_conversation_is_put_again_as_it_was(
     service: Service, caller_of: CallerOf, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ async def test_memex_is_asked_through_its_service(service: Service, cases: list[
     assert run.states.keys() == {"small"}
 
 
+@pytest.mark.slow
 async def test_a_run_is_the_same_each_time(service: Service, cases: list[Case]) -> None:
     """But for how long it took: what one case writes no other one sees."""
     first, second = [

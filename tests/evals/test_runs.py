@@ -72,6 +72,7 @@ def test_figures_are_means_over_the_cases_that_have_them() -> None:
     assert "1 known failures" in tables.summary(run)
 
 
+@pytest.mark.slow
 def test_a_comparison_names_every_case_that_turned() -> None:
     """Over the cases that are the same in both; others are named and left out."""
     before = a_run(*(a_case(name) for name in "abcdeklm"), a_case("f", "failed"), a_case("g"), a_case("h"))

@@ -30,8 +30,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
 
 
-# Loading one of these takes seconds. The tests of its own adapter run always.
-HEAVY = {"llama-index", "google-adk"}
+# Loading one of these, or starting it for each test, takes seconds. The tests of its own adapter run always.
+HEAVY = {"llama-index", "google-adk", "mcp-stdio"}
 
 
 def _param(surface: Surface) -> Any:

@@ -71,6 +71,7 @@ def test_old_calls_are_pruned_and_kept_ones_stay(memex: Memex) -> None:
     assert memex.json("read", "user/0.md", *ned)["content"] == "x", "what was written stays"
 
 
+@pytest.mark.slow
 def test_versions_of_today_are_never_thinned(memex: Memex) -> None:
     """The day that the age ends in is not cut in two; without an age, and with a wrong one, nothing is done."""
     for text in ("one", "two"):

@@ -191,7 +191,8 @@ def outdated(prepared: Memex) -> Memex:
     return prepared
 
 
-@pytest.mark.parametrize("where", ["terminal", pytest.param("pipe", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("where", ["terminal", "pipe"])
+@pytest.mark.slow
 def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: str) -> None:
     """What is logged before comes after it: for a person on a terminal, and as JSON elsewhere.
 
@@ -248,7 +249,8 @@ def bin_dir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("start", ["first", pytest.param("second", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("start", ["first", "second"])
+@pytest.mark.slow
 def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, start: str) -> None:
     """What is printed for people, pasted into a shell, makes a key if need be, remembers and recalls."""
     if start == "second":

@@ -161,6 +161,7 @@ def test_a_broken_file_is_left_as_it_is(here: Memex, home: Path) -> None:
     assert list(home.iterdir()) == [file]
 
 
+@pytest.mark.slow
 def test_hooks_are_written_and_turn_capture_on(here: Memex, home: Path) -> None:
     """Nothing unasked; then the hooks beside others, and settings of the user alone; all of it is taken back."""
     settings = home / ".claude" / "settings.json"
@@ -194,6 +195,7 @@ def test_hooks_are_written_and_turn_capture_on(here: Memex, home: Path) -> None:
         assert here.run("setup", *wrong, "--yes").code == 1
 
 
+@pytest.mark.slow
 def test_a_plugin_is_written_and_taken_back(here: Memex, home: Path) -> None:
     """Both files are shown and written at once; a file that its program changed since loses Memex's line alone."""
     config, provider = (

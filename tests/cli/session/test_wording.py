@@ -85,7 +85,16 @@ def test_a_path_is_completed(files: Memex) -> None:
     assert "Did you mean user/…?" in typo
 
 
-@pytest.mark.parametrize("words", [("list",), ("find", "tea"), ("log",), ("context", "tea?")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list",),
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (("find", "tea"), ("log",), ("context", "tea?"))
+        ),
+    ],
+)
 def test_a_mistyped_user_is_noticed(files: Memex, words: tuple[str, ...]) -> None:
     """If nothing is found, and the user has no files: on stderr, and not beside JSON."""
     user = f"olga{words[0][2]}"

@@ -31,6 +31,7 @@ async def test_pages_are_measured_and_small(database: Database, service: Service
     assert 0 < load.script_bytes <= AIM_SCRIPTS_KB * 1_000
 
 
+@pytest.mark.slow
 async def test_pages_of_calls_are_measured(database: Database, service: Service) -> None:
     """Of one user and of everybody; filters that find nothing give a page that says so."""
     async with database.connection() as connection:

@@ -35,7 +35,8 @@ def share(figures: dict[str, Figure], name: str) -> float:
     return found
 
 
-@pytest.mark.parametrize("name", ["coding-a", pytest.param("sales", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["coding-a", "sales"])
+@pytest.mark.slow
 async def test_the_first_days_of_open_lives(database: Database, name: str) -> None:
     """Bounds with some room below the figures of today: a fall below them is a fault, and no noise."""
     life = first_days(name)

@@ -151,6 +151,7 @@ def test_each_shipped_life_is_what_its_writer_sealed() -> None:
     assert [name for name in sums if sums[name] != found[name]] == []
 
 
+@pytest.mark.slow
 def test_each_shipped_life_is_sound() -> None:
     """Keys stand in one sentence or entry of their text; what is named came before; secrets stand in their text."""
     names, wrong = [], []

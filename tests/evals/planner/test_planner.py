@@ -33,6 +33,7 @@ def scripted(model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Mode
     return model_server
 
 
+@pytest.mark.slow
 async def test_a_model_is_counted_beside_the_rules_and_the_oracle(scripted: ModelServer) -> None:
     """Its picks, how many are right, what each value of a pick brings, and what it took."""
     scripted.play(says({"lines": [1]}), endless=True)
@@ -51,6 +52,7 @@ async def test_a_model_is_counted_beside_the_rules_and_the_oracle(scripted: Mode
     assert "model, a pick is worth 0.1" in text
 
 
+@pytest.mark.slow
 async def test_a_model_that_fails_picks_nothing(scripted: ModelServer) -> None:
     """Its contexts are those of the rules, and the failure is counted."""
     scripted.play(says("I do not know."), endless=True)

@@ -188,6 +188,7 @@ def test_each_case_has_its_form() -> None:
 
 
 @needs_data
+@pytest.mark.slow
 def test_passages_stand_once_in_their_notes() -> None:
     """Each passage is in the body of its note, and at one place."""
     assert wrong_cases(stands_once) == []

@@ -121,6 +121,7 @@ def test_runs_are_compared_by_question() -> None:
     assert found == compared.changes["locomo-turns"]["multi-hop"]["recall@5"]
 
 
+@pytest.mark.slow
 def test_changes_are_shown_when_there_are_any() -> None:
     """A run that changed nothing says so in a line; else each figure that moved, with its tests."""
     before, after = (
@@ -185,6 +186,7 @@ def test_a_page_loads_nothing() -> None:
     assert not re.search(r"https?://|@import|url\((?!#)", written)
 
 
+@pytest.mark.slow
 def test_a_page_follows_the_screen() -> None:
     """Plots take their colours from the style sheet, which has them for light and dark."""
     from memex.evals.retrieval import page
@@ -196,6 +198,7 @@ def test_a_page_follows_the_screen() -> None:
     assert not re.search(r"#01010\d|#0102\d\d", written)
 
 
+@pytest.mark.slow
 def test_a_page_shows_texts_as_texts() -> None:
     """Nothing of a run is markup."""
     from memex.evals.retrieval import page
@@ -207,6 +210,7 @@ def test_a_page_shows_texts_as_texts() -> None:
     assert "&lt;b&gt;bold&lt;/b&gt;" in written
 
 
+@pytest.mark.slow
 def test_ids_of_a_page_are_its_own() -> None:
     """No two elements share an id, and every address leads to one."""
     from memex.evals.retrieval import page

@@ -170,6 +170,7 @@ def test_names_say_nothing(first: str, second: str) -> None:
     assert opaque_names.opaque_name(first, second, key=b"another") != name
 
 
+@pytest.mark.slow
 def test_no_id_of_the_data_stands_in_a_path_or_question(retrieval_data: Path) -> None:
     """Paths hold names made by a key, and orders within a session; ids of questions are digests."""
     parts = [reader(retrieval_data) for reader in suites.readers_of("all")]
@@ -183,6 +184,7 @@ def test_no_id_of_the_data_stands_in_a_path_or_question(retrieval_data: Path) ->
 
 
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
+@pytest.mark.slow
 def test_the_real_data_is_read_whole() -> None:
     """As many files and questions as the protocol counts, and every path of a part is one of its own."""
     parts: dict[str, SuitePart] = {}

@@ -38,6 +38,7 @@ def test_without_data_it_says_so_and_stops() -> None:
     assert "MEMEX_EVAL_DATA" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_help_says_what_each_mechanism_does() -> None:
     """By the names that the command takes."""
     shown = run("--help").stdout
@@ -45,6 +46,7 @@ def test_the_help_says_what_each_mechanism_does() -> None:
     assert all(name in shown and switch.does in shown for name, switch in SWITCHES.items())
 
 
+@pytest.mark.slow
 def test_an_unknown_mechanism_is_refused() -> None:
     """With its name."""
     done = run("magic")

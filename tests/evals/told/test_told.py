@@ -184,6 +184,7 @@ def test_an_index_is_done_when_its_model_lacks_nothing_and_no_job_waits() -> Non
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_without_data_the_measure_says_so() -> None:
     """It ends with 2, and with a sentence instead of a traceback."""
     done = run_told(data="")

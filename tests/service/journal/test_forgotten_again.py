@@ -68,6 +68,7 @@ async def test_writing_says_nothing_else(service: Service, alice: Caller, caller
     assert ["forgotten" in answer for answer in answers] == [False, False]
 
 
+@pytest.mark.slow
 async def test_a_long_page_says_it_too(service: Service, alice: Caller) -> None:
     """A text that is planned without the locks, and writers at the same moment."""
     long = PAGE + "The sea was calm on that day. " * 8_000

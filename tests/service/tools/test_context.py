@@ -696,7 +696,14 @@ async def test_what_was_left_out_is_counted_and_the_best_of_it_named(service: Se
     assert not {one["path"] for one in found["omitted"]["best"]} & set(paths(found))
 
 
-@pytest.mark.parametrize("line", ["tea " * (1 << 18), "茶" * 340_000, "[[b c]] tea " * 87_000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tea " * (1 << 18),
+        pytest.param("茶" * 340_000, marks=pytest.mark.slow),
+        "[[b c]] tea " * 87_000,
+    ],
+)
 async def test_a_line_of_a_mebibyte_keeps_every_promise(service: Service, alice: Caller, line: str) -> None:
     """However long a line is, it is recalled in part, within any budget."""
     await put(service, alice, {"user/a.md": line})

@@ -470,7 +470,10 @@ BAD = {
 NOWHERE = {"evidence that is not there", "no evidence"}
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if number % 3 else ()) for number, name in enumerate(BAD)],
+)
 async def test_an_edit_that_does_not_fit_is_told_once_and_its_sentence_is_filed(
     database: Database, apollo: Caller, name: str
 ) -> None:
@@ -815,6 +818,7 @@ async def test_a_long_talk_has_fewer_parts_where_few_requests_may_be(
     assert (degraded["degraded"], one.told) == ("MODEL_UNAVAILABLE", [])
 
 
+@pytest.mark.slow
 async def test_no_part_is_read_when_no_more_may_be_written(database: Database, alice: Caller) -> None:
     """It is told of as left out for the limit, and costs nothing."""
     model = Model(of_part)

@@ -285,6 +285,7 @@ def test_one_wrong_byte_makes_no_other_encoding(tmp_path: Path) -> None:
     assert reading.survey.warnings == []
 
 
+@pytest.mark.slow
 def test_many_small_conversations_and_one_large() -> None:
     """10,000 conversations of one message, and one of 10,000."""
     many = read_file(json.dumps([chat(number, "hello") for number in range(10_000)]).encode())

@@ -83,7 +83,13 @@ FILES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("include", [Include(), Include(tools=True, reasoning=True)], ids=["plain", "tools"])
+@pytest.mark.parametrize(
+    "include",
+    [
+        pytest.param(Include(), id="plain", marks=pytest.mark.slow),
+        pytest.param(Include(tools=True, reasoning=True), id="tools"),
+    ],
+)
 @pytest.mark.parametrize("name", FILES)
 def test_reading_on_gives_what_reading_at_once_gives(name: str, include: Include) -> None:
     """Wherever the file ended the first time, also inside a line: messages, parents, models, titles and times."""

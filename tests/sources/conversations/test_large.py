@@ -147,6 +147,7 @@ def test_an_array_is_read_while_it_arrives(tmp_path: Path) -> None:
     assert all(file.closed for file in opened)
 
 
+@pytest.mark.slow
 def test_reading_takes_time_in_proportion() -> None:
     """Twice the messages of one conversation take about twice the time."""
     contents = [json.dumps([chat(0, count)]).encode() for count in (2_000, 16_000)]

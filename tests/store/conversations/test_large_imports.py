@@ -106,6 +106,7 @@ async def test_what_goes_leaves_the_postings_of_the_rest(
     assert await stored(database, "select * from chunk_removed") == []
 
 
+@pytest.mark.slow
 async def test_search_scores_as_the_formula_says(service: Service, alice: Caller) -> None:
     """A search scores what was merged at once, what waits and what was made anew alike; a time takes none away."""
     database, access = service.database, await service.identities.open_conversations(alice)

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
+import pytest
 from tests.kit.http_service import serving_http
 from tests.kit.zips import zipped
 from tests.ui.conftest import Site, Visitor
@@ -111,6 +112,7 @@ def locked(archive: bytes) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.slow
 def test_a_limit_ends_an_import_cleanly(site: Site) -> None:
     """What was stored stays, the page says why it stopped, and the same file goes on when there is room again."""
     alice, service = site.visitor(bound_to="alice"), site.served.service
