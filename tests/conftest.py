@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     config.addinivalue_line(
         "markers",
-        "slow: over 5 seconds, or a journey in the browser; runs in make test-all, in shares in .ci/run",
+        "slow: takes long, or repeats what another test checks; runs in make test-all, in shares in make nightly",
     )
     config.addinivalue_line(
         "markers", "faults: takes minutes; runs in make faults, and a short part in .ci/run"
