@@ -139,6 +139,7 @@ def test_patterns_mean_what_git_says(tree: Path, lines: list[str]) -> None:
     assert {one for one in paths_of(tree) if is_ignored(patterns, one)} == ignored_by_git(tree, text)
 
 
+@pytest.mark.slow
 def test_hostile_patterns_take_no_longer_than_others() -> None:
     """Many stars, sets, escapes and very long lines end in a moment, beside the longest names and paths."""
     name, path = "a" * 255, "/".join(["a" * 99] * 10)

@@ -53,6 +53,7 @@ def test_a_life_is_played_and_measured(lives: Memex, life: Path) -> None:
     assert not lives.data_dir.exists()
 
 
+@pytest.mark.slow
 def test_what_is_no_life_ends_with_two(lives: Memex, life: Path, tmp_path: Path) -> None:
     """With what is wrong, and without a trace; no figure is made up."""
     broken = {

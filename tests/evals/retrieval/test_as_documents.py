@@ -11,6 +11,7 @@ from memex.evals.retrieval.evaluation import RetrievalOptions
 pytestmark = pytest.mark.embedded_only
 
 
+@pytest.mark.slow
 async def test_documents_are_ranked_as_files_are(retrieval_data: Path, conninfo: str) -> None:
     """By the same engine; no context is asked for."""
     as_files = await evaluation.run_suite("scifact", retrieval_data, RetrievalOptions(database_url=conninfo))

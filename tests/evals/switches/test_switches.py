@@ -30,6 +30,7 @@ def test_each_mechanism_is_where_its_switch_looks_for_it() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_without_data_it_says_so_and_stops() -> None:
     """As every measurement on real data."""
     done = run("--here")
