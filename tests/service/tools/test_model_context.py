@@ -485,7 +485,11 @@ async def test_wherever_a_model_fails_the_answer_is_that_of_the_rules(
     ]
 
     answer, operation = await ask(
-        *looks[: place - 1], failure, endless=True, model_mode="tools", model_seconds=DEADLINE_S
+        *looks[: place - 1],
+        failure,
+        endless=True,
+        model_mode="tools",
+        model_seconds=DEADLINE_S if failure == hangs() else PATIENCE_S,
     )
 
     assert answer["degraded"] == DEGRADED
