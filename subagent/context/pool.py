@@ -32,7 +32,7 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, B, Query, score
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
 from memex.store.search.index import text_digest
-from memex.subagent.context.lines import split_lines, split_titled_lines
+from memex.subagent.context.lines import MAX_WHOLE_CHARS, split_lines, split_titled_lines
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import (
     DatedBullet,
@@ -117,9 +117,10 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no word of the question speaks for it, and it is not embedded; parts of lines never are."""
-        is_whole = self.is_embedded_alone and self.read is not None
-        return is_whole and self.similarity is None and not self.share
+        """Whether it was told, no word of the question speaks for it, and it is to be embedded, but is not yet."""
+        is_whole = self.read is not None and len(self.candidate.text) <= MAX_WHOLE_CHARS  # others never are
+        is_told = is_entry_at(self.reference.path) and self.included is None
+        return is_told and is_whole and self.similarity is None and not self.share
 
     @property
     def embedded_text(self) -> str:
@@ -507,7 +508,7 @@ async def add_meaning(
 
 def waiting_lines(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """Return the lines that nothing can judge yet: those of a told text of which no line is embedded so far."""
-    embedded = {line.reference.path for line in lines if line.similarity is not None and not line.is_of_page}
+    embedded = {line.reference.path for line in lines if line.similarity is not None}
     return [line for line in lines if line.is_waiting and line.reference.path not in embedded]
 
 

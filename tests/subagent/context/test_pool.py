@@ -350,7 +350,9 @@ async def test_the_vector_of_an_entry_counts_beside_the_word_pieces_of_its_lines
 def test_a_long_paragraph_is_cut_at_sentences_alone() -> None:
     """A title, an initial, a small letter and a day before its month go on."""
     filler = "The harbour was quiet and the boats lay still all through the long and windless afternoon. " * 4
-    last = "They moved the visit of Dr. Rossi and J. Adler, i.e. the audit, to the 9th. Wir fahren am 3. Mai ab."
+    last = (
+        "They moved the visit of Dr. Rossi and J. Adler, i.e. the audit, to the 9th. Wir fahren am 3. Mai ab."
+    )
     text = filler + last
 
     assert [text[slice(*span)] for span in split_lines(text)][4:] == [
