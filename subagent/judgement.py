@@ -111,6 +111,11 @@ def names_of(question: str) -> list[str]:
     return [word for start, word in words if _CODE.search(word) or question[:start].strip(_MARKS)]
 
 
+def codes_of(text: str) -> set[str]:
+    """Return the words of a text that are letters with digits behind them, such as `F22`, in small letters."""
+    return {word.casefold() for word in names_of(text) if word[0].isalpha() and _CODE.search(word)}
+
+
 def is_english(text: str) -> bool:
     """Return whether a text may be English: its letters are Latin, and its small words of no other language."""
     return is_latin(text) and load_tables("en").is_probably("en", text)

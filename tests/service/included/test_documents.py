@@ -72,6 +72,18 @@ async def test_documents_stand_behind_memory_and_are_told_apart(service: Service
         assert len(answer["context"]) == answer["budget"]["used"] <= budget
 
 
+async def test_a_code_is_found_whatever_stands_around_it(service: Service, alice: Caller) -> None:
+    """The other words of the question stand nowhere; a question without the code finds nothing."""
+    await push(service, alice, {"heating.md": "# Heating\n\n## Fault F22\n\nOpen the filling tap.\n"})
+    caller = await current(service, alice)
+    query = "the furnace panel upstairs keeps blinking {}, whom shall we ring?"
+    found = await ask(service, caller, query=query.format("F22"), **INCLUDE)
+    other = await ask(service, caller, query=query.format("F23"), **INCLUDE)
+
+    assert "Open the filling tap." in found["context"]
+    assert beside(other) == []
+
+
 async def test_a_search_shows_documents_in_a_section_of_their_own(service: Service, alice: Caller) -> None:
     """The hits of memory stay as they are, with their scores; `included` says document, root, path and heading."""
     await write(service, alice, "user/kestrel.md", "# Kestrel\n\nThe kestrel service belongs to Olena.\n")

@@ -41,6 +41,7 @@ from memex.store.records import Operation, QueryVector, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS
 from memex.subagent.included import FoundPassage, FoundSection, IncludedReason
+from memex.subagent.judgement import codes_of
 
 OPERATION = "context_include"  # the kind of the operation inside a call that found passages
 MAX_PASSAGES = 50  # of a kind: as many as fill a context of 8,000 characters with short messages
@@ -90,9 +91,15 @@ class SectionKind:
         """Return passages, and the query that found them, as a section; or why nothing was searched."""
         return FoundSection(self.name, self.reason, self.sentence, tuple(passages), query, left_out)
 
-    def above_floor(self, passages: Sequence[FoundPassage]) -> list[FoundPassage]:
-        """Return the passages that have enough of the query's words, or lie near to it in meaning."""
-        near = {id(passage) for passage in passages if (passage.similarity or 0.0) >= LEAST_SIMILARITY}
+    def above_floor(self, passages: Sequence[FoundPassage], query: str) -> list[FoundPassage]:
+        """Return the passages that have enough words of a query, or a code of it, or lie near to it in meaning."""
+        codes = codes_of(query)
+        near = {
+            id(passage)
+            for passage in passages
+            if (passage.similarity or 0.0) >= LEAST_SIMILARITY
+            or codes & codes_of("\n".join((*passage.heading, passage.text)))
+        }
         if max((passage.share for passage in passages), default=0) < self.min_best_share:
             return [passage for passage in passages if id(passage) in near]
         return [passage for passage in passages if passage.share >= self.min_share or id(passage) in near]
@@ -182,7 +189,7 @@ class LiveSections:
             vector = await self._vector(kind, access, text)
             async with self.database.transaction(access, snapshot=True) as connection:
                 weighed, found = await kind.find(connection, access, text, min(limit, MAX_PASSAGES), vector)
-            passages = kind.above_floor(found)
+            passages = kind.above_floor(found, query)
         started.log(self.call, kind.name, query, _logged(passages, weighed))
         return kind.section(passages, weighed)
 
