@@ -147,10 +147,11 @@ fix: $(STAMP)
 coverage: $(STAMP)
 	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=term --cov-report=html $(ARGS)
 
+# The workers of mypy get three seconds to start, which a busy machine may not give them: then it runs without.
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy -n 2 || $(BIN)/mypy  # its workers get three seconds to start, which a busy machine may not give them
+	$(BIN)/mypy -n 2 || $(BIN)/mypy
 	$(BIN)/lint-imports
 
 # What a change rarely breaks and what takes long. Five days in turn run all slow tests; SLOW_SHARE=2/5 names a day's.

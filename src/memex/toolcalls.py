@@ -18,7 +18,7 @@ AGENT_ARGUMENTS = {
     "memory_remember": ("text", "outdated", "project"),
     "memory_context": ("query", "budget", "project"),
 }
-NOTHING_KNOWN = "Nothing is known about that."
+NOTHING_KNOWN = "Nothing is remembered about this."
 FORGET = "forget"  # the reason of a request to forget
 SECRET = "secret"  # noqa: S105  # the reason of a part that holds one
 KEPT_ALONE = "unfiled"  # the reason of a text that the journal keeps, though no page has a line of it

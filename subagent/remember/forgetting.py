@@ -120,7 +120,8 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
             meant = _said_outright(request, matches)
             if request.is_several:
                 meant = meant or _about(topic, matches, tools)
-            meant = meant or _meant(matches, is_several=request.is_several) or _only(topic, matches, tools)
+            thing = content_of(topic) if request.is_outright else thing_of(topic)
+            meant = meant or _meant(matches, is_several=request.is_several) or _only(thing, matches, tools)
             if request.stated:
                 meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
             if meant:
@@ -465,9 +466,9 @@ def _about(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_M
     return some if is_whole and len(some) <= MAX_REMOVED else []
 
 
-def _only(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:
-    """Return the one statement that has all words of the thing that a topic names, if no other has any."""
-    asked = set(tools.analyzer.lexemes(thing_of(topic)))
+def _only(thing: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:
+    """Return the one statement that has all words of a thing, if no other has any."""
+    asked = set(tools.analyzer.lexemes(thing))
     some = [match for match in matches if not asked.isdisjoint(match.words)]
     is_whole = len(some) == 1 and bool(asked) and asked <= set(tools.analyzer.lexemes(some[0].stored.text))
     return some if is_whole and not some[0].is_other_value else []

@@ -56,6 +56,7 @@ class ForgetRequest:
         stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
         named: the name or the identifier that is to be forgotten, whatever is said of it; "" if there is none.
         is_bare: it means what was told last.
+        is_outright: it is `Forget this: …`, behind which all words say what is meant.
         is_addressed: it is one to memory, and no order about what stands in a file, a table or a list.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
@@ -73,6 +74,7 @@ class ForgetRequest:
     stated: str = ""
     named: str = ""
     is_bare: bool = False
+    is_outright: bool = False
     is_addressed: bool = True
 
 
@@ -87,7 +89,8 @@ def find_forget_request(text: str) -> ForgetRequest | None:
         named = "" if is_bare else _named(sentence)
         if named or is_bare or _asks(sentence):
             asked = _request(text, sentences, place)
-            return replace(asked, named=named, is_bare=is_bare)
+            is_outright = _NAMED_OUTRIGHT.match(_plain(sentence)) is not None
+            return replace(asked, named=named, is_bare=is_bare, is_outright=is_outright)
     return None
 
 

@@ -101,6 +101,21 @@ async def test_a_name_beside_another_sentence_is_asked_about(service: Service, a
     assert "scripts" in await whole(service, alice, "Which language do our scripts have?")
 
 
+async def test_words_that_one_statement_has_are_enough_outright(service: Service, alice: Caller) -> None:
+    """`memex forget WORDS` asks so; words that two statements hold are asked back."""
+    for text in ("I hate cilantro.", "I drink tea in the morning.", "My sister sells tea."):
+        await remember(service, alice, text)
+    taken = await remember(service, alice, "Forget this: cilantro")
+    asked = await remember(service, alice, "Forget this: tea")
+
+    assert taken["candidates"] == []
+    assert "cilantro" not in await whole(service, alice, "What do I hate?")
+    assert {one["text"] for one in asked["candidates"]} == {
+        "I drink tea in the morning.",
+        "My sister sells tea.",
+    }
+
+
 async def test_a_secret_in_a_request_takes_out_no_other_secret(service: Service, alice: Caller) -> None:
     """None is stored, so the marks in their places look alike, and the person is asked."""
     keys = [f"sk-proj-{letter * 20}0123456789ABCDEFG{letter * 9}" for letter in "ab"]

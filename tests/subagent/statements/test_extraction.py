@@ -262,6 +262,18 @@ def test_list_in_a_quote_is_read() -> None:
     ]
 
 
+def test_what_is_not_decided_is_no_decision() -> None:
+    """In four languages."""
+    open_points = (
+        "Maybe we postpone the pilot, but nothing is decided.",
+        "Es ist noch nichts entschieden.",
+        "Rien n'est encore décidé pour la salle.",
+        "No hay nada decidido sobre el viaje.",
+    )
+
+    assert [kinds(text) for text in open_points] == [["note"]] * len(open_points)
+
+
 def test_a_label_ends_what_a_speaker_says() -> None:
     """In minutes, and below the item of a list."""
     minutes = "Anna: The supplier wants 40 days.\nDecision: we stay with 30 days.\nBen: I'll tell them."
