@@ -12,6 +12,10 @@ HINT = (
     "A date or a time of RFC 3339 with its zone is needed, such as 2021-03-09 or 2021-03-09T18:30:00+01:00."
 )
 
+NOT_YET_SAID = (
+    "Leave said_at out for what is said now; a day to come belongs into the text, or into valid_from."
+)
+
 
 def said_day(said_at: str | None, now: datetime) -> date:
     """Return the day on which a text was said, in the zone that its moment names.
@@ -27,7 +31,7 @@ def said_day(said_at: str | None, now: datetime) -> date:
         return now.date()
     day, is_ahead = _parse(said_at, now)
     if is_ahead:
-        raise ValidationFailed(f"said_at {said_at} lies in the future.", hint=HINT)
+        raise ValidationFailed(f"said_at {said_at} lies in the future.", hint=NOT_YET_SAID)
     if day < EARLIEST:
         raise ValidationFailed(f"said_at {said_at} lies before {EARLIEST.year}.", hint=HINT)
     return day

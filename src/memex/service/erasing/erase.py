@@ -224,7 +224,9 @@ async def _verify(call: OperationCall, arguments: VerifyArguments) -> LoggedAnsw
     receipt = arguments.receipt
     _check_eraser(call.caller, everywhere=receipt.everywhere)
     if receipt.user != call.access.user_id:
-        raise Forbidden("The receipt is of another user.", hint="Check it in the name of that user.")
+        raise Forbidden(
+            "The receipt is of another user.", hint="Check it in the name of that user; commands take --user."
+        )
     try:
         words = ErasedWords.load(receipt.model_dump())
     except ValueError as error:
