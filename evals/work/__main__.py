@@ -1,7 +1,7 @@
 """`python -m memex.evals.work`: how well turns of sessions are read for work."""
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import typer
@@ -68,7 +68,11 @@ def _document(run: WorkRun) -> dict[str, Any]:
         asdict(measured) | {"precision": measured.precision, "recall": measured.recall}
         for measured in run.measures
     ]
-    return asdict(run) | {"measures": measures}
+    packs = {  # `asdict` makes a counter of the pairs of a counter
+        name: {field.name: dict(getattr(one, field.name)) for field in fields(one)}
+        for name, one in run.packs.items()
+    }
+    return asdict(replace(run, packs={})) | {"measures": measures, "packs": packs}
 
 
 def _cells(one: WorkMeasure) -> tuple[str, str]:

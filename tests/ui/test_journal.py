@@ -33,6 +33,8 @@ def test_the_tree_shows_months_and_the_pages_show_days(site: Site) -> None:
     day = visitor.get("/ui/memory/journal?day=2025-11-27").text
 
     assert first == again
+    assert "Journal: all that was told" in visitor.get("/ui/memory").text
+    assert "Journal: all" not in site.visitor(bound_to="nobody-yet").get("/ui/memory").text
     assert "/ui/memory/journal?month=2025-10" in files
     for path in (first, second):
         assert path.rpartition("/")[2] not in visitor.get("/ui/memory").text

@@ -40,9 +40,7 @@ class FileListFilters(ListFilters):
 async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> Response:
     """Return the folders, and the files that pass the filters; each of them is in the address."""
     found = await _browse(page, query)
-    holds_files = any(mount["files"] for mount in found["mounts"])
-    if not holds_files:  # perhaps all that was told stands in the journal
-        holds_files = bool((await page.call("memory_journal", {}))["months"])
+    entries = sum(month["entries"] for month in (await page.call("memory_journal", {}))["months"])
     found["folders"] = _with_months(found["folders"])
     topics = (await page.call("memory_topics", {"limit": TOPICS}))["topics"]
     return page.render(
@@ -54,7 +52,8 @@ async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> 
         filters=query.named,
         is_filtered=any(query.named.values()),
         kinds=KINDS,
-        holds_files=holds_files,
+        holds_files=bool(entries) or any(mount["files"] for mount in found["mounts"]),
+        entries=entries,
         **connect_values(page, OWN_PROGRAM, None),
     )
 
