@@ -19,6 +19,12 @@ _OWN = re.compile(
     r"|Ich(?! (?:brauche|muss|möchte)\b)|Meine?r?|J'|Je(?! (?:veux|voudrais|dois)\b)|Mon|Ma|Mes"
     r"|Yo|Mi|Mis)\b"
 )
+# A statement that says of whom or what it speaks only by what stood before it, which a page does not show.
+_DANGLING = re.compile(
+    r"(?:S?he|They|It|Er|Sie|Es(?! gibt)|Ils?(?! (?:y a|(?:ne )?faut|fait)\b)|Elles?|Él|Ell[oa]s?|Eso|Esto)\b"
+    r"|(?:This|That|These|Those) (?:is|are|was|were|has|have|will|would|means|makes|won't|\w+n't)\b"
+    r"|(?:Das|Dies) (?:ist|war|wird|hat|kann|geht|heißt)\b|C'est\b|[^ ]+ it is\b"
+)
 NEAR = 0.8  # of the words of two statements that say the same
 
 # By the name of each message that the model was shown: where a statement begins and ends, and its kind.
@@ -36,7 +42,8 @@ def apply_choices(messages: Sequence[MessageReading], choices: StatementChoices)
 def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind]) -> list[MessageReading]:
     """Return messages with the statements of some kinds alone; of near-equal ones the newest, as said last.
 
-    A note that a person begins with `I` or `My` is a fact, as one of the kind `profile` is.
+    A note that a person begins with `I` or `My` is a fact, as one of the kind `profile` is. What begins with a
+    pronoun, such as `She wants them by Thursday.`, is left out.
     """
     told: dict[StatementKind, list[frozenset[str]]] = {}
     kept: dict[str, MessageReading] = {}
@@ -48,7 +55,8 @@ def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind
         for statement in message.statements:
             words = frozenset(normal_form(statement.text))
             is_own = "profile" in kinds and statement.kind == "note" and _OWN.match(statement.text)
-            if statement.kind not in kinds and not is_own:
+            is_asked = statement.kind in kinds or is_own
+            if not is_asked or _DANGLING.match(statement.text):
                 left.append(SkippedSpan(statement.start, statement.end, "other"))
             elif any(_are_near(words, known) for known in told.setdefault(statement.kind, [])):
                 left.append(SkippedSpan(statement.start, statement.end, "duplicate"))

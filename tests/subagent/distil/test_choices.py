@@ -69,3 +69,28 @@ def test_kinds_are_chosen_and_near_equal_statements_come_once() -> None:
     ]
     assert kept[0].skipped == (SkippedSpan(0, len(said[0]), "duplicate"),)
     assert kept[4].skipped == (SkippedSpan(0, len(said[4]), "other"),)
+
+
+def test_what_a_page_would_not_show_whole_is_left_out() -> None:
+    """Of whom it speaks stood in the sentence before it; articles and impersonal beginnings stay."""
+    dangling = [
+        "She wants them by Thursday.",
+        "This is fixed for 2027.",
+        "Das ist verboten.",
+        "Pebble it is!",
+    ]
+    whole = ["Das Haus wird verkauft.", "Il faut réserver avant mai.", "This autumn we paint the hall."]
+    place = ("7k2m9x4q1cab", 1)
+    messages = [
+        MessageReading(
+            HumanMessage(place, text, b"", None),
+            SaidMessage(place, date(2026, 11, 22)),
+            (Statement("decision", text, 0, len(text)),),
+            (),
+        )
+        for text in (*dangling, *whole)
+    ]
+
+    kept = [of_kinds([message], {"decision"})[0].statements for message in messages]
+
+    assert [one.text for statements in kept for one in statements] == whole
