@@ -81,9 +81,11 @@ class Candidates:
 
 def _is_any_in(names: Iterable[str], lines: Iterable[ContextLine]) -> bool:
     """Return whether a line that shares words with a question holds one of these names, in capitals or not."""
-    said = [line.candidate.text.casefold() for line in lines if line.share]
-    wanted = [re.compile(rf"(?<!\w){re.escape(name.casefold())}(?!\w)") for name in names]
-    return any(name.search(text) for name in wanted for text in said)
+    wanted = "|".join(re.escape(name.casefold()) for name in names)
+    if not wanted:
+        return False
+    name = re.compile(rf"(?<!\w)(?:{wanted})(?!\w)")
+    return any(name.search(line.candidate.text.casefold()) for line in lines if line.share)
 
 
 @dataclass(frozen=True, slots=True)
