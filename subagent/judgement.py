@@ -6,6 +6,7 @@ of what is open, and some are too short, too long, or in another language than E
 was just told is not embedded yet, so that only its words can be compared.
 """
 
+import calendar
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ _WORD = re.compile(r"\w+")
 _QUESTION_MARK = re.compile("[?\uff1f\u061f]")  # also the full-width and the Arabic one
 _NAME = re.compile(r"(?<![\w'’])(?!I['’]|[\d.,:]+\b)(?=[^\W\d_]*[A-ZÀ-Þ]|\w*\d)\w{2,}")
 _CODE = re.compile(r"\d")
+_CALENDAR = frozenset(name.casefold() for name in (*calendar.day_name, *calendar.month_name))
 _MARKS = " \t\n¿¡\"'“„«(-"
 _PATH = re.compile(r"(?<![\w/])(?:user|shared|projects)/\w|\w\.md\b")
 
@@ -106,9 +108,13 @@ def judge(
 
 
 def names_of(question: str) -> list[str]:
-    """Return the names and codes of a question: words with a digit, or in capitals behind its first word."""
+    """Return the names and codes of a question: words with a digit, or in capitals behind its first; no months."""
     words = [(found.start(), found[0]) for found in _NAME.finditer(question)]
-    return [word for start, word in words if _CODE.search(word) or question[:start].strip(_MARKS)]
+    return [
+        word
+        for start, word in words
+        if (_CODE.search(word) or question[:start].strip(_MARKS)) and word.casefold() not in _CALENDAR
+    ]
 
 
 def codes_of(text: str) -> set[str]:

@@ -331,12 +331,33 @@ def _question_figures(played: PlayedLife) -> Iterator[Figure]:
         0.10,
         is_upper=True,
     )
+    yield Figure(
+        "old beside new, the old one first",
+        tuple(
+            LifeCase(question.question.id, _is_old_first(question, units, facts), question.question.text)
+            for question, units in old
+            if _is_answered(question, facts)
+        ),
+        0.10,
+        is_upper=True,
+    )
     yield Figure("true statements shown as old", tuple(_shown_as_old(played)), 0.02, is_upper=True)
     unknown = [question for question in played.questions if not question.question.expected]
     yield Figure(
         "nothing known: empty context",
         tuple(LifeCase(question.question.id, not question.context) for question in unknown),
     )
+
+
+def _is_old_first(one: PlayedQuestion, old: Sequence[Unit], facts: Mapping[str, Fact]) -> bool:
+    """Return whether an old value stands in a context, unmarked, before each unit that answers its question."""
+    answers = [
+        unit
+        for unit in one.units
+        if any(standing(facts[fact_id], [unit]) for fact_id in one.question.expected)
+    ]
+    first = next(unit for unit in one.units if unit in answers or (unit in old and not unit.is_marked))
+    return first not in answers
 
 
 def _is_answered(one: PlayedQuestion, facts: Mapping[str, Fact]) -> bool:

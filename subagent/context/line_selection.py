@@ -25,6 +25,7 @@ from memex.subagent.context.selection import (
     PassageSelection,
     by_title,
     header_chars,
+    newest_first,
     title_of,
 )
 from memex.subagent.planner import Choice, ContextPlan, Omitted
@@ -142,7 +143,9 @@ class _ChosenLines:
     outdated: list[Choice] = field(default_factory=list)
     of_file: dict[str, list[ContextLine]] = field(init=False)
     beside: dict[str, dict[Reference, list[ContextLine]]] = field(default_factory=dict)
-    newest: dict[object, date] = field(default_factory=dict)  # days of headers, of those that have days
+    days: dict[Reference, date] = field(
+        default_factory=dict
+    )  # on which chosen lines were said, if that is known
 
     def __post_init__(self) -> None:
         self.of_file = defaultdict(list)
@@ -241,14 +244,11 @@ class _ChosenLines:
     def choices(self, *, is_list: bool) -> list[Choice]:
         """Return the choices, header by header; what a page or an entry says in the order in which it says it.
 
-        Statements of a page stand best first. Of a list the headers stand in the order of their first lines.
+        Of a list the headers, and the statements of a page, stand best first, and else the newest first.
         """
-        ordered: list[Choice] = []
-        beside: list[Choice] = []
-        newest = iter(sorted(self.newest, key=lambda group: self.newest[group], reverse=True))
-        for group in self.groups:
-            is_dated = group in self.newest and not is_list
-            choices = self.groups[next(newest) if is_dated else group]
+        ordered, beside = list[Choice](), list[Choice]()
+        groups = self.groups.values()
+        for choices in groups if is_list else newest_first(groups, self.days):
             is_page = is_statement_file(choices[0].reference.path)
             part = ordered if choices[0].included is None else beside
             part += by_title(choices if is_page else sorted(choices, key=lambda choice: choice.reference))
@@ -260,7 +260,7 @@ class _ChosenLines:
         else:
             self.groups.setdefault(choice.group, []).append(choice)
             if (day := _day(line)) is not None:
-                self.newest[choice.group] = max(day, self.newest.get(choice.group, day))
+                self.days[choice.reference] = day
             self.titles.add(title_of(choice))
         self.reasons.add(choice.reason)
         self.known.append(line.candidate.text)

@@ -3,8 +3,9 @@
 All else is lines, which `line_selection` selects.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from math import isqrt
 from typing import NamedTuple
 
@@ -197,3 +198,19 @@ def by_title(choices: Sequence[Choice]) -> list[Choice]:
     for choice in choices:
         places.setdefault(title_of(choice), len(places))
     return sorted(choices, key=lambda made: (title_of(made)[1] != "", places[title_of(made)]))
+
+
+def newest_first(groups: Iterable[Sequence[Choice]], days: Mapping[Reference, date]) -> list[list[Choice]]:
+    """Return groups of choices by the days on which they were said, the newest first, among them and in each.
+
+    Args:
+        groups: in some order; those that were said on no known day keep their places.
+        days: by the references of choices, where the day is known.
+    """
+    found = [
+        sorted(choices, key=lambda choice: days.get(choice.reference, date.min), reverse=True)
+        for choices in groups
+    ]
+    dated = [choices for choices in found if choices[0].reference in days]
+    newest = iter(sorted(dated, key=lambda choices: days[choices[0].reference], reverse=True))
+    return [next(newest) if choices[0].reference in days else choices for choices in found]

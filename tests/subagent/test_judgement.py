@@ -76,6 +76,7 @@ def test_nothing_is_said_before_all_is_compared() -> None:
         ("the display says F22, what now?", ["F22"]),
         ("Where is it? I'm lost in Old Town.", ["Old", "Town"]),
         ("“Canoe” costs 200 at 8:12", []),
+        ("Is the boat free on Monday, 3 March?", []),
     ],
 )
 def test_names_and_codes_of_a_question(question: str, names: list[str]) -> None:

@@ -125,6 +125,22 @@ def test_lines_of_a_page_and_of_a_day_share_a_header() -> None:
     assert memory.context(choose([], lines, available=4_000, is_list=True)) == [first, second, *rest]
 
 
+def test_the_newest_statement_of_a_page_stands_first() -> None:
+    """Though an older one answers better; a list keeps its order, and a page stands by its newest statement."""
+    memory = Memory()
+    lines = [
+        memory.statement("We use Slack.", 0.9, day=0),
+        memory.statement("We switched to Zulip.", 0.5, day=9),
+        memory.line(told(2), "Bo rows.", 0.7),
+    ]
+
+    newest = [text for _, text in memory.context(choose([], lines, available=4_000))]
+    listed = [text for _, text in memory.context(choose([], lines, available=4_000, is_list=True))]
+
+    assert [text for text in newest if "Zulip" in text] == ["- We switched to Zulip.\n- We use Slack."]
+    assert listed[0] == "- We use Slack.\n- We switched to Zulip."
+
+
 def test_a_line_far_below_the_best_does_not_fill_the_budget() -> None:
     """However much room there is; but of a small memory, whose words do not tell, all is shown that fits."""
     memory = Memory()
