@@ -202,6 +202,7 @@ async def test_a_memory_that_keeps_everything(life: Life) -> None:
         "questions about oneself: answered": (1, 1),
         "old value alone": (0, 1),
         "old beside new, unmarked": (1, 1),
+        "old beside new, the old one first": (1, 1),
         "true statements shown as old": (0, 2),
         "nothing known: empty context": (0, 1),
     }
