@@ -80,9 +80,9 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     first = start
     for match in _SENTENCE_END.finditer(text, start, end):
         stop = match.start() + len(match[0].rstrip())
-        if text[stop - 1] == "." and _goes_on(
-            text[max(first, stop - _LONGEST_ABBREVIATION) : stop], text, match.end()
-        ):
+        last = text[max(first, stop - _LONGEST_ABBREVIATION) : stop]
+        is_short = stop - first < MAX_WHOLE_CHARS  # what goes on for longer is cut all the same
+        if is_short and last.endswith(".") and _goes_on(last, text, match.end()):
             continue
         if stop - first >= MIN_SENTENCE_CHARS and end - match.end() >= MIN_SENTENCE_CHARS:
             yield first, stop
