@@ -109,11 +109,12 @@ def judge(
 
 def names_of(question: str) -> list[str]:
     """Return the names and codes of a question: words with a digit, or in capitals behind its first; no months."""
+    first = len(question) - len(question.lstrip(_MARKS))
     words = [(found.start(), found[0]) for found in _NAME.finditer(question)]
     return [
         word
         for start, word in words
-        if (_CODE.search(word) or question[:start].strip(_MARKS)) and word.casefold() not in _CALENDAR
+        if (_CODE.search(word) or start > first) and word.casefold() not in _CALENDAR
     ]
 
 

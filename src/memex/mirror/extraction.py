@@ -64,7 +64,7 @@ def _extract(ending: str, content: bytes) -> tuple[str | None, str]:
 
 def _pages(content: bytes) -> Iterator[str]:
     """Yield the pages of a PDF that have text, without lines that Markdown would take for headings or fences."""
-    from pypdf import PdfReader  # noqa: PLC0415
+    from pypdf import PdfReader  # noqa: PLC0415  # in the process alone
 
     for number, page in enumerate(PdfReader(BytesIO(content)).pages, start=1):
         if text := page.extract_text().strip():
@@ -74,7 +74,7 @@ def _pages(content: bytes) -> Iterator[str]:
 
 def _html(content: bytes) -> str:
     """Return a DOCX file as HTML, without its pictures."""
-    import mammoth  # noqa: PLC0415
+    import mammoth  # noqa: PLC0415  # in the process alone
 
     if any(
         part.filename.endswith(".xml") and part.file_size > MAX_XML_BYTES
@@ -92,8 +92,8 @@ def _html(content: bytes) -> str:
 
 def _markdown(html: str | bytes) -> str:
     """Return HTML as Markdown, with the titles of pictures in place of them."""
-    from bs4 import BeautifulSoup  # noqa: PLC0415
-    from markdownify import ATX, MarkdownConverter  # noqa: PLC0415
+    from bs4 import BeautifulSoup  # noqa: PLC0415  # in the process alone
+    from markdownify import ATX, MarkdownConverter  # noqa: PLC0415  # in the process alone
 
     soup = BeautifulSoup(html, "html.parser")
     for tag in soup(_HIDDEN):
