@@ -54,6 +54,7 @@ def is_entry(path: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=4_096)
 def is_entry_at(virtual_path: str) -> bool:
     """Return whether a virtual path is that of an entry of the caller's journal."""
     return virtual_path.startswith(f"user/{FOLDER}/") and is_entry(virtual_path.removeprefix("user/"))

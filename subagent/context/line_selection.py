@@ -225,9 +225,11 @@ class _ChosenLines:
 
     def take_part(self, line: ContextLine, cut: Cut) -> bool:
         """Choose what fits of a line that is too long, if nothing was chosen yet."""
+        if self.taken:
+            return False
         choice, text = _choice(line), line.candidate.text
         room = self.room - self._added([choice], [""])
-        if self.taken or choice.is_outdated or room < MIN_FIRST_CHARS:
+        if choice.is_outdated or room < MIN_FIRST_CHARS:
             return False
         start, end = cut(text, room)
         if (chars := shown_chars(text[start:end])) > room:

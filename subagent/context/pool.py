@@ -429,14 +429,16 @@ def _window_scores(
     own: dict[str, dict[str, int]] = {}
     lexemes: dict[str, int] = {}
     chars: dict[str, int] = {}  # up to the last line: of a long entry, a part may have been read
-    is_told = {path: is_entry_at(path) for path in {line.candidate.reference.path for line in lines}}
-    if not any(is_told.values()):
-        return {}
+    values: dict[str, int] = {}
     for line, frequencies, length in zip(lines, held, lengths, strict=True):
-        if is_told[path := line.candidate.reference.path]:
+        path, _, span = line.candidate.reference
+        if is_entry_at(path):
             _add(own.setdefault(path, {}), frequencies)
             lexemes[path] = lexemes.get(path, 0) + length
-            chars[path] = max(chars.get(path, 0), line.reference.span[1])
+            chars[path] = max(chars.get(path, 0), span[1])
+            values[path] = line.candidate.value
+    if not own:
+        return {}
     by_char = sum(lexemes.values()) / max(1, sum(chars.values()))
     around: dict[str, dict[str, int]] = {}
     for path, other, size_chars, _ in beside:
@@ -450,7 +452,6 @@ def _window_scores(
             window_lengths[path] += lexemes.get(other, size_chars * by_char)
     longer = sum(window_lengths.values()) / max(1, sum([lexemes[path] for path in windows]))
     by_window = replace(query, c3=query.c3 / max(1.0, longer))
-    values = {line.candidate.reference.path: line.candidate.value for line in lines}
     return {
         path: score(by_window, window, round(window_lengths[path]))
         + max(0, values[path] - score(query, own[path], lexemes[path]))

@@ -19,7 +19,7 @@ from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.bullets import parse_bullet
-from memex.subagent.statements.days.ending import end_of, kinds_of, may_end
+from memex.subagent.statements.days.ending import are_ended, end_of, kinds_of
 
 
 class NewerPlace(NamedTuple):
@@ -64,13 +64,13 @@ def mark_over(lines: Sequence[ContextLine], today: date) -> list[ContextLine]:
 
 
 def _is_over(line: ContextLine, today: date) -> bool:
-    is_of_memory = line.is_of_page or is_entry_at(line.reference.path)
-    if line.included is not None or not is_of_memory or not may_end(line.candidate.text):
+    if line.included is not None or not (line.is_of_page or is_entry_at(line.reference.path)):
         return False
     text = parse_bullet(line.candidate.text) if line.is_of_page else line.candidate.text
-    kinds = {line.unit.kind} if line.is_of_page and line.unit else kinds_of(text)
-    last = end_of(text, kinds, _day_of(line))
-    return last is not None and last < today
+    last = end_of(text, _day_of(line))
+    if last is None or last >= today:
+        return False
+    return are_ended({line.unit.kind} if line.is_of_page and line.unit else kinds_of(text))
 
 
 def _unit_of(line: ContextLine) -> StatementUnit:

@@ -8,6 +8,7 @@ from memex.subagent.statements.days.dating import OPEN_KINDS, is_past
 from memex.subagent.statements.days.mentions import find_days, last_day, stands_behind
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.text_cache import cached_for_short_texts
 
 # Words that may stand before such a day, so that few lines are looked at more closely.
 _MAY_END = re.compile(r"\b(?:until|till?|through|bis|jusqu|hasta)\b", re.IGNORECASE)
@@ -16,9 +17,19 @@ _IS = re.compile(
 )
 
 
-def may_end(text: str) -> bool:
-    """Return whether a text may say until when it holds; nearly none does."""
-    return _MAY_END.search(text) is not None
+@cached_for_short_texts(entries=16_384)
+def end_of(text: str, day: date) -> date | None:
+    """Return the last day on which a text that was said on `day` holds; None if it says none, and so do nearly all."""
+    if not _MAY_END.search(text):
+        return None
+    ends = [
+        mention
+        for mention in find_days(text, day)
+        if stands_behind(mention.tables.until, text, mention.start)
+    ]
+    if not ends or (is_past(text, ends) and not _IS.search(text)):
+        return None
+    return max(last_day(text, end) for end in ends)
 
 
 def kinds_of(text: str) -> frozenset[StatementKind]:
@@ -26,15 +37,6 @@ def kinds_of(text: str) -> frozenset[StatementKind]:
     return frozenset(statement.kind for statement in extract_statements(text).statements)
 
 
-def end_of(text: str, kinds: Collection[StatementKind], day: date) -> date | None:
-    """Return the last day on which a statement of these kinds that was said on `day` holds; None if it says none.
-
-    What is to be done until a day is still to be done after it, and what was so until a day was so.
-    """
-    if not kinds or not OPEN_KINDS.isdisjoint(kinds):
-        return None
-    mentions = find_days(text, day)
-    ends = [mention for mention in mentions if stands_behind(mention.tables.until, text, mention.start)]
-    if not ends or (is_past(text, ends) and not _IS.search(text)):
-        return None
-    return max(last_day(text, end) for end in ends)
+def are_ended(kinds: Collection[StatementKind]) -> bool:
+    """Return whether statements of these kinds hold no more after their last day; what is to be done is, if late."""
+    return bool(kinds) and OPEN_KINDS.isdisjoint(kinds)
