@@ -15,7 +15,6 @@ from memex.store.entry_path import FOLDER, is_entry_at, is_in_journal, may_hold_
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import parse, parse_prefix
 from memex.store.records import (
-    EntryBeside,
     EntryStatement,
     FilePassages,
     FileSummary,
@@ -258,8 +257,10 @@ class Memory:
         seen = self._seen_revs()
         return [tombstones_statement(**seen), bounded_statement(**seen)]
 
-    async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:
-        """Return entries of the caller's journal, each with one that was told before or after it on its day.
+    async def entries_beside(self, paths: Sequence[str], *, reach: int) -> dict[str, dict[str, int]]:
+        """Return entries of the caller's journal told before and after others of their day, by those others' paths.
+
+        Each is a virtual path with its length in characters.
 
         Args:
             paths: virtual, of entries.
@@ -267,21 +268,20 @@ class Memory:
         """
         scope = self._access.by_mount.get("user")
         if scope is None or not paths:
-            return []
-        seen = self._seen_revs()
+            return {}
+        name, parameters = self._beside_statement(scope)
         found = await tuples(
             self.connection,
-            "memory/entry_beside",
-            scope_id=scope.scope_id,
-            rev=dict(zip(seen["scope_ids"], seen["revs"], strict=True))[scope.scope_id],
+            name,
+            **parameters,
             paths=[parse(path).relative for path in paths],
             about=self._access.project,
             reach=reach,
         )
-        return [
-            EntryBeside(scope.virtual(path), scope.virtual(other), size_chars, distance)
-            for path, other, size_chars, distance in found
-        ]
+        return {
+            scope.virtual(path): dict(zip(map(scope.virtual, others), sizes, strict=True))
+            for path, others, sizes in sorted(found)
+        }
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:
         """Return the words of the caller's journal from which lines of pages were made.
@@ -538,6 +538,10 @@ class Memory:
     def _span_statement(self, scopes: Sequence[Scope]) -> Statement:
         """Return the name of the statement that reads spans, and its parameters for the scopes of spans."""
         return "memory/revision_span", {"scope_ids": [scope.scope_id for scope in scopes]}
+
+    def _beside_statement(self, scope: Scope) -> Statement:
+        """Return the name of the statement that finds entries beside others, and its parameters for the scope."""
+        return "memory/entry_beside", {"scope_id": scope.scope_id}
 
     async def _standing(
         self, shape: Callable[..., Shape], statement: str, scope: Scope, **parameters: Any

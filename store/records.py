@@ -209,15 +209,6 @@ class Reference(NamedTuple):  # as `Passage`; and a key of many dictionaries
         return f"{self.path}@{self.version}:{self.span[0]}-{self.span[1]}"
 
 
-class EntryBeside(NamedTuple):  # as `Passage`
-    """An entry of the journal and another of its day: how long that is, and how many entries away, from 1."""
-
-    path: str
-    beside: str
-    size_chars: int
-    distance: int
-
-
 class NearLink(NamedTuple):  # as `Passage`
     """A link to an existing file. `is_near` says whether the requested text holds the link."""
 

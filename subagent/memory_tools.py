@@ -15,7 +15,6 @@ from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import QUERY_CHARS, shorten
 from memex.store.memory import Memory
 from memex.store.records import (
-    EntryBeside,
     EntryStatement,
     FilePassages,
     FileSummary,
@@ -287,12 +286,12 @@ class MemoryTools:
             logged["standing"] = len(found)
         return found
 
-    async def entries_beside(self, paths: Sequence[str], *, reach: int) -> list[EntryBeside]:
-        """Return entries, each with one told before or after it; see `Memory.entries_beside`."""
+    async def entries_beside(self, paths: Sequence[str], *, reach: int) -> dict[str, dict[str, int]]:
+        """Return the entries told before and after others; see `Memory.entries_beside`."""
         request = {"entries": len(paths), "reach": reach}  # hundreds, which the log names as hits already
         async with self._operation("memory_neighbours", request) as (memory, logged):
             found = await memory.entries_beside(paths, reach=reach)
-            logged["beside"] = len(found)
+            logged["beside"] = sum(map(len, found.values()))
         return found
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:

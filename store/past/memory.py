@@ -35,6 +35,7 @@ _PAST = {
     "memory/file_read": "past/file_read",
     "memory/file_load": "past/file_load",
     "memory/file_list": "past/file_list",
+    "memory/entry_beside": "past/entry_beside",
     "memory/journal_count": "past/journal_count",
 }
 
@@ -268,6 +269,10 @@ class PastMemory(Memory):
     def _span_statement(self, scopes: Sequence[Scope]) -> Statement:
         name, parameters = super()._span_statement(scopes)
         return _PAST[name], parameters | {"revs": [self._revs.get(scope, 0) for scope in scopes]}
+
+    def _beside_statement(self, scope: Scope) -> Statement:
+        name, parameters = super()._beside_statement(scope)
+        return _PAST[name], parameters | {"rev": self._revs.get(scope, 0)}
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search that were there at the moment, empty ones too."""

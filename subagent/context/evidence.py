@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
 from memex.store.memory import Memory
-from memex.store.records import EntryBeside, FilePassages, Hit, NearLink, NearSpan, Passage, Reference, Span
+from memex.store.records import FilePassages, Hit, NearLink, NearSpan, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
@@ -90,7 +90,7 @@ class Evidence:
     matched: set[str] = field(default_factory=set)
     similarity: float | None = None
     is_of_days: bool = False
-    beside: list[EntryBeside] = field(default_factory=list)
+    beside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     near: Sequence[NearSpan] | None = None
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
@@ -226,8 +226,8 @@ async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, R
     if entries := [path for path in evidence.files if is_entry_at(path)]:
         evidence.beside = await tools.entries_beside(entries, reach=REACH)
     best = frozenset(list(evidence.files)[:ENTRIES])
-    near = [pair for pair in evidence.beside if pair.path in best]
-    return {pair.beside: ReachedFile(pair.beside, 1, pair.path, reason="neighbour") for pair in near}
+    near = [(path, beside) for path, around in evidence.beside.items() if path in best for beside in around]
+    return {beside: ReachedFile(beside, 1, path, reason="neighbour") for path, beside in near}
 
 
 async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:

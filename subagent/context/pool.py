@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import is_entry_at
 from memex.store.markdown import read_summaries
-from memex.store.records import EntryBeside, EntryStatement, Reference, Span, Tombstone
+from memex.store.records import EntryStatement, Reference, Span, Tombstone
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, B, Query, score
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
@@ -63,6 +63,8 @@ MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, wi
 
 _WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
+EntriesBeside = Mapping[str, Mapping[str, int]]  # see `Memory.entries_beside`
+NOTHING_BESIDE: EntriesBeside = {}
 _NOTHING: Mapping[str, int] = {}
 NOWHERE: Mapping[str, float] = {}
 
@@ -332,7 +334,7 @@ def score_lines(
     lines: Sequence[ContextLine],
     query: Query,
     analyzer: Analyzer,
-    beside: Sequence[EntryBeside] = (),
+    beside: EntriesBeside = NOTHING_BESIDE,
     *,
     weight: float = WINDOW,
 ) -> list[ContextLine]:
@@ -420,7 +422,7 @@ def _window_scores(
     held: Sequence[Mapping[str, int]],
     lengths: Sequence[int],
     query: Query,
-    beside: Sequence[EntryBeside],
+    beside: EntriesBeside,
 ) -> dict[str, int]:
     """Return what each short entry of the journal scores together with those that were told around it, by path.
 
@@ -441,9 +443,10 @@ def _window_scores(
         return {}
     by_char = sum(lexemes.values()) / max(1, sum(chars.values()))
     around: dict[str, dict[str, int]] = {}
-    for path, other, size_chars, _ in beside:
-        around.setdefault(path, {})[other] = size_chars
-        around.setdefault(other, {}).setdefault(path, 0)
+    for path, others in beside.items():
+        around.setdefault(path, {}).update(others)
+        for other in others:
+            around.setdefault(other, {}).setdefault(path, 0)
     windows = {path: dict(own[path]) for path in own if chars[path] <= SHORT_ENTRY_CHARS}
     window_lengths: dict[str, float] = {path: lexemes[path] for path in windows}
     for path, window in windows.items():

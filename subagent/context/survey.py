@@ -1,10 +1,10 @@
 """The results of the search for a context: the passages that may answer, and the pool of their lines."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from memex.store.records import EntryBeside, NearSpan, Reference
+from memex.store.records import NearSpan, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.pool import ContextLine, waiting_lines
@@ -35,7 +35,7 @@ class Candidates:
     similarity: float | None = None
     is_of_days: bool = False
     language: str = ENGLISH
-    beside: Sequence[EntryBeside] = ()
+    beside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     near: Sequence[NearSpan] | None = None
 
     @property

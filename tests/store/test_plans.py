@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH, MAX_CACHED_STATEMENT_PARAMS
 from tests.kit.plans import generic_plan
 
@@ -28,6 +29,7 @@ HOT = """
     search/file_dated search/chunk_alone log/operation_review log/operation_review_more
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
     past/revision_text past/chunk_removed past/link_in past/scope_revs_at
+    memory/entry_beside past/entry_beside
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 WRITES = """
     writes/scope_lock memory/scope_state search/search_totals writes/scope_stat_set writes/revision_write
@@ -97,6 +99,8 @@ PARAMETERS: dict[str, Any] = {
     "tag": None,
     "is_pinned": False,
     "is_named": True,
+    "about": None,
+    "reach": 2,
 }
 INDEXES = {
     "search/lexeme_frequency": "posting_pkey",
@@ -120,6 +124,7 @@ INDEXES = {
     "memory/file_pinned": "revision_pinned",
     "search/chunk_of_file": "chunk_file",
     "memory/revision_span": "revision_pkey",
+    "memory/entry_beside": "revision_head",
     "past/file_changed": "revision_file_rev",
     "past/file_read": "revision_pkey",
     "past/file_list": "revision_pkey",
@@ -235,6 +240,23 @@ async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alic
             assert len(conditions) == 1, nodes
             assert "scope_id = " in conditions[0]
             assert "lexeme = " in conditions[0]
+
+
+@pytest.mark.parametrize("analyzed", [True, False])
+async def test_entries_beside_one_are_the_first_of_their_index(
+    service: Service, alice: Caller, *, analyzed: bool
+) -> None:
+    """A day of thousands of entries is not sorted for each of the hundreds that match."""
+    await _many_scopes(service, alice, analyzed=analyzed)
+    parameters = PARAMETERS | {"scope_id": alice.access.log_scope_id}
+    async with service.database.transaction(alice.access) as connection:
+        nodes = await generic_plan(connection, "memory/entry_beside", parameters)
+
+    before, after = [node for node in nodes if node.get("Index Name", "").startswith("revision")]
+    assert before["Node Type"] == after["Node Type"] == "Index Scan", nodes
+    assert "path >= " in before["Index Cond"], before
+    assert "path < " in after["Index Cond"], after
+    assert not any(node.get("Sort Key") == ["revision.path"] for node in nodes), nodes
 
 
 RUN_ONCE = {"upkeep/grants_missing"}  # as a service or a command starts

@@ -1,32 +1,33 @@
--- For entries of a journal, those told before and after each on the same day, up to `reach` on either side, as the
--- journal stood after the change `rev`; where a project is named, of those that were told about it or about none. A
--- day is the first 18 characters of a path, such as journal/2026-11-27.
-select wanted.path, beside.path as beside, beside.size_chars, beside.distance
-  from unnest(%(paths)s::text[]) as wanted (path)
+-- For entries of a journal, the paths and lengths of those told before and after each on the same day, up to `reach` on
+-- either side; where a project is named, of those that were told about it or about none. A day is the first 18
+-- characters of a path, such as journal/2026-11-27. Its bounds are columns, so that the index of paths is read between
+-- them; with `origin is not null`, Postgres might read the one of the digests of all entries.
+select wanted.path, array_agg(beside.path) as others, array_agg(beside.size_chars) as sizes
+  from (select path, left(path, 18) as first, left(path, 18) || '0' as last
+          from unnest(%(paths)s::text[]) as one (path)
+        offset 0) as wanted
  cross join lateral (
-        (select entry.path, entry.size_chars, row_number() over (order by entry.path desc) as distance
-           from revision entry
-          where entry.scope_id = %(scope_id)s
-            and entry.path < wanted.path
-            and entry.path >= left(wanted.path, 18)
-            and entry.origin is not null
-            and (%(about)s::text is null or entry.about is null or entry.about = %(about)s)
-            and entry.rev <= %(rev)s
-            and (entry.rev_end is null or entry.rev_end > %(rev)s)
-            and not entry.deleted
-          order by entry.path desc
+        (select path, size_chars
+           from revision
+          where scope_id = %(scope_id)s
+            and path >= wanted.first
+            and path < wanted.path
+            and coalesce(origin, '') <> ''
+            and (%(about)s::text is null or about is null or about = %(about)s)
+            and rev_end is null
+            and not deleted
+          order by path desc
           limit %(reach)s)
         union all
-        (select entry.path, entry.size_chars, row_number() over (order by entry.path) as distance
-           from revision entry
-          where entry.scope_id = %(scope_id)s
-            and entry.path > wanted.path
-            and entry.path < left(wanted.path, 18) || '0'
-            and entry.origin is not null
-            and (%(about)s::text is null or entry.about is null or entry.about = %(about)s)
-            and entry.rev <= %(rev)s
-            and (entry.rev_end is null or entry.rev_end > %(rev)s)
-            and not entry.deleted
-          order by entry.path
+        (select path, size_chars
+           from revision
+          where scope_id = %(scope_id)s
+            and path > wanted.path
+            and path < wanted.last
+            and coalesce(origin, '') <> ''
+            and (%(about)s::text is null or about is null or about = %(about)s)
+            and rev_end is null
+            and not deleted
+          order by path
           limit %(reach)s)) as beside
- order by wanted.path, beside.path;
+ group by wanted.path;

@@ -19,7 +19,7 @@ _IS = re.compile(
 
 @cached_for_short_texts(entries=16_384)
 def end_of(text: str, day: date) -> date | None:
-    """Return the last day on which a text that was said on `day` holds; None if it says none, and so do nearly all."""
+    """Return the last day on which a text that was said on `day` holds; None if it says none, as nearly all do."""
     if not _MAY_END.search(text):
         return None
     ends = [
@@ -38,5 +38,5 @@ def kinds_of(text: str) -> frozenset[StatementKind]:
 
 
 def are_ended(kinds: Collection[StatementKind]) -> bool:
-    """Return whether statements of these kinds hold no more after their last day; what is to be done is, if late."""
+    """Return whether statements of these kinds hold no more after their last day; a task still waits."""
     return bool(kinds) and OPEN_KINDS.isdisjoint(kinds)

@@ -21,6 +21,8 @@ from memex.service.vaults.vault_export import export_files
 from memex.service.vaults.vault_import import ImportResult, import_vault
 from memex.sources.vault import ZipWriter
 from memex.store.entry_path import entry_path
+from memex.store.memory import Memory
+from memex.store.past.memory import open_past
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
@@ -133,6 +135,27 @@ async def test_a_list_of_the_past_counts_the_journal_of_then(service: Service, a
     assert past["journal"] == MONTHS
     assert now["journal"] == [*MONTHS, {"month": "2025-12", "entries": 1}]
     assert replayed.is_equal
+
+
+async def test_entries_beside_others_are_those_of_their_day_and_moment(
+    service: Service, alice: Caller
+) -> None:
+    """Up to `reach` of them before and after each; of a state before one was told, that one is not among them."""
+    told = [await tell(service, alice, f"Boat {n} sank.", f"2025-12-01T1{n}:00:00Z") for n in (3, 1)]
+    then = await run(service, alice, "context", query="boats")
+    told.append(await tell(service, alice, "Boat 2 sank.", "2025-12-01T12:00:00Z"))
+    await tell(service, alice, "Another day.", "2025-12-02T10:00:00Z")
+    third, first, second = [answer["entry"].split("@")[0] for answer in told]
+    async with service.database.transaction(alice.access, snapshot=True) as connection:
+        memory = Memory(connection, alice.access)
+        near = await memory.entries_beside([first, third], reach=1)
+        all_around = await memory.entries_beside([second], reach=2)
+        before = await open_past(connection, alice.access, then["state"])
+        past = await before.entries_beside([first, second, third], reach=2)
+
+    assert near == {first: {second: 12}, third: {second: 12}}
+    assert all_around == {second: {first: 12, third: 12}}
+    assert past == {first: {third: 12}, third: {first: 12}}
 
 
 async def test_models_read_a_line_a_month(service: Service, alice: Caller) -> None:

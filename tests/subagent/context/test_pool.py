@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from memex.store.entry_path import entry_path
-from memex.store.records import EntryBeside, EntryStatement, NearSpan, Reference
+from memex.store.records import EntryStatement, NearSpan, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, most_score, score, weigh
 from memex.subagent.context.lines import split_lines
@@ -94,10 +94,7 @@ def test_a_short_entry_is_found_by_those_told_around_it() -> None:
         told(9, "Bo naps."),
     )
     long = told(3, "Ines sings and " * 25)
-    beside = [
-        EntryBeside(asked.reference.path, one.reference.path, len(one.text), distance)
-        for distance, one in enumerate((answer, long), start=1)
-    ]
+    beside = {asked.reference.path: {one.reference.path: len(one.text) for one in (answer, long)}}
     lines = lines_of([other, answer, asked, long])
     scores = {line.candidate.text: line.score for line in score_lines(lines, QUERY, ANALYZER, beside)}
 
@@ -109,7 +106,7 @@ def test_a_part_of_a_long_entry_has_no_window() -> None:
     """Also where no other part of it was read."""
     asked, long = told(1, "Where is the rehearsal?"), told(2, "In the old mill.")
     long = long._replace(reference=long.reference._replace(span=(2_000, 2_016)))
-    beside = [EntryBeside(asked.reference.path, long.reference.path, 2_016, 1)]
+    beside = {asked.reference.path: {long.reference.path: 2_016}}
     found = score_lines(lines_of([asked, long]), QUERY, ANALYZER, beside)
 
     assert {line.candidate.text: line.score for line in found}["In the old mill."] == 0
@@ -120,7 +117,7 @@ def test_a_window_counts_entries_that_were_not_found_by_their_length() -> None:
     entry = told(1, "The rehearsal is on Tuesday.")
 
     def scored_beside(size_chars: int) -> float:
-        beside = [EntryBeside(entry.reference.path, told(2, "").reference.path, size_chars, 1)]
+        beside = {entry.reference.path: {told(2, "").reference.path: size_chars}}
         return score_lines(lines_of([entry]), QUERY, ANALYZER, beside)[0].score
 
     assert scored_beside(20) > scored_beside(2_000)
