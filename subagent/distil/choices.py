@@ -11,6 +11,7 @@ from dataclasses import replace
 from memex.subagent.distil.reading import MessageReading
 from memex.subagent.statements.extraction import SkippedSpan
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.referring import begins_with_reference
 from memex.subagent.statements.subjects import normal_form
 
 # How a note begins that tells of the person, and does not ask an assistant for something.
@@ -18,12 +19,6 @@ _OWN = re.compile(
     r"(?:I(?:'m|'ve)?(?! (?:need|want (?:to|you)|would like|have to|must|think|guess)\b)|My"
     r"|Ich(?! (?:brauche|muss|möchte)\b)|Meine?r?|J'|Je(?! (?:veux|voudrais|dois)\b)|Mon|Ma|Mes"
     r"|Yo|Mi|Mis)\b"
-)
-# A statement that says of whom or what it speaks only by what stood before it, which a page does not show.
-_DANGLING = re.compile(
-    r"(?:S?he|They|It|Er|Sie|Es(?! gibt)|Ils?(?! (?:y a|(?:ne )?faut|fait)\b)|Elles?|Él|Ell[oa]s?|Eso|Esto)\b"
-    r"|(?:This|That|These|Those) (?:is|are|was|were|has|have|will|would|means|makes|won't|\w+n't)\b"
-    r"|(?:Das|Dies) (?:ist|war|wird|hat|kann|geht|heißt)\b|C'est\b|[^ ]+ it is\b"
 )
 NEAR = 0.8  # of the words of two statements that say the same
 
@@ -56,7 +51,7 @@ def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind
             words = frozenset(normal_form(statement.text))
             is_own = "profile" in kinds and statement.kind == "note" and _OWN.match(statement.text)
             is_asked = statement.kind in kinds or is_own
-            if not is_asked or _DANGLING.match(statement.text):
+            if not is_asked or begins_with_reference(statement.text):
                 left.append(SkippedSpan(statement.start, statement.end, "other"))
             elif any(_are_near(words, known) for known in told.setdefault(statement.kind, [])):
                 left.append(SkippedSpan(statement.start, statement.end, "duplicate"))

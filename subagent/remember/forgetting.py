@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from memex.errors import FileNotFound
 from memex.store.entry_path import FOLDER
 from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
@@ -15,7 +16,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, RememberPlan, RememberRequest, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
-from memex.subagent.remember.told_sentences import find_told, is_later
+from memex.subagent.remember.told_sentences import MAX_READ_CHARS, find_told, is_later
 from memex.subagent.statements.comparison.asides import are_asides, rest_of
 from memex.subagent.statements.comparison.conjuncts import meant_part, readings_of
 from memex.subagent.statements.comparison.relations import statement_weights
@@ -26,6 +27,7 @@ from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statem
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences, calls_past
 from memex.subagent.statements.named import content_of, names, names_part, spellings, thing_of
 from memex.subagent.statements.paraphrase import paraphrase_form
+from memex.subagent.statements.referring import refers_back
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import normal_form
 
@@ -94,6 +96,12 @@ async def plan_forgetting(request: ForgetRequest, said: RememberRequest, tools: 
         said: the text that it stands in; what was said later than that is not meant.
         tools: searches memory.
     """
+    plan = await _plan_meant(request, said, tools)
+    return await _with_what_refers_back(plan, request, said, tools) if plan.texts and said.is_kept else plan
+
+
+async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
+    """Return what takes out the statements that a request names or describes."""
     project, day, has_journal = said.project, said.day, said.is_kept
     if request.is_everything:
         return ForgetPlan()
@@ -176,6 +184,53 @@ async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: Memor
     is_sure = len(spans) <= MAX_REMOVED and _are_writable(meant.values(), said)
     found = list(meant.values())
     return _taking_out(request, found, "", tools.analyzer) if is_sure else _asking(found)
+
+
+async def _with_what_refers_back(
+    plan: ForgetPlan, request: ForgetRequest, said: RememberRequest, tools: MemoryTools
+) -> ForgetPlan:
+    """Return a plan that also takes the sentences right behind those forgotten that speak of the same by a pronoun.
+
+    Left behind, `He lives in Kassel now` would be read as said of somebody else.
+    """
+    gone = await forgotten_words(plan.removals, plan.words, tools)
+    more = plan
+    for path, spans in gone.spans.items():
+        try:
+            entry = await tools.read_file(path)
+        except FileNotFound:  # the entry was deleted, and the page that was made from it stands
+            continue
+        if entry.size_chars > MAX_READ_CHARS:
+            continue
+        for start, end in await offload.run_on(entry.content, _refer_back, entry.content, spans):
+            text = entry.content[start:end]
+            behind = [
+                match
+                for match in await _find_matches(text, said.day, tools, has_journal=True)
+                if normal_form(without_dates(match.stored.text)) == normal_form(text)
+            ]
+            taken = _taking_out(request, behind, "", tools.analyzer)
+            more = replace(
+                more,
+                removals=tuple(dict.fromkeys((*more.removals, *taken.removals))),
+                words=tuple(dict.fromkeys((*more.words, *taken.words))),
+            )
+    return more
+
+
+def _refer_back(content: str, gone: Sequence[Span]) -> list[Span]:
+    """Return the sentences behind some words of a paragraph, as long as they speak of these by a pronoun."""
+    found: list[Span] = []
+    is_behind, before = False, 0
+    for start, end in all_sentences(content):
+        if any(start < last and first < end for first, last in gone):
+            is_behind = True
+        elif is_behind := (
+            is_behind and "\n\n" not in content[before:start] and refers_back(content[start:end])
+        ):
+            found.append((start, end))
+        before = end
+    return found
 
 
 def _is_sure(request: ForgetRequest) -> bool:

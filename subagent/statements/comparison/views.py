@@ -41,6 +41,14 @@ _REPORTED_BEHIND = re.compile(
     r", (?:[\w'-]+ ){1,3}?(?:claims?|says?|said|thinks?|told me|sagt|meint|dit|dice|cree)[.!]*$",
     re.IGNORECASE,
 )
+# Words that measure, and what is left of a short form such as `we've`: they say nothing of what a statement is about.
+_MEASURES = re.compile(
+    r"\d+[.,]\d[\d.,]*|(?<=\w)'(?:ve|re|ll|[dmst])\b|\b(?:(?:second|minute|hour|day|week|month|year|euro|dollar|pound)s?"
+    r"|half|quarter|percent|halbe?\w?|viertel|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monat\w{0,2}|jahre?n?|prozent"
+    r"|demie?|quart|secondes?|heures?|jours?|semaines?|mois|ans?|années?|medi[ao]|cuarto|segundos?|minutos?|horas?"
+    r"|días?|semanas?|mes(?:es)?|años?)\b",
+    re.IGNORECASE,
+)
 # Nobody's, somebody's later, or only a part: no end of a task.
 _NOT_OVER = re.compile(
     r"^(?:once|after|as soon as|when|until|sobald|nachdem|wenn|dès que|après|quand|cuando|después|en cuanto)\b"
@@ -71,7 +79,7 @@ class StatementView:
         text: the statement.
         kind: what it is.
         topic: its words, without those that only say that something changed.
-        amounts: those of its words that say when or how much.
+        amounts: words of it that say when or how much, and measures.
         values: its values, in their order.
         plain: the statement with single spaces and straight quotes, without the dates beside days.
         clauses: its clauses, in their order.
@@ -122,7 +130,12 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         text=text,
         kind=kind,
         topic=topic or frozenset(analyzer.lexemes(plain)),
-        amounts=frozenset(lexeme for value in values if _is_amount(value) for lexeme in value.lexemes),
+        amounts=frozenset(
+            [
+                *(lexeme for value in values if _is_amount(value) for lexeme in value.lexemes),
+                *analyzer.lexemes(" ".join(_MEASURES.findall(plain))),
+            ]
+        ),
         values=values,
         plain=plain,
         clauses=clauses_of(plain, values, analyzer),

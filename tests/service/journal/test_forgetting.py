@@ -114,6 +114,22 @@ async def test_what_pages_and_entries_say_goes_with_one_commit(service: Service,
     assert "Acme" in await shown(service, alice, "Where do I work?")
 
 
+async def test_what_refers_back_to_the_forgotten_goes_with_it(service: Service, alice: Caller) -> None:
+    """In its paragraph, from pages too; what names somebody else stays, and all that follows it."""
+    behind = "I don't like him but that's between us. He drums at night."
+    rest = "My son Ole sings. He is eight."
+    told = await remember(service, alice, f"Mia's friend is called Pelle. {behind} {rest}\n\nIt rained.")
+    answer = await remember(service, alice, "Please forget what I said about Pelle.", call="forget")
+    left = await words(service, alice, told)
+    seen = await shown(service, alice, "What do you know about me and Pelle?")
+    await service.revert(alice, "forget")
+
+    assert left.split() == f"{rest} It rained.".split()
+    assert answer["note"].startswith("3 statements were taken out of memory")
+    assert not [said for said in ("Pelle", "him", "drums") if said in seen]
+    assert behind in await words(service, alice, told)
+
+
 async def test_two_sentences_that_fit_are_candidates(service: Service, alice: Caller) -> None:
     """Nothing is hidden before the caller names one of them by its handle, or in its own words."""
     told = await remember(service, alice, " ".join(OWED))
