@@ -128,9 +128,26 @@ def redact(text: str, found: Sequence[FoundSecret]) -> str:
     """Return a text with `[secret: kind]` in the place of each secret."""
     parts, end = [], 0
     for secret in found:
-        parts += [text[end : secret.start], f"[secret: {secret.kind}]"]
+        parts += [text[end : secret.start], _mark(secret)]
         end = secret.end
     return "".join([*parts, text[end:]])
+
+
+def place_before(at: int, found: Sequence[FoundSecret]) -> int:
+    """Return where a place of a redacted text stood before; of one within a mark, where the secret ends."""
+    longer = 0
+    for secret in found:
+        start, mark = secret.start + longer, len(_mark(secret))
+        if at <= start:
+            break
+        if at < start + mark:
+            return secret.end
+        longer += mark - (secret.end - secret.start)
+    return at - longer
+
+
+def _mark(secret: FoundSecret) -> str:
+    return f"[secret: {secret.kind}]"
 
 
 def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:

@@ -267,6 +267,9 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
         ]
         screen.records(done["statements"], columns)
     screen.writes(done["writes"])
+    for secret in done.get("secrets", ()):
+        where = f"line {secret['line']}, column {secret['column']}"
+        screen.line(f"A secret ({secret['kind'].replace('_', ' ')}; {where}) was {secret['action']}.")
     skipped = [skip for skip in done["skipped"] if skip["reason"] != "forget"]  # the first line is about it
     if skipped:
         screen.line()

@@ -6,7 +6,7 @@ and the log say where its secrets stand. What is logged of a call that fails, an
 both cases. A tenant may have other policies (`policies.py`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from memex.subagent.statements.secrets.finding import (
     FoundSecret,
     find_secrets,
     find_told_secrets,
+    place_before,
     places,
     redact,
 )
@@ -41,7 +42,7 @@ class GuardedArguments:
     """The arguments of a call: those that it runs with, those that may be logged, and what was found in them.
 
     `given` are the arguments as they came, and `policies` those by which they were looked at. `found` says where
-    secrets stand, and `hidden` which characters of the texts nobody sees.
+    secrets stand, `redacted` which of the told text were, and `hidden` which characters of the texts nobody sees.
     """
 
     tool: str
@@ -52,6 +53,7 @@ class GuardedArguments:
     found: list[dict[str, Any]] = field(default_factory=list)
     is_refused: bool = False
     hidden: dict[str, Any] | None = None
+    redacted: Sequence[FoundSecret] = ()
 
     async def under(self, policies: SecretPolicies, call: Call) -> "GuardedArguments":
         """Return the arguments for a call as these policies let them through, which may have changed since.
@@ -73,8 +75,16 @@ class GuardedArguments:
         return replace(self, given=self.given | {name: value}, used=self.used | {name: value})
 
     def reported(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Return a result with the places of secrets and of hidden characters, if there are any."""
-        added = {"secrets": self.found or None, "hidden_characters": self.hidden}
+        """Return a result with the places of secrets and of hidden characters, if there are any.
+
+        Spans that were skipped are those of the text as it came; the log has those of the redacted one.
+        """
+        added: dict[str, Any] = {"secrets": self.found or None, "hidden_characters": self.hidden}
+        if self.redacted and result.get("skipped"):
+            added["skipped"] = [
+                skip | {end: place_before(skip[end], self.redacted) for end in ("start", "end")}
+                for skip in result["skipped"]
+            ]
         return result | {name: value for name, value in added.items() if value is not None}
 
 
@@ -91,6 +101,7 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
     """Return the arguments of a call as the policies let them through."""
     used, logged, found = arguments, arguments, list[dict[str, Any]]()
     hidden_count, hidden = 0, list[dict[str, Any]]()
+    redacted: Sequence[FoundSecret] = ()
     for place, text in _texts(arguments):
         door = _door(tool, place)
         if door in ("file", "remember"):
@@ -111,6 +122,7 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
             policy = "redact"
         if policy == "redact":
             used = _replaced(used, place, clean)
+            redacted = secrets if place == ("text",) else redacted
         found += [{"argument": _name(place)} | secret for secret in report(text, secrets, policy)]
     is_refused = any(secret["action"] == "refused" for secret in found)
     found.sort(key=lambda secret: secret["action"] != "refused")  # the first ones are reported
@@ -123,6 +135,7 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
         found[:MAX_REPORTED],
         is_refused=is_refused,
         hidden={"count": hidden_count, "first": hidden} if hidden else None,
+        redacted=redacted,
     )
 
 
