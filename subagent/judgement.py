@@ -2,11 +2,10 @@
 
 The best line judges a question by meaning or words. Some questions are answered by something else, such as a list
 of what is open, and some are too short, too long, or in another language than English. Their band is lifted to
-`fair`, and `lifted_by` says why. It is lifted to `weak` where memory holds a name of the question, and where what
-was just told is not embedded yet, so that only its words can be compared.
+`fair`, and `lifted_by` says why. It is lifted to `weak` where what was just told is not embedded yet, so that only
+its words can be compared.
 """
 
-import calendar
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ Lift = Literal[
     "remark",
     "language",
     "not_embedded",
-    "name",
     "model",
 ]
 
@@ -37,10 +35,7 @@ MAX_KEYWORDS = 8  # a longer text without a question mark is a remark, which ask
 
 _WORD = re.compile(r"\w+")
 _QUESTION_MARK = re.compile("[?\uff1f\u061f]")  # also the full-width and the Arabic one
-_NAME = re.compile(r"(?<![\w'’])(?!I['’]|[\d.,:]+\b)(?=[^\W\d_]*[A-ZÀ-Þ]|\w*\d)\w{2,}")
-_CODE = re.compile(r"\d")
-_CALENDAR = frozenset(name.casefold() for name in (*calendar.day_name, *calendar.month_name))
-_MARKS = " \t\n¿¡\"'“„«(-"
+_CODE = re.compile(r"(?<![\w'’])(?=[^\W\d_])\w*\d\w*")
 _PATH = re.compile(r"(?<![\w/])(?:user|shared|projects)/\w|\w\.md\b")
 
 
@@ -72,7 +67,6 @@ def judge(
     is_intent: bool = False,
     language: str = ENGLISH,
     is_embedded: bool = True,
-    is_named: bool = False,
 ) -> Judgement:
     """Return how sure it is that memory says something about a question.
 
@@ -84,7 +78,6 @@ def judge(
         is_intent: the question asks for a list.
         language: of memory.
         is_embedded: all lines that can be compared by meaning were compared.
-        is_named: memory holds a name of the question; see `names_of`.
     """
     judged = Judgement(found.score, found.band)
     if not is_below(judged.band, LIFTED):
@@ -102,25 +95,12 @@ def judge(
     why = next((reason for reason, holds in reasons if holds), None)
     if why is not None:
         return judged.lifted(why)
-    if is_named:
-        return judged.lifted("name", "weak")
     return judged if is_embedded else judged.lifted("not_embedded", "weak")
-
-
-def names_of(question: str) -> list[str]:
-    """Return the names and codes of a question: words with a digit, or in capitals behind its first; no months."""
-    first = len(question) - len(question.lstrip(_MARKS))
-    words = [(found.start(), found[0]) for found in _NAME.finditer(question)]
-    return [
-        word
-        for start, word in words
-        if (_CODE.search(word) or start > first) and word.casefold() not in _CALENDAR
-    ]
 
 
 def codes_of(text: str) -> set[str]:
     """Return the words of a text that are letters with digits behind them, such as `F22`, in small letters."""
-    return {word.casefold() for word in names_of(text) if word[0].isalpha() and _CODE.search(word)}
+    return {found[0].casefold() for found in _CODE.finditer(text)}
 
 
 def is_english(text: str) -> bool:

@@ -1,7 +1,6 @@
 """The results of the search for a context: the passages that may answer, and the pool of their lines."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memex.store.records import NearSpan, Reference
@@ -9,7 +8,7 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.pool import ContextLine, waiting_lines
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.judgement import ENGLISH, Judgement, judge, names_of
+from memex.subagent.judgement import ENGLISH, Judgement, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +74,7 @@ class Candidates:
             is_intent=is_intent,
             language=self.language,
             is_embedded=not (self.is_compared and waiting_lines(lines)),
-            is_named=_is_any_in(names_of(question), lines),
         )
-
-
-def _is_any_in(names: Iterable[str], lines: Iterable[ContextLine]) -> bool:
-    """Return whether a line that shares words with a question holds one of these names, in capitals or not."""
-    wanted = "|".join(re.escape(name.casefold()) for name in names)
-    if not wanted:
-        return False
-    name = re.compile(rf"(?<!\w)(?:{wanted})(?!\w)")
-    return any(name.search(line.candidate.text.casefold()) for line in lines if line.share)
 
 
 @dataclass(frozen=True, slots=True)

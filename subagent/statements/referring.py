@@ -9,7 +9,9 @@ _REFERENCE = re.compile(
 )
 # Behind words that name nobody: `I don't like him`, `Ich habe ihr nichts gesagt`.
 _NAMELESS = r"(?:(?:[a-zà-ÿ]+(?:['’][a-z]+)?|I(?:['’][a-z]+)?|We|You|Please|Ich|Wir|Je|Nous|Yo|Don['’]t) )"
-_NAMING = r"(?:my|our|your|the|an?|mein\w*|unser\w*|der|die|das|ein\w*|mon|ma|mes|notre|le|la|les|une?|mi|mis|el)\b"
+_NAMING = (
+    r"(?:my|our|your|the|an?|mein\w*|unser\w*|der|die|das|ein\w*|mon|ma|mes|notre|le|la|les|une?|mi|mis|el)\b"
+)
 _OBJECT = re.compile(
     rf"(?:(?!{_NAMING}){_NAMELESS}){{1,6}}(?:him|her|them|ihn|ihm|ihr|ihnen|lui|leur|con él|con ella)\b"
 )

@@ -4,7 +4,7 @@ import pytest
 
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import NO_CONFIDENCE, Confidence
-from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, Judgement, judge, names_of
+from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, Judgement, codes_of, judge
 
 QUERY = Query((), (), 0.0, 0.0, most=1_000_000, chunks=100)
 
@@ -69,24 +69,9 @@ def test_nothing_is_said_before_all_is_compared() -> None:
     assert judge("canoe.md", QUERY, NO_CONFIDENCE, is_embedded=False).lifted_by == "path"
 
 
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        ("What do I need for Noah?", ["Noah"]),
-        ("the display says F22, what now?", ["F22"]),
-        ("Where is it? I'm lost in Old Town.", ["Old", "Town"]),
-        ("“Canoe” costs 200 at 8:12", []),
-        ("Is the boat free on Monday, 3 March?", []),
-    ],
-)
-def test_names_and_codes_of_a_question(question: str, names: list[str]) -> None:
-    """The first word is in capitals anyway, and a number by itself is no code."""
-    assert names_of(question) == names
-
-
-def test_a_name_that_memory_holds_is_never_nothing() -> None:
-    """What is known of it is shown as what may not answer."""
-    asked = "What do I need for Noah?"
-
-    assert judge(asked, QUERY, NO_CONFIDENCE, is_named=True) == Judgement(0.0, "weak", "name")
-    assert judge(asked, QUERY, Confidence(0.3, "weak"), is_named=True) == Judgement(0.3, "weak")
+def test_codes_are_letters_with_digits() -> None:
+    """A number by itself is none, and neither is a name."""
+    assert codes_of("the display says F22, and v2b at 8:12 on 3 March; Noah's canoe costs 200") == {
+        "f22",
+        "v2b",
+    }

@@ -62,7 +62,6 @@ class StatementComparison:
         shares_name: both hold a word of one of the older one's names.
         is_same_frame: both are the same but for one value; see `common_frame`.
         may_close: the older one is a task of another scope that the new one may close.
-        words: how many words both hold that say what a statement is about.
     """
 
     older: StatementView
@@ -73,12 +72,6 @@ class StatementComparison:
     shares_name: bool = False
     is_same_frame: bool = False
     may_close: bool = False
-    words: int = 0
-
-    @property
-    def says_enough(self) -> bool:
-        """Whether both may be of one thing: they share two words, or one and a value that differs, or a frame."""
-        return self.words > 1 or self.is_same_slot or self.is_same_frame or self.may_close
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +128,15 @@ def compare(
         is_same_scope: whether both belong to one scope.
         may_close: whether the older one is a task of another scope that the new one may close.
     """
-    # A day, a price or a unit in common does not make them speak of one thing.
-    amounts = older.amounts | new.amounts
-    common = (older.topic & new.topic) - amounts
+    common = older.topic & new.topic
     if not common:
         return StatementComparison(older, 0.0, 0.0, is_same_slot=False, is_same_scope=is_same_scope)
+    if common <= older.amounts | new.amounts:
+        common = frozenset()  # a day, a price or a unit in common does not make them speak of one thing
     shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in common]
     together = math.fsum(shared)  # a set has another order in each process
     differing, is_same_slot = _differing_values(new, older)
-    apart = differing | amounts
-    whole = _weight(older.topic - apart, weights) * _weight(new.topic - apart, weights)
+    whole = _weight(older.topic - differing, weights) * _weight(new.topic - differing, weights)
     return StatementComparison(
         older=older,
         shared=together,
@@ -154,7 +146,6 @@ def compare(
         shares_name=any(value.lexemes & common for value in older.values if value.sort in ("name", "code")),
         is_same_frame=_is_same_frame(new, older),
         may_close=may_close,
-        words=len(common),
     )
 
 
@@ -181,8 +172,7 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
         one, likelihood, why = going[0]
         outcome: RelationOutcome = "closes" if why.ground == "done" else "replaces"
         return Relation(outcome, one.older, max(likelihood, RIVAL_FROM), why.rest)
-    rivals = [found for found in likely if found[0].says_enough]
-    best, likelihood = max(rivals, key=lambda found: found[1], default=(ranked[0], 0.0))
+    best, likelihood = max(likely, key=lambda found: found[1], default=(ranked[0], 0.0))
     if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
         return None
     if max(len(new.text), len(best.older.text)) > MAX_RIVAL_CHARS:

@@ -41,7 +41,7 @@ _REPORTED_BEHIND = re.compile(
     r", (?:[\w'-]+ ){1,3}?(?:claims?|says?|said|thinks?|told me|sagt|meint|dit|dice|cree)[.!]*$",
     re.IGNORECASE,
 )
-# Words that measure, and what is left of a short form such as `we've`: they say nothing of what a statement is about.
+# Words that measure, and what is left of a short form such as `we've`: neither says what a statement is about.
 _MEASURES = re.compile(
     r"\d+[.,]\d[\d.,]*|(?<=\w)'(?:ve|re|ll|[dmst])\b|\b(?:(?:second|minute|hour|day|week|month|year|euro|dollar|pound)s?"
     r"|half|quarter|percent|halbe?\w?|viertel|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monat\w{0,2}|jahre?n?|prozent"

@@ -155,19 +155,6 @@ async def test_a_small_memory_answers_by_one_shared_word(service: Service, alice
     assert sentence(foreign) == NOTHING_SENTENCE
 
 
-async def test_what_is_known_of_a_name_is_shown(service: Service, alice: Caller) -> None:
-    """Though the other words of the question stand nowhere; without the name the context is empty."""
-    await put(service, alice, NOTES | {"user/notes/noah.md": "Noah starts with us on Monday.\n"})
-    missing = "paperwork, badges, laptops, vouchers, chairs, parking, lockers, keyboards, insurance"
-    question = f"Which {missing}, permissions and training does {{}} require beforehand?"
-    named = await recall(service, alice, question.format("Noah"))
-    other = await recall(service, alice, question.format("Zoltan"))
-
-    assert (named["confidence"]["band"], named["confidence"]["lifted_by"]) == ("weak", "name")
-    assert "Noah starts with us" in named["context"]
-    assert other["confidence"]["band"] == "none"
-
-
 async def test_an_included_passage_is_never_called_nothing(service: Service, alice: Caller) -> None:
     """The passages of documents stay, below their own line; what memory found beside them is left out."""
     await put(service, alice, NOTES)
