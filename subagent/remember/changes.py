@@ -22,6 +22,7 @@ from memex.subagent.statements.comparison.relations import (
     decide,
     may_give_way,
 )
+from memex.subagent.statements.comparison.values import says_more
 from memex.subagent.statements.comparison.views import StatementView, view
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.places import destination, mount_of
@@ -73,7 +74,8 @@ class Changes:
         if (done := self._corrected(add, about, tools.analyzer)) is not None:
             return done
         if (older := await self._put_right(add, about, tools)) is not None:
-            return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=True))
+            is_all = not says_more(older.text, add.statement.text)
+            return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=is_all))
         if (told := self._corrected_words(add, about, tools.analyzer)) is not None:
             return self.carry_out(add, about, Contradiction(told, "rival", may_give_way=False))
         for _ in range(MAX_READ):

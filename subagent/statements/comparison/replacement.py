@@ -15,7 +15,7 @@ the rest stays.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -200,7 +200,10 @@ def _rest(
         if clause is not old
         and (clause.words - every or any((held.kind, held.form) not in forms for held in clause.values))
     ]
-    is_partly = value is not None and bool(old.words - every)
+    kinds = {held.kind for clause in new.clauses for held in clause.values}
+    is_partly = value is not None and (
+        bool(old.words - every) or any(held.kind not in kinds for held in old.values)
+    )
     if is_done:
         named = {(held.kind, held.form) for held in old.values if not held.is_moment}
         return older.text if others or not named <= forms else ""
@@ -210,15 +213,22 @@ def _rest(
         whole = [_by_itself(older, clause) for clause in others]
         if all(whole):
             return " ".join(filter(None, whole))
-    return None if value is None else _left_out(older.plain, old, value)
+    return None if value is None else _left_out(older.plain, old, value, kinds)
 
 
-def _left_out(plain: str, old: StatementClause, value: ClauseValue) -> str:
-    """Return a statement with a mark in the place of a value; of a day with its time, in the place of both."""
+def _left_out(plain: str, old: StatementClause, value: ClauseValue, kinds: Collection[str]) -> str:
+    """Return a statement with a mark in the place of a value, and of a day or a time beside it that is new as well.
+
+    Args:
+        plain: the statement.
+        old: its clause.
+        value: the value that is out of date.
+        kinds: those of the new values.
+    """
     gone = [
-        old_value
-        for old_value in old.values
-        if old_value == value or (value.is_moment and old_value.is_moment)
+        held
+        for held in old.values
+        if held == value or (value.is_moment and held.is_moment and held.kind in kinds)
     ]
     for one in reversed(gone):
         plain = plain[: one.start] + LEFT_OUT + plain[one.end :]

@@ -54,6 +54,12 @@ class Value:
         return f"{self.sort} {self.unit}" if self.unit else self.sort
 
 
+def says_more(older: str, new: str) -> bool:
+    """Tell whether a statement has a day, a time, an amount or a code of a kind of which a new one says nothing."""
+    kinds = {value.kind for value in values_of(new)}
+    return any(value.sort != "name" and value.kind not in kinds for value in values_of(older))
+
+
 @cached_for_short_texts(entries=8_192)
 def values_of(text: str) -> tuple[Value, ...]:
     """Return the values of a statement in their order; none of them overlap."""

@@ -52,6 +52,7 @@ UNNAMED = [
     *(
         "",
         "every Friday",
+        "7,000 steps a day from now on",
         "on Fridays",
         "in a few weeks",
         "Good Friday",
