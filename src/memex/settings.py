@@ -1,8 +1,10 @@
 """Every setting of Memex, in one frozen class. Settings are environment variables, read once at start."""
 
 import os
+import re
 import tomllib
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,7 +17,10 @@ SearchMode = Literal["bm25", "hybrid", "auto"]
 FindMode = Literal["bm25", "hybrid", "auto", "vectors"]  # of one search
 ModelMode = Literal["auto", "tools", "single"]
 IncludedName = Literal["conversations", "documents"]  # what a context can hold beside memory
-REMOVED = ("MEMEX_WORK_MODEL",)  # settings of earlier versions
+# Variables that are read elsewhere, and those that Kubernetes sets for a service named memex.
+_NO_SETTING = re.compile(
+    "MEMEX_(?:CONFIG|PROJECT|AGENT_KEY|DB_PASSWORD|CI|COMPLETE|EVAL_DATA|TEST_.+|SERVICE_.+|PORT_.+)"
+)
 Band = Literal["none", "weak", "fair", "strong"]  # how sure it is that memory answers
 MAX_MODEL_SECONDS = 3_600
 INCLUDED_NAMES: tuple[IncludedName, ...] = get_args(IncludedName)
@@ -625,6 +630,16 @@ def _file_settings() -> dict[str, Any]:
     return {name: value for name, value in found.items() if not os.environ.get(variables[name])}
 
 
-def removed_settings() -> list[str]:
-    """Return the names of settings of earlier versions that the environment sets, and that do nothing any more."""
-    return [name for name in REMOVED if os.environ.get(name)]
+def unknown_settings() -> dict[str, str | None]:
+    """Return the variables of the environment that look like settings and are none, with the name of a near one.
+
+    Settings of earlier versions are among them.
+    """
+    known = [str(one.validation_alias) for one in Settings.model_fields.values()]
+    set_here = sorted(name for name in os.environ if name.startswith("MEMEX_"))
+    return {
+        name: next((bare for bare in known if bare == name.removeprefix("MEMEX_")), None)
+        or next(iter(get_close_matches(name, known, 1)), None)
+        for name in set_here
+        if name not in known and not _NO_SETTING.fullmatch(name)
+    }

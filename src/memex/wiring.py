@@ -19,7 +19,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
-from memex.settings import Settings, days_in, parse_included, parse_model_seconds, removed_settings
+from memex.settings import Settings, days_in, parse_included, parse_model_seconds, unknown_settings
 from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
 from memex.store.documents.records import DocumentLimits
@@ -99,8 +99,8 @@ async def running_service(
             _log.warning(
                 "journal_begins", kept=JOURNAL_KEPT, switch_off="MEMEX_JOURNAL=off", see=JOURNAL_PAGE
             )
-        for setting in removed_settings():
-            _log.warning("setting_removed", setting=setting)
+        for setting, near in unknown_settings().items():
+            _log.warning("setting_unknown", setting=setting, near=near)
         breaker = embedder_breaker(settings, metrics.set_breaker)
         embedder = embedder_of(settings, shared_model=shared_model or own_model, breaker=breaker)
         if embedder is not None:

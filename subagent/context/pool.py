@@ -63,6 +63,7 @@ MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, wi
 
 _WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
+_LEAD_IN = re.compile(r"(?:[^\W\d]+[ ,:]*){1,4}")  # `Remind me to`, which says nothing without what follows
 EntriesBeside = Mapping[str, Mapping[str, int]]  # see `Memory.entries_beside`
 NOTHING_BESIDE: EntriesBeside = {}
 _NOTHING: Mapping[str, int] = {}
@@ -234,8 +235,10 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
         else:
             heading = (*above, *titles) if titles and not is_entry else above
         for start, end in left_of(text, line, gone) if gone else (line,):
-            reference = Reference(path, version, (first + start, first + end))
             piece = text[start:end] if gone else said
+            if gone and _LEAD_IN.fullmatch(piece) and any(0 <= at - end <= 1 for at, _ in gone):
+                continue
+            reference = Reference(path, version, (first + start, first + end))
             candidate = CandidatePassage(reference, piece, value, reason, linked_from, heading)
             unit = None
             if bullet is not None:

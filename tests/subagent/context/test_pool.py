@@ -185,6 +185,7 @@ def test_of_a_line_of_which_words_hold_no_more_the_rest_is_left() -> None:
     assert left((start, start + len(gone))) == pieces
     assert left((0, start + len(gone)), (4, start)) == [("Ines tunes the piano.",) * 2]
     assert left((0, len(text) - 1)) == left((0, len(text))) == []
+    assert left((8, 22), (23, 80)) == []
 
 
 def test_entries_are_known_among_files() -> None:

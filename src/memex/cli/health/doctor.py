@@ -60,7 +60,7 @@ async def _examine() -> AsyncIterator[Finding]:
     from memex.distribution import version
     from memex.homes import config_home
     from memex.postgres import backups_of, conninfo_of
-    from memex.settings import config_file, read_settings, removed_settings
+    from memex.settings import config_file, read_settings, unknown_settings
     from memex.store.waiting.database_url import read_url
 
     yield Finding("memex", version())
@@ -72,10 +72,9 @@ async def _examine() -> AsyncIterator[Finding]:
     with ExitStack() as held:
         try:
             settings = read_settings()
-            for name in removed_settings():
-                yield Finding(
-                    name, "a setting of an earlier version, which does nothing", "note", "Unset it."
-                )
+            for name, near in unknown_settings().items():
+                meant = f"Do you mean {near}? Else unset it." if near else "Unset it."
+                yield Finding(name, "no setting of this version: it does nothing", "note", meant)
             if settings.url is not None:
                 async for finding in _examine_service(settings.url):
                     yield finding

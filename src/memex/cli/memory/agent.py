@@ -160,7 +160,7 @@ async def context(
             "max_hops": max_hops,
             "known_hash": known_hash,
             "min_confidence": min_confidence,
-            "include": include or None,
+            "include": [name for names in include or () for name in names.split(",")] or None,
             "as_of": as_of,
         },
     )
