@@ -22,7 +22,7 @@ def work(
     """Measure packs beside the labels of their sessions, and what is found in labelled turns by kind.
 
     MEMEX_EVAL_DATA names the folder of the data; without it, only the turns that are part of Memex are measured.
-    The exit code is 1 if, of the packs of independent sessions, under 90% of the lines are right or under 50% of
+    The exit code is 1 if, of the packs of independent sessions, under 90% of the lines are right or under 75% of
     what is labelled stands in them.
     """
     with misuse(as_json=as_json):

@@ -27,7 +27,7 @@ from memex.sources.conversations.records import Include, ReadMessage, ReadReport
 from memex.subagent.work.turns import SessionTurn, observe
 
 MEASURED = ("decision", "pending", "done", "blocker", "objective")
-WANTED_PRECISION, WANTED_RECALL = 0.9, 0.5  # of the packs of independent sessions
+WANTED_PRECISION, WANTED_RECALL = 0.9, 0.75  # of the packs of independent sessions
 GROUPS = {
     "own": "tuned",
     "public": "tuned",

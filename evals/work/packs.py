@@ -21,7 +21,6 @@ TURNS = 12  # of a writer, that count as one session
 WANTED = ("objective", "decision", "constraint", "pending", "blocker", "definition_of_done")
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     "Objective": ("objective", "user_request"),
-    "Left by the last sessions": ("pending", "blocker"),
     "Open work": ("pending", "blocker"),
     "Blockers": ("blocker", "pending"),
     "Not met yet of the definition of done": ("definition_of_done", "constraint"),

@@ -42,8 +42,9 @@ async def underived_messages(
     read_to: Sequence[tuple[int, int]],
     *,
     max_chars: int,
+    last_turns: int,
 ) -> list[UnderivedMessage]:
-    """Return the messages of conversations that were not read yet, with those that begin and end them.
+    """Return the messages of conversations that were not read yet, with the first and the last `last_turns` turns.
 
     `read_to` says for each conversation up to which number it was read; of a text, the first `max_chars` come.
     """
@@ -55,6 +56,7 @@ async def underived_messages(
         conversation_nos=[number for number, _ in read_to],
         from_numbers=[number for _, number in read_to],
         max_chars=max_chars,
+        last_turns=last_turns,
     )
 
 

@@ -10,8 +10,17 @@ from dataclasses import replace
 
 from memex.store.work.records import NewObservation, PendingWords, UnderivedMessage
 from memex.subagent.work.records import Observation
-from memex.subagent.work.turns import ObservedSpan, SessionTurn, answer_lines, observe, summarize
+from memex.subagent.work.turns import (
+    LEAST_WORDS,
+    ObservedSpan,
+    SessionTurn,
+    answer_lines,
+    observe,
+    summarize,
+)
 
+LAST_TURNS = 4  # of a session, whose answers are quoted
+HEAD_LINES = 2  # of an answer before the last one
 _AFTER_ALL = 1 << 30  # the number and the position of words that stand in: behind all messages
 # Places in a message, behind all that it says by itself.
 FOLLOW_UPS_FROM, SUMMARY_AT, ANSWER_FROM = 10_000, 20_000, 30_000
@@ -66,11 +75,28 @@ def _ends(said: Sequence[UnderivedMessage]) -> Iterator[NewObservation]:
     if last is not None:
         spans = observe(replace(_turn(last), is_last=True))
         yield from _numbered(last, [span for span in spans if span.kind == "follow_up"], FOLLOW_UPS_FROM)
-        yield from _numbered(last, answer_lines(_turn(last)), ANSWER_FROM)
+    for place, report in enumerate(_reports(on_path)):
+        lines = answer_lines(_turn(report))
+        yield from _numbered(report, lines if place == 0 else lines[:HEAD_LINES], ANSWER_FROM)
     for message in (first, last):
         summary = summarize(_turn(message)) if message is not None else None
         if message is not None and summary is not None:
             yield from _numbered(message, [summary], SUMMARY_AT)
+
+
+def _reports(on_path: Sequence[UnderivedMessage]) -> list[UnderivedMessage]:
+    """Return the agent's answers in the last turns of a session, the newest first; a few words are no answer."""
+    found: list[UnderivedMessage] = []
+    asked, is_answer = 0, True
+    for message in reversed(on_path):
+        who = _turn(message).who
+        if who == "human":
+            asked, is_answer = asked + 1, True
+        elif who == "agent" and is_answer and asked < LAST_TURNS:
+            is_answer = False
+            if len(message.text.split()) > LEAST_WORDS:
+                found.append(message)
+    return found
 
 
 def _turn(message: UnderivedMessage) -> SessionTurn:

@@ -4,7 +4,7 @@ What was closed by hand comes back only if a person says it again, or restores i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from memex.subagent.statements.comparison.frames import common_frame
@@ -89,9 +89,14 @@ class Decisions:
                         decision, text=mention.text, reference=mention.reference, origin="memory", who="human"
                     )
                 return
+        self.supersede(mention, _takes_place)
+        self._standing.append(mention.item())
+
+    def supersede(self, mention: WorkMention, takes_place: Callable[[str, str], bool]) -> None:
+        """Take out the decisions whose place a text takes."""
         kept = []
         for decision in self._standing:
-            if _takes_place(mention.text, decision.text):
+            if takes_place(mention.text, decision.text):
                 self._superseded.append(
                     replace(
                         decision, status="superseded", resolved_by=mention.reference, resolved_at=mention.at
@@ -99,7 +104,7 @@ class Decisions:
                 )
             else:
                 kept.append(decision)
-        self._standing = [*kept, mention.item()]
+        self._standing = kept
 
     def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
         """Take out and yield a decision that a person has closed."""
@@ -211,6 +216,18 @@ def _purpose(text: str) -> _Form:
 
 def _limit_form(text: str) -> _Form:
     return item_form("constraint", text) or (text,)
+
+
+def names_replaced(text: str, older: str) -> bool:
+    """Tell whether a text, which need not be a decision itself, names an older decision as replaced.
+
+    `We go by month instead of by day` replaces `Let's go by day`: it holds all the words of the older one.
+    """
+    replaced = [set(form) for form in replaced_forms(text)]
+    words = set(item_form("decision", text)) if replaced else set()
+    return any(
+        any(form <= set(chosen) <= words for form in replaced) for chosen in choice_forms(older) if chosen
+    )
 
 
 def _takes_place(newer: str, older: str) -> bool:

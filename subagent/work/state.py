@@ -16,6 +16,7 @@ Memory files count first: where they speak of the same work, their wording is sh
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -34,9 +35,10 @@ from memex.subagent.work.records import (
     WorkItem,
     WorkMark,
 )
-from memex.subagent.work.settled import SettledWork
+from memex.subagent.work.settled import SettledWork, names_replaced
 
-MAX_REQUESTS = 20
+MAX_REQUESTS = 60
+_GOAL = re.compile(r"\b(?:goal|aim|objective|mission|idea|plan|ziel|objectif|objetivo)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class WorkState:
         follow_ups: what the last messages of sessions leave, the newest session first; open ones alone.
         requests: what the person asked for lately, the newest first.
         claims: where somebody says that all is done, the newest first.
-        answer: the lines of the agent's last message in the last session.
+        answer: the lines of the agent's last answers in the last session, in their order.
+        left_before: ids of what an agent alone named before the last session of its place, and not since.
         proofs: the newest test, build and commit since the last change that the client reports as succeeded.
         summaries: of each session what was asked and how it ended, the newest session first.
         kept: ids of items that were kept in memory by hand.
@@ -81,6 +84,7 @@ class WorkState:
     requests: tuple[Observation, ...] = ()
     claims: tuple[Observation, ...] = ()
     answer: tuple[Observation, ...] = ()
+    left_before: frozenset[str] = frozenset()
     proofs: tuple[ToolEvent, ...] = ()
     summaries: tuple[Observation, ...] = ()
     kept: frozenset[str] = frozenset()
@@ -175,6 +179,8 @@ def fold(
                 settled.constraints.take(mention)
             case "definition_of_done":
                 points.add(mention)
+            case "user_request":
+                settled.decisions.supersede(mention, names_replaced)
             case _:
                 pass
     last = max((entry[0] for entry in timeline), default=None)
@@ -197,6 +203,14 @@ def fold(
         requests=_newest(said, "user_request")[:MAX_REQUESTS],
         claims=_newest(said, "completion_claim"),
         answer=_last_answer(said),
+        left_before=_left_before(
+            said,
+            (
+                *tasks.standing("pending"),
+                *tasks.standing("blocker"),
+                *([settled.objectives.current] if settled.objectives.current else []),
+            ),
+        ),
         proofs=newest_proofs(ran),
         summaries=_newest(said, "session_summary"),
         kept=frozenset(mark.item_id for mark in ticks if mark.action == "keep"),
@@ -258,9 +272,36 @@ def _newest(said: Sequence[Observation], kind: str) -> tuple[Observation, ...]:
 
 
 def _last_answer(said: Sequence[Observation]) -> tuple[Observation, ...]:
-    """Return the lines of the newest message that ended a session."""
+    """Return the lines of the agent's last answers in the session that was answered last."""
     lines = [observation for observation in said if observation.kind == "last_answer"]
-    return tuple(line for line in lines if line.reference == lines[-1].reference)
+    return tuple(line for line in lines if line.conversation_id == lines[-1].conversation_id)
+
+
+def _is_wish(item: WorkItem) -> bool:
+    """Return whether an objective is what a person wanted, and is not called a goal."""
+    return item.kind == "objective" and not item.is_firm and not _GOAL.search(item.text)
+
+
+def _left_before(said: Sequence[Observation], items: Iterable[WorkItem]) -> frozenset[str]:
+    """Return the items that an agent alone named before the session began that was answered last in their place.
+
+    That session was told of them, and its answers are the newer report. What a person wished, and did not call a
+    goal, was of its session too.
+    """
+    began: dict[str, datetime] = {}
+    places: dict[str, str] = {}
+    last: dict[str, datetime] = {}
+    for one in said:
+        places[one.conversation_id] = one.label
+        at = began.setdefault(one.conversation_id, one.at)
+        if one.kind == "last_answer":
+            last[one.label] = at
+    return frozenset(
+        item.item_id
+        for item in items
+        if (item.who == "agent" or _is_wish(item))
+        and item.last_at < last.get(places[item.sessions[-1]], item.last_at)
+    )
 
 
 def _follow_ups(said: Sequence[Observation], state: WorkState) -> tuple[WorkItem, ...]:

@@ -20,7 +20,7 @@ from memex.subagent.work.masking import mask
 from memex.subagent.work.records import HUMAN_KINDS, WORK_KINDS, WorkAuthor, WorkKind
 from memex.subagent.work.rules import WorkCues, load_cues, load_labels
 
-DERIVER_VERSION = 6  # another one makes all observations anew
+DERIVER_VERSION = 7  # another one makes all observations anew
 BY_CUE, BY_PLACE = 0.7, 0.6  # how sure a kind is that no label says
 # What sums a turn of an author up.
 TELLING_KINDS: Mapping[WorkAuthor, tuple[WorkKind, ...]] = {
@@ -31,6 +31,7 @@ MAX_CLAUSE_CHARS = 600  # what is longer describes, and is no item
 MAX_SUMMARY_CHARS = 300
 MAX_TURN_CHARS = 100_000  # the rest of a longer turn is not read: it is a file or a log
 MAX_ANSWER_LINES = 12  # of the last answer of a session that are quoted
+MAX_PARAGRAPHS = 4  # of what a person asks for in a turn
 LEAST_WORDS = 4  # of a turn that asks for something: a shorter one answers what was asked
 
 _REPEATED = frozenset({"done", "pending", "decision"})  # what a sentence may say of several things
@@ -43,7 +44,9 @@ _QUOTATION = re.compile(r"[\"“„«](?:[^\s\"“”„«»]++ ++){3}[^\"“”
 _LINE = re.compile(r"[^\n]+")
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
 # What a client puts in the place of a turn: a command, or a note of its own.
-_NOT_SAID = re.compile(r"\s*(?:/[\w:-]+|\[[^\]\n]{1,80}\]|<[\w-]+>)")
+_NOT_SAID = re.compile(
+    r"\s*(?:/[\w:-]+|\[[^\]\n]{1,80}\]|<[\w-]+>|(?i:thank(?:s| you)|danke|merci|gracias)\b(?:\W+\w+){0,5}\W*\Z)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +103,8 @@ def observe(turn: SessionTurn) -> tuple[ObservedSpan, ...]:
     found = list(_read((clause for clause in clauses if clause.sentence not in attacks), who, cues))
     if who == "agent" or attacks:
         found = [span for span in found if span.kind not in HUMAN_KINDS]
-    elif (request := _request(text, found)) is not None:
-        found.append(request)
+    else:
+        found += _requests(text, found)
     if turn.is_last and who == "agent":
         found += [replace(span, kind="follow_up") for span in found if span.kind in _LEFT]
     return tuple(
@@ -145,18 +148,27 @@ def summarize(turn: SessionTurn) -> ObservedSpan | None:
     return replace(best, kind="session_summary", end=end)
 
 
-def _request(text: str, found: Sequence[ObservedSpan]) -> ObservedSpan | None:
-    """Return what a person asks for: the first paragraph without labels, unless the turn only answers or closes."""
+def _requests(text: str, found: Sequence[ObservedSpan]) -> list[ObservedSpan]:
+    """Return what a person asks for: the paragraphs without labels, unless the turn only answers or closes."""
     if _NOT_SAID.match(text) or any(span.kind == "completion_claim" for span in found):
-        return None
-    for said in _PARAGRAPH.finditer(text):
-        if len(said[0].split()) < LEAST_WORDS or any(
-            span.is_firm and said.start() <= span.start < said.end() for span in found
-        ):
-            continue
-        end = min(said.end(), said.start() + MAX_CLAUSE_CHARS)
-        return ObservedSpan("user_request", said.start(), end, "human", is_firm=False, confidence=BY_PLACE)
-    return None
+        return []
+    paragraphs = [
+        said
+        for said in _PARAGRAPH.finditer(text)
+        if len(said[0].split()) >= LEAST_WORDS
+        and not any(span.is_firm and said.start() <= span.start < said.end() for span in found)
+    ]
+    return [
+        ObservedSpan(
+            "user_request",
+            said.start(),
+            min(said.end(), said.start() + MAX_CLAUSE_CHARS),
+            "human",
+            is_firm=False,
+            confidence=BY_PLACE,
+        )
+        for said in paragraphs[:MAX_PARAGRAPHS]
+    ]
 
 
 def _read(clauses: Iterable[Clause], who: WorkAuthor, cues: WorkCues) -> Iterator[ObservedSpan]:

@@ -49,8 +49,8 @@ HEADINGS = {
     "objective": ("Objective",),
     "constraint": ("Constraints",),
     "decision": ("Decisions",),
-    "open": ("Open work", "Left by the last sessions"),
-    "blocker": ("Blockers", "Left by the last sessions"),
+    "open": ("Open work",),
+    "blocker": ("Blockers",),
     "definition": ("Not met yet of the definition of done",),
     "resume": ("Resume",),
 }

@@ -1,5 +1,6 @@
--- The messages of some conversations that were not read for work yet, and the last one of the assistant of each, in their
--- order. `from_numbers` says for each conversation behind which number reading goes on. No row if all was read.
+-- The messages of some conversations that were not read for work yet, and the first and the last `last_turns` turns of
+-- each, in their order. `from_numbers` says for each conversation behind which number reading goes on. No row if there
+-- are none.
 select message.conversation_no, message.number, message.position, message.role, message.part, message.author,
        left(message.text, %(max_chars)s::integer) as text,
        message.human_authored, message.on_path,
@@ -10,16 +11,16 @@ select message.conversation_no, message.number, message.position, message.role, 
    and message.part = 'message'
    and message.role in ('user', 'assistant')
    and (message.number > wanted.from_number
-        or message.message_id in (select ends.message_id
-                                    from message ends
-                                   where ends.scope_id = %(scope_id)s
-                                     and ends.conversation_no = wanted.conversation_no
-                                     and ends.on_path
-                                     and ends.part = 'message'
-                                     and ends.role = 'assistant'
-                                     and ends.author is null
-                                   order by ends.position desc
-                                   limit 1)
+        or message.position >= coalesce((select turns.position
+                                           from message turns
+                                          where turns.scope_id = %(scope_id)s
+                                            and turns.conversation_no = wanted.conversation_no
+                                            and turns.on_path
+                                            and turns.part = 'message'
+                                            and turns.human_authored
+                                          order by turns.position desc
+                                         offset %(last_turns)s::integer - 1
+                                          limit 1), 0)
         or message.message_id in (select first.message_id
                                     from message first
                                    where first.scope_id = %(scope_id)s

@@ -1,11 +1,11 @@
 """Packs of random states: never over budget, the same bytes for the same state, nothing closes the wrapper."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.subagent.work.records import WorkItem, WorkKind, make_item_id
+from memex.subagent.work.records import Observation, WorkItem, WorkKind, make_item_id
 from memex.subagent.work.resuming.pack import BUDGETS, MAX_LINE_CHARS, PackBudget, ResumePoint, build_pack
 from memex.subagent.work.state import WorkState
 
@@ -103,3 +103,67 @@ def test_several_lanes_leave_out_what_one_is_about() -> None:
     pack = build_pack(state, scope="a", resume=resume, is_one_lane=False)
 
     assert [line.heading for line in pack.lines] == ["Decisions"]
+
+
+def said(session: str, number: int, text: str, *, answer: bool = False) -> Observation:
+    """Return what a person asks for, or a line of what an agent answers, in the order of the numbers."""
+    kind: WorkKind = "last_answer" if answer else "user_request"
+    who = "agent" if answer else "human"
+    at = AT + timedelta(minutes=number)
+    return Observation(kind, text, who, False, 0.6, at, session, number, 0, len(text), number)  # type: ignore[arg-type]
+
+
+def test_the_last_turns_are_told_whole_and_in_order() -> None:
+    """Of the last session, what was asked and answered; a small pack keeps its end."""
+    wish = f"please do step {{}} of the plan, {'and look at it again, ' * 7}as on paper"
+    asked = [said("b", number, wish.format(number)) for number in range(10, 22, 2)]
+    answers = [said("b", number, f"Step {number - 1} is done.", answer=True) for number in range(15, 22, 2)]
+    state = WorkState(requests=tuple(reversed(asked)), answer=tuple(answers))
+
+    pack = build_pack(state, scope="a")
+    small = build_pack(state, scope="a", budget="micro")
+    told = [line.text for line in pack.lines if line.heading == "The end of the last session"]
+
+    assert told == [
+        text for number in range(14, 22, 2) for text in (wish.format(number), f"Step {number} is done.")
+    ]
+    assert [line.text for line in small.lines] == told[-len(small.lines) :]
+    assert len(small.lines) < len(told)
+
+
+def test_what_was_asked_before_is_told_if_it_begins_a_session_or_says_how_things_have_to_be() -> None:
+    """The newest turn is first, and its paragraphs stay in their order; what was said in passing is not told."""
+    requests = [
+        said("a", 1, "We need a page for the opening hours."),
+        said("a", 1, "It must never show a closed day."),
+        said("a", 3, "make the letters a bit larger"),
+        said("a", 5, "and the colours stay as they are"),
+        said("b", 7, "now the map please, with all houses"),
+    ]
+    state = WorkState(requests=tuple(reversed(requests)))
+
+    pack = build_pack(state, scope="a")
+
+    assert [(line.heading, line.text) for line in pack.lines] == [
+        ("The end of the last session", "now the map please, with all houses"),
+        ("Asked for before, done or not, the newest first", "and the colours stay as they are"),
+        ("Asked for before, done or not, the newest first", "We need a page for the opening hours."),
+        ("Asked for before, done or not, the newest first", "It must never show a closed day."),
+    ]
+
+
+def test_what_an_agent_left_before_the_last_session_is_only_counted() -> None:
+    """A newer session was told of it; a line that leads to what is not told is left out too."""
+    old, new = item("pending", "label the shelves", 1), item("pending", "dust the books", 2)
+    answer = (said("b", 3, "Still to do:", answer=True), said("b", 3, "- dust the books", answer=True))
+    state = WorkState(
+        open=(old, new),
+        items={one.item_id: one for one in (old, new)},
+        answer=answer,
+        left_before=frozenset({old.item_id}),
+    )
+
+    pack = build_pack(state, scope="a")
+
+    assert [line.text for line in pack.lines] == ["dust the books"]
+    assert pack.left_out == 1

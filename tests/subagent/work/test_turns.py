@@ -34,9 +34,22 @@ def test_a_request_is_quoted_whole() -> None:
     """What a person asks for stands with the words that say what is meant; an answer and a command are none."""
     asked = "The profile is wrong for tracks with gaps. Can you look at it?"
 
+    more = f"{asked}\n\nTODO: tell Ann\n\nAnd the legend has to be on the left."
     [found] = observe(SessionTurn("user", asked, human_authored=True))
     assert (found.kind, asked[found.start : found.end]) == ("user_request", asked)
-    for text in ("yes please", "/compact keep the plan and go on", "[Request interrupted by user]", "ok"):
+    requests = [one for one in observe(SessionTurn("user", more, human_authored=True)) if not one.is_firm]
+    assert [more[one.start : one.end] for one in requests if one.kind == "user_request"] == [
+        asked,
+        "And the legend has to be on the left.",
+    ]
+    courtesy = "Thanks, see you all on Friday!"
+    for text in (
+        "yes please",
+        "/compact keep the plan and go on",
+        "[Request interrupted by user]",
+        "ok",
+        courtesy,
+    ):
         assert observe(SessionTurn("user", text, human_authored=True)) == (), text
 
 
@@ -190,3 +203,36 @@ def test_memory_says_what_is_open_by_its_boxes() -> None:
         ("pending", "Old.", True, 1),
     ]
     assert {one.reference for one in found} == {"projects/apollo/tasks.md@2"}
+
+
+def test_the_last_answers_of_a_session_are_quoted() -> None:
+    """Of the last one all lines, of others the first ones; what an agent says between its tools is no answer."""
+    turns = [
+        ("user", "please draw the map of the harbour"),
+        ("assistant", "I'll look at the old map first."),
+        ("assistant", "The map is drawn.\n\nIt has three layers.\n\nEach is a file."),
+        ("user", "now the legend, on the left side"),
+        (
+            "assistant",
+            "The legend stands on the left.\n\nIts letters are large.\n\nNothing else was changed.",
+        ),
+        ("user", "great work, that will be all"),
+        ("assistant", "You are welcome!"),
+    ]
+    messages = [
+        UnderivedMessage(1, number, number, role, "message", None, text, role == "user", True, True)
+        for number, (role, text) in enumerate(turns)
+    ]
+
+    quoted = [one for one in derive(messages) if one.kind == "last_answer"]
+
+    assert [
+        turns[one.number][1][one.start_char : one.end_char]
+        for one in sorted(quoted, key=lambda one: one.number)
+    ] == [
+        "The map is drawn.",
+        "It has three layers.",
+        "The legend stands on the left.",
+        "Its letters are large.",
+        "Nothing else was changed.",
+    ]

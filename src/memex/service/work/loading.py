@@ -35,7 +35,7 @@ from memex.store.work.records import (
     UnderivedMessage,
 )
 from memex.subagent.work.definition import scope_of_label
-from memex.subagent.work.deriving import derive, derive_pending
+from memex.subagent.work.deriving import LAST_TURNS, derive, derive_pending
 from memex.subagent.work.ending.plans import MAX_BEFORE_CHARS, is_step_of_plan
 from memex.subagent.work.memory_items import memory_items, work_paths
 from memex.subagent.work.policies import POLICY_FILE, WorkPolicy, apply_policies, parse_policies
@@ -187,7 +187,9 @@ async def derive_missing(service: Service, caller: Caller, sessions: Sequence[Se
     for batch in _batches(stale):
         read_to = [(session.conversation_no, _read_to(session)) for session in batch]
         async with service.database.transaction(caller.access.for_conversations()) as connection:
-            messages = await underived_messages(connection, scope.scope_id, read_to, max_chars=MAX_TURN_CHARS)
+            messages = await underived_messages(
+                connection, scope.scope_id, read_to, max_chars=MAX_TURN_CHARS, last_turns=LAST_TURNS
+            )
         found = await _derive(messages)
         derived = [_derived(session) for session in batch]
         # What came in since the sessions were listed is read by the next call.
