@@ -125,9 +125,9 @@ def _pinned(state: WorkState, *, is_one_lane: bool) -> list[WorkItem]:
     return [item for item in held if item.is_pinned and not item.is_left_out]
 
 
-def _named_lately_first(items: Sequence[WorkItem], state: WorkState) -> list[WorkItem]:
-    """Return items in their order; what nobody names any more is last."""
-    return sorted(items, key=lambda item: is_stale(item, state))
+def _left_before(state: WorkState, *, is_one_lane: bool) -> frozenset[str]:
+    """Return the items that are only counted; of several lanes, none has the newest report on another one."""
+    return state.left_before if is_one_lane else frozenset()
 
 
 def _last_turns(state: WorkState) -> list[Observation]:
@@ -149,9 +149,7 @@ def _asked_before(state: WorkState) -> list[Observation]:
         if one.reference not in last
         and (one.reference == first[one.conversation_id] or says_how.search(one.text))
     ]
-    return sorted(
-        told, key=lambda one: one.at, reverse=True
-    )  # stable: the paragraphs of a turn stay in order
+    return sorted(told, key=lambda one: one.at, reverse=True)  # the paragraphs of a turn stay in order
 
 
 def _unmet(state: WorkState, scope: DodScope) -> list[WorkItem]:
@@ -163,6 +161,10 @@ def _unmet(state: WorkState, scope: DodScope) -> list[WorkItem]:
     ]
 
 
+def _stale_last(items: Sequence[WorkItem], state: WorkState) -> list[WorkItem]:
+    return sorted(items, key=lambda item: is_stale(item, state))
+
+
 def is_stale(item: WorkItem, state: WorkState) -> bool:
     """Return whether nobody has named an item for long, while other things were said of work."""
     return state.last_at is not None and item.last_at < state.last_at - STALE_AFTER
@@ -172,8 +174,8 @@ _LAST_RANK = 5
 # In the order in which they are shown.
 _SOURCES = (
     _Source("Objective", 0, 1, lambda state: [state.objective] if state.objective else [], is_of_a_lane=True),
-    _Source("Open work", 1, 20, lambda state: _named_lately_first(state.open, state)),
-    _Source("Blockers", 1, 10, lambda state: _named_lately_first(state.blockers, state)),
+    _Source("Open work", 1, 20, lambda state: _stale_last(state.open, state)),
+    _Source("Blockers", 1, 10, lambda state: _stale_last(state.blockers, state)),
     _Source("Not met yet of the definition of done", 2, 8, lambda state: _unmet(state, "mission")),
     _Source("Not met yet of the project's definition of done", 2, 8, lambda state: _unmet(state, "project")),
     _Source("Not met yet of the session's definition of done", 2, 8, lambda state: _unmet(state, "session")),
@@ -231,7 +233,9 @@ def build_pack(
             "full",
         )
     kept = _fit(lines, BUDGETS[size])
-    return _render(kept, len(lines) - len(kept) + len(state.left_before), scope, size)
+    return _render(
+        kept, len(lines) - len(kept) + len(_left_before(state, is_one_lane=is_one_lane)), scope, size
+    )
 
 
 def _lines(
@@ -240,11 +244,11 @@ def _lines(
     """Return the lines in the order in which they are shown, each with its rank."""
     pinned = _pinned(state, is_one_lane=is_one_lane)
     found = [(-1, _line(_PINNED, item)) for item in pinned]
-    told = {item.item_id for item in pinned}
+    told = {item.item_id for item in pinned} | _left_before(state, is_one_lane=is_one_lane)
     for source in _SOURCES:
         if not is_one_lane and source.is_of_a_lane:
             continue
-        items = [item for item in source.read(state) if _is_told(item, told | state.left_before)]
+        items = [item for item in source.read(state) if _is_told(item, told)]
         lines = [_line(source.heading, item) for item in items]
         if source.is_quote:
             lines = _followed([line for line in lines if not _is_said_by(line, state)])

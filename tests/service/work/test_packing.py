@@ -135,7 +135,9 @@ async def test_worktrees_share_a_project_and_not_an_objective(service: Service, 
     """Two worktrees are two lanes: without a hint the pack names them, with one it tells what that lane does."""
     label = "remote:github.com/acme/apollo"
     alice = await session(service, await caller_of("alice"), "main", label, root="/code/apollo")
-    alice = await session(service, alice, "hot", label, root="/code/hot", branch="hotfix", word="patch")
+    alice = await session(
+        service, alice, "hot", label, root="/code/hot", branch="hotfix", word="patch", day=1
+    )
 
     unsure = await packing.PACK.call(service, alice, {"label": label})
     hot = await packing.PACK.call(service, alice, {"label": label, "cwd": "/code/hot"})
@@ -143,13 +145,16 @@ async def test_worktrees_share_a_project_and_not_an_objective(service: Service, 
 
     assert unsure.status == "ambiguous"
     assert unsure.warning is not None
-    assert [one.folder for one in unsure.candidates] == ["/code/apollo", "/code/hot"]
+    assert [one.folder for one in unsure.candidates] == ["/code/hot", "/code/apollo"]
     assert "Goal" not in unsure.text
     assert "build the" not in unsure.text
     assert "Never touch the main of others." in unsure.text
     assert "build the patch." in hot.text
     assert "build the main." not in hot.text
     assert "build the main." in main.text
+    assert "Test the main" in main.text  # the newer session is of another lane
+    assert "Test the main" in unsure.text
+    assert "Test the main" not in hot.text
     assert hot.hash != main.hash
 
 

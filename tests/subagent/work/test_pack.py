@@ -165,5 +165,8 @@ def test_what_an_agent_left_before_the_last_session_is_only_counted() -> None:
 
     pack = build_pack(state, scope="a")
 
+    several = build_pack(state, scope="a", is_one_lane=False)
+
     assert [line.text for line in pack.lines] == ["dust the books"]
     assert pack.left_out == 1
+    assert [line.text for line in several.lines] == ["label the shelves", "dust the books"]

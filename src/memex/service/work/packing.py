@@ -253,20 +253,20 @@ async def _of_place(
 
 
 def _of_lane(work: LoadedWork, lane: Lane, as_of: datetime | None) -> WorkState:
-    """Return the state of a project with what one lane is about: objective, requests, answer and follow-ups."""
+    """Return the state of a project with what one lane is about: objective, requests, answers and what it left."""
     own = [
         said
         for said in work.said
         if said.conversation_id in lane.conversation_ids and said.label == lane.label
     ]
     of_lane = fold(own, memory=work.memory, marks=work.marks, events=work.events, until=as_of, now=work.now)
-    standing = {item.item_id for item in (*work.state.open, *work.state.blockers)}
+    of_others = work.state.left_before - {item.item_id for item in (*of_lane.open, *of_lane.blockers)}
     return replace(
         work.state,
         objective=of_lane.objective,
         requests=of_lane.requests,
         answer=of_lane.answer,
-        follow_ups=tuple(item for item in of_lane.follow_ups if item.item_id in standing),
+        left_before=of_others | of_lane.left_before,
     )
 
 
