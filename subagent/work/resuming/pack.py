@@ -38,6 +38,7 @@ MAX_SOURCE_CHARS = 120
 MAX_LAST_LINES, MAX_BEFORE_LINES = 24, 12  # of the last turns, and of what was asked before them
 STALE_AFTER = timedelta(days=14)  # what nobody has named for so long, while work went on, is listed last
 QUOTED_BY_ITEM = 0.6  # of a quote that is also an item of work, or several: it is not told once more
+MAX_LIMITS = 8  # the newest
 MAX_READ = 5  # constraints, and as many decisions, of each project that is read from
 
 
@@ -179,7 +180,7 @@ _SOURCES = (
     _Source("Not met yet of the definition of done", 2, 8, lambda state: _unmet(state, "mission")),
     _Source("Not met yet of the project's definition of done", 2, 8, lambda state: _unmet(state, "project")),
     _Source("Not met yet of the session's definition of done", 2, 8, lambda state: _unmet(state, "session")),
-    _Source("Constraints", 3, 8, lambda state: state.constraints),
+    _Source("Constraints", 3, MAX_LIMITS, lambda state: state.constraints[-MAX_LIMITS:]),
     _Source("Decisions", 4, 8, lambda state: state.decisions),
     _Source(
         "The end of the last session",

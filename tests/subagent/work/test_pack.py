@@ -170,3 +170,13 @@ def test_what_an_agent_left_before_the_last_session_is_only_counted() -> None:
     assert [line.text for line in pack.lines] == ["dust the books"]
     assert pack.left_out == 1
     assert [line.text for line in several.lines] == ["label the shelves", "dust the books"]
+
+
+def test_of_many_limits_the_newest_are_told() -> None:
+    """They stand in the order in which they were said."""
+    limits = [f"never sell shelf {number}" for number in range(10)]
+    state = WorkState(
+        constraints=tuple(item("constraint", text, number) for number, text in enumerate(limits))
+    )
+
+    assert [line.text for line in build_pack(state, scope="a").lines] == limits[2:]
