@@ -199,10 +199,11 @@ async def _standing(session: "CommandSession") -> tuple[str, tuple[str, ...]]:
     name = found["scope"].partition(":")[2]
     work = await unplaced.call("work_show", {"project": name})
     objectives = [line for line in found["lines"] if line["heading"] == "Objective"]
+    told_ids = {line["id"] for line in found["lines"]}
     told: list[tuple[BlockHeading, list[dict[str, Any]]]] = [
         ("Objective", objectives),
         ("Constraints", work["constraints"]),
-        ("Open work", work["open"]),
+        ("Open work", [item for item in work["open"] if item["id"] in told_ids]),
     ]
     lines = [
         BlockLine(heading, item["who"], redacted(item["text"]))
