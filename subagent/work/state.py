@@ -188,6 +188,7 @@ def fold(
     closed = (*settled.closed(), *points.closed())
     closed_ids = {item.item_id for item in closed}
     by_id = settled.by_id()
+    wanted = [settled.objectives.current] if settled.objectives.current else []
     state = WorkState(
         objective=settled.objectives.current,
         constraints=settled.constraints.standing(),
@@ -203,14 +204,7 @@ def fold(
         requests=_newest(said, "user_request")[:MAX_REQUESTS],
         claims=_newest(said, "completion_claim"),
         answer=_last_answer(said),
-        left_before=_left_before(
-            said,
-            (
-                *tasks.standing("pending"),
-                *tasks.standing("blocker"),
-                *([settled.objectives.current] if settled.objectives.current else []),
-            ),
-        ),
+        left_before=_left_before(said, (*tasks.standing("pending"), *tasks.standing("blocker"), *wanted)),
         proofs=newest_proofs(ran),
         summaries=_newest(said, "session_summary"),
         kept=frozenset(mark.item_id for mark in ticks if mark.action == "keep"),
