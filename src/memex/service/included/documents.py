@@ -15,9 +15,9 @@ from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage
 
 SENTENCE = "From documents, as they stand in their folders: files that were mirrored, and no memory."
-# As for conversations: a question about something else adds nothing, and words of all days do not count.
-MIN_BEST_SHARE = 40
-MIN_SHARE = 25
+# As for conversations: a question about something else often adds nothing, and words of all days do not count.
+MIN_BEST_SHARE = 30
+MIN_SHARE = 20
 PASSAGES = 3  # of one document at most
 
 
