@@ -22,10 +22,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from memex.store.entry_path import is_entry_at
+from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.markdown import read_summaries
 from memex.store.records import EntryStatement, Reference, Span, Tombstone
 from memex.store.search.analyzer import Analyzer
@@ -102,6 +103,17 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
     def reference(self) -> Reference:
         """Its path, version and span."""
         return self.candidate.reference
+
+    @property
+    def day(self) -> date | None:
+        """The day on which it was said, if it is a statement, a told line, or one of a conversation."""
+        if self.unit is not None:
+            return self.unit.day
+        if self.included is not None:
+            said_at = self.included.passage.details.get("said_at")
+            return date.fromisoformat(said_at[:10]) if said_at else None
+        path = self.reference.path
+        return entry_day(path.removeprefix("user/")) if is_entry_at(path) else None
 
     @property
     def is_of_page(self) -> bool:
