@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import pairwise
 
 from memex.store.entry_path import entry_day, is_entry_at
@@ -32,7 +33,6 @@ from memex.subagent.statements.places import is_statement_file, series_order
 
 _WORD = re.compile(r"\w")
 NEIGHBOUR_CHARS = 60  # a line that is no longer comes with the one that it stands beside: 100 brought no more
-NEAR_BEST = 0.5  # of the best score: what has less stands behind what has more
 MAX_OUTDATED = 3  # older statements that newer ones contradict
 
 
@@ -143,7 +143,7 @@ class _ChosenLines:
     outdated: list[Choice] = field(default_factory=list)
     of_file: dict[str, list[ContextLine]] = field(init=False)
     beside: dict[str, dict[Reference, list[ContextLine]]] = field(default_factory=dict)
-    lines: dict[Reference, ContextLine] = field(default_factory=dict)  # of the choices of groups
+    days: dict[Reference, date] = field(default_factory=dict)  # on which chosen lines were said, if known
 
     def __post_init__(self) -> None:
         self.of_file = defaultdict(list)
@@ -244,31 +244,23 @@ class _ChosenLines:
     def choices(self, *, is_list: bool) -> list[Choice]:
         """Return the choices, header by header; what a page or an entry says in the order in which it says it.
 
-        Of a list the headers, and the statements of a page, stand best first. Else those of the best lines stand
-        before the others, and among both the newest first.
+        Of a list the headers, and the statements of a page, stand best first, and else the newest first.
         """
         ordered, beside = list[Choice](), list[Choice]()
-        for choices in self.groups.values() if is_list else self._near_and_newest_first():
+        groups = self.groups.values()
+        for choices in groups if is_list else newest_first(groups, self.days):
             is_page = is_statement_file(choices[0].reference.path)
             part = ordered if choices[0].included is None else beside
             part += by_title(choices if is_page else sorted(choices, key=lambda choice: choice.reference))
         return [*ordered, *self.outdated, *beside]
-
-    def _near_and_newest_first(self) -> list[list[Choice]]:
-        days = {reference: day for reference, line in self.lines.items() if (day := line.day) is not None}
-        near = NEAR_BEST * max((line.score for line in self.lines.values()), default=0.0)
-
-        def is_far(choices: Iterable[Choice]) -> bool:
-            return all(self.lines[choice.reference].score < near for choice in choices)
-
-        return sorted(newest_first(self.groups.values(), days), key=is_far)
 
     def _put(self, choice: Choice, line: ContextLine) -> None:
         if choice.is_outdated:
             self.outdated.append(choice)
         else:
             self.groups.setdefault(choice.group, []).append(choice)
-            self.lines[choice.reference] = line
+            if (day := line.day) is not None:
+                self.days[choice.reference] = day
             self.titles.add(title_of(choice))
         self.reasons.add(choice.reason)
         self.known.append(line.candidate.text)
