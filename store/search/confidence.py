@@ -8,8 +8,8 @@ checked by two-fold cross-fitting: docs/retrieval.md has the figures.
 The evidence of a context is that of its best line: its MaxSim, or its share where it was not compared (the share of
 its passage too, where search goes by words alone). The share of the best of more passages is higher by chance, so
 a part goes off for each tenfold of them. The MaxSim of a question of few words says less, so such a question is
-refused less easily if memory holds one of its words. `python -m memex.evals.nothing` prints the curve by which the
-points were chosen.
+refused less easily, above all if memory holds one of its words. `python -m memex.evals.nothing` prints the curve by
+which the points were chosen.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,11 +30,12 @@ BY_WORDS: Points = ((0.0, 0.0), (0.116, 0.1), (0.216, 0.5), (0.34, 0.9), (1.0, 1
 BY_ALL: Points = ((0.0, 0.0), (0.865, 0.1), (1.095, 0.5), (1.27, 0.9), (3.0, 1.0))
 
 # Of the best line of a context:
-BY_SIMILARITY: Points = ((0.0, 0.0), (0.28, 0.1), (0.39, 0.5), (0.46, 0.9), (1.0, 1.0))
+BY_SIMILARITY: Points = ((0.0, 0.0), (0.3, 0.1), (0.4, 0.5), (0.47, 0.9), (1.0, 1.0))
 BY_SHARE: Points = ((-0.2, 0.0), (-0.05, 0.1), (0.1, 0.5), (0.22, 0.9), (1.0, 1.0))
 SHARE_CHANCE = 0.06  # less for ten times as many passages, of which the best one fits better by chance
 LONG_QUESTION = 7  # words of a question whose MaxSim says enough
 SHORT_QUESTION = 0.02  # that is added to the MaxSim for each word that a question has less
+SHORT_UNSHARED = 0.005  # likewise, if memory holds no word of the question
 CHANCE_PASSAGES = 500  # of a larger memory no more goes off
 
 
@@ -80,7 +81,7 @@ def best_line(
             by_share = max(by_share, share)
         else:
             by_similarity = max(by_similarity, similarity)
-    by_similarity += SHORT_QUESTION * max(0, LONG_QUESTION - words) if is_shared else 0.0
+    by_similarity += (SHORT_QUESTION if is_shared else SHORT_UNSHARED) * max(0, LONG_QUESTION - words)
     chance = SHARE_CHANCE * log10(min(max(passages, 1), CHANCE_PASSAGES))
     score = max(
         _on_lines(BY_SHARE, by_share - chance) if by_share else 0.0,
