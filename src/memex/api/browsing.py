@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memex.api.documents import Documents
 from memex.api.protocol import MemexApi
-from memex.api.user_calls import UserCalls
+from memex.api.user_calls import UserCalls, operation
 from memex.api.work.work import Work
 from memex.call_context import CallContext
 from memex.service.journal.reading import JournalResult
@@ -27,6 +27,7 @@ class BrowsableMemory(UserCalls):
         found = await self._api.call(self._context, "memory_catalogue", {"max_chars": max_chars})
         return str(found["catalogue"])
 
+    @operation("prompt_block")
     async def prompt_block(
         self,
         *,
@@ -40,16 +41,8 @@ class BrowsableMemory(UserCalls):
 
         With `who` it begins with lines, of so many characters at most, that say who the user is.
         """
-        return await self._run(
-            PromptBlockResult,
-            "prompt_block",
-            tool_call_id,
-            budget=budget,
-            project=project,
-            profile=profile,
-            who=who,
-        )
 
+    @operation("memory_browse")
     async def browse(
         self,
         prefix: str = "",
@@ -69,27 +62,14 @@ class BrowsableMemory(UserCalls):
         `kind` is that of the statements in a file that `remember` writes, or `other` for all other files.
         `actor` is who wrote the newest version. `since` and `until` have a zone.
         """
-        return await self._run(
-            BrowseResult,
-            "memory_browse",
-            tool_call_id,
-            prefix=prefix,
-            kind=kind,
-            tag=tag,
-            actor=actor,
-            since=since,
-            until=until,
-            pinned=pinned,
-            limit=limit,
-            cursor=cursor,
-        )
 
+    @operation("memory_changes")
     async def changes(
         self, *, limit: int = 50, until: datetime | None = None, tool_call_id: str | None = None
     ) -> ChangesResult:
         """Return the newest changes of all mounts, the newest first; `as_of` takes the time of one."""
-        return await self._run(ChangesResult, "memory_changes", tool_call_id, limit=limit, until=until)
 
+    @operation("memory_journal")
     async def journal(
         self,
         *,
@@ -108,17 +88,8 @@ class BrowsableMemory(UserCalls):
         Raises:
             FileNotFound: there is no entry at the path.
         """
-        return await self._run(
-            JournalResult,
-            "memory_journal",
-            tool_call_id,
-            month=month,
-            day=day,
-            path=path,
-            limit=limit,
-            cursor=cursor,
-        )
 
+    @operation("memory_topics")
     async def topics(
         self, project: str | None = None, *, limit: int = 100, tool_call_id: str | None = None
     ) -> TopicsResult:
@@ -127,4 +98,3 @@ class BrowsableMemory(UserCalls):
         Raises:
             ProjectNotFound: the user has no such project.
         """
-        return await self._run(TopicsResult, "memory_topics", tool_call_id, project=project, limit=limit)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from memex.api.user_calls import UserCalls
+from memex.api.user_calls import UserCalls, operation
 from memex.service.conversations.backfill import BackfillResult
 from memex.service.conversations.events import HeardRuntimesResult, PutEventsResult
 from memex.service.conversations.finding import FindMessagesResult
@@ -49,6 +49,7 @@ class Conversations(UserCalls):
             again=again,
         )
 
+    @operation("conversation_find")
     async def find(
         self,
         query: str,
@@ -80,27 +81,8 @@ class Conversations(UserCalls):
         Raises:
             ValidationFailed: only vectors are to be searched, and there are none.
         """
-        return await self._run(
-            FindMessagesResult,
-            "conversation_find",
-            tool_call_id,
-            query=query,
-            limit=limit,
-            source=source,
-            project=project,
-            role=role,
-            since=since,
-            until=until,
-            conversation=conversation,
-            human=human,
-            all_branches=all_branches,
-            explain=explain,
-            mode=mode,
-            semantic_weight=semantic_weight,
-            min_score=min_score,
-            near=near,
-        )
 
+    @operation("conversation_read")
     async def read(
         self,
         reference: str,
@@ -116,17 +98,8 @@ class Conversations(UserCalls):
         Raises:
             ConversationNotFound: the user has no such conversation, or it has no such message.
         """
-        return await self._run(
-            ThreadResult,
-            "conversation_read",
-            tool_call_id,
-            reference=reference,
-            around=around,
-            limit=limit,
-            all_branches=all_branches,
-            cursor=cursor,
-        )
 
+    @operation("conversation_list")
     async def list(
         self,
         *,
@@ -139,30 +112,20 @@ class Conversations(UserCalls):
         tool_call_id: str | None = None,
     ) -> ListConversationsResult:
         """Return conversations, the newest first."""
-        return await self._run(
-            ListConversationsResult,
-            "conversation_list",
-            tool_call_id,
-            source=source,
-            project=project,
-            since=since,
-            until=until,
-            limit=limit,
-            cursor=cursor,
-        )
 
+    @operation("conversation_sources")
     async def sources(self) -> SourcesResult:
         """Return where the conversations came from, and what the newest import of each source left out."""
-        return await self._run(SourcesResult, "conversation_sources")
 
+    @operation("conversation_backfill")
     async def backfill(self, *, tool_call_id: str | None = None) -> BackfillResult:
         """Have jobs of the service embed what has no vector yet, with the user's own documents.
 
         Raises:
             ValidationFailed: the service has no embedder, or its database holds no vectors.
         """
-        return await self._run(BackfillResult, "conversation_backfill", tool_call_id)
 
+    @operation("conversation_delete")
     async def delete(
         self,
         conversations: Sequence[str] | None = None,
@@ -181,17 +144,8 @@ class Conversations(UserCalls):
             ValidationFailed: nothing says which conversations go.
             ConversationNotFound: one of the named ones is not the user's.
         """
-        return await self._run(
-            DeleteResult,
-            "conversation_delete",
-            tool_call_id,
-            conversations=None if conversations is None else [*conversations],
-            source=source,
-            before=before,
-            dry_run=dry_run,
-            with_memory=with_memory,
-        )
 
+    @operation("event_put")
     async def put_events(
         self, events: Iterable[Mapping[str, Any]], *, tool_call_id: str | None = None
     ) -> PutEventsResult:
@@ -204,14 +158,12 @@ class Conversations(UserCalls):
         Raises:
             ValidationFailed: something is malformed; the message names it.
         """
-        return await self._run(
-            PutEventsResult, "event_put", tool_call_id, events=[dict(event) for event in events]
-        )
 
+    @operation("event_heard")
     async def heard(self) -> HeardRuntimesResult:
         """Return of which coding agents events came, how many, and when the last one."""
-        return await self._run(HeardRuntimesResult, "event_heard")
 
+    @operation("conversation_distil")
     async def distil(
         self,
         conversation: str | None = None,
@@ -236,20 +188,8 @@ class Conversations(UserCalls):
             ConversationNotFound: the user has no such conversation.
             PlanChanged: what the dry run showed would not be written any more.
         """
-        return await self._run(
-            DistilResult,
-            "conversation_distil",
-            tool_call_id,
-            conversation=conversation,
-            since=since,
-            project=project,
-            apply=apply,
-            again=again,
-            kinds=None if kinds is None else [*kinds],
-            planner=planner,
-            dry_run_id=dry_run_id,
-        )
 
+    @operation("evidence_read")
     async def evidence(self, of: str, *, tool_call_id: str | None = None) -> ReadEvidenceResult:
         """Return the messages that statements rest on, or the statements that rest on a message.
 
@@ -258,4 +198,3 @@ class Conversations(UserCalls):
         Raises:
             FileNotFound, ConversationNotFound: there is no such file, or message of the user.
         """
-        return await self._run(ReadEvidenceResult, "evidence_read", tool_call_id, of=of)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memex.api.user_calls import UserCalls
+from memex.api.user_calls import UserCalls, operation
 from memex.service.documents.pushing import (
     FinishResult,
     ManifestResult,
@@ -99,6 +99,7 @@ class Documents(UserCalls):
             lines=files,
         )
 
+    @operation("document_finish")
     async def finish(
         self,
         root: str,
@@ -120,19 +121,8 @@ class Documents(UserCalls):
             MostlyGone: more than half of the documents are gone, and `prune` is not set.
             SyncSuperseded: a later sync has begun.
         """
-        return await self._run(
-            FinishResult,
-            "document_finish",
-            tool_call_id,
-            root=root,
-            project=project,
-            sync=sync,
-            prune=prune,
-            left_out=dict(left_out or {}),
-            examples=[dict(example) for example in examples],
-            patterns=None if patterns is None else list(patterns),
-        )
 
+    @operation("document_watch")
     async def watch(self, root: str, *, project: str | None = None, is_over: bool = False) -> WatchResult:
         """Say that this client watches a root, or no longer does, and return when somebody last asked for a sync.
 
@@ -142,8 +132,8 @@ class Documents(UserCalls):
             DocumentNotFound: there is no such root.
             Forbidden: another user owns the root.
         """
-        return await self._run(WatchResult, "document_watch", root=root, project=project, is_over=is_over)
 
+    @operation("document_request_sync")
     async def request_sync(
         self, *, project: str | None = None, tool_call_id: str | None = None
     ) -> RequestSyncResult:
@@ -151,12 +141,12 @@ class Documents(UserCalls):
 
         Without a project, the clients are asked that watch the user's own roots.
         """
-        return await self._run(RequestSyncResult, "document_request_sync", tool_call_id, project=project)
 
+    @operation("document_roots")
     async def roots(self, project: str | None = None) -> RootsResult:
         """Return the roots of a project; without one the user's own, and those of all the user's projects."""
-        return await self._run(RootsResult, "document_roots", project=project)
 
+    @operation("document_list")
     async def list(
         self,
         *,
@@ -169,18 +159,8 @@ class Documents(UserCalls):
         tool_call_id: str | None = None,
     ) -> ListDocumentsResult:
         """Return documents by root and path, without their texts; without a project, all that the user may read."""
-        return await self._run(
-            ListDocumentsResult,
-            "document_list",
-            tool_call_id,
-            project=project,
-            root=root,
-            prefix=prefix,
-            tag=tag,
-            limit=limit,
-            cursor=cursor,
-        )
 
+    @operation("document_read")
     async def read(
         self, root: str, path: str, *, project: str | None = None, tool_call_id: str | None = None
     ) -> DocumentTextResult:
@@ -189,10 +169,8 @@ class Documents(UserCalls):
         Raises:
             DocumentNotFound: there is none.
         """
-        return await self._run(
-            DocumentTextResult, "document_read", tool_call_id, root=root, path=path, project=project
-        )
 
+    @operation("document_find")
     async def find(
         self,
         query: str,
@@ -209,18 +187,8 @@ class Documents(UserCalls):
         With `project`, the user's own documents and those of this project are searched; without it those of all
         projects of the user, at most 20.
         """
-        return await self._run(
-            FindDocumentsResult,
-            "document_find",
-            tool_call_id,
-            query=query,
-            project=project,
-            root=root,
-            prefix=prefix,
-            tags=list(tags),
-            limit=limit,
-        )
 
+    @operation("document_remove")
     async def remove(
         self,
         root: str,
@@ -235,6 +203,3 @@ class Documents(UserCalls):
             DocumentNotFound: there is no such root.
             Forbidden: another user owns the root.
         """
-        return await self._run(
-            RemoveRootResult, "document_remove", tool_call_id, root=root, project=project, dry_run=dry_run
-        )

@@ -1,12 +1,13 @@
 """Erasing words for good, from Python: `memory.erasures.erase(text=…)` shows it, and with `confirm` does it."""
 
-from memex.api.user_calls import UserCalls
+from memex.api.user_calls import UserCalls, operation
 from memex.service.erasing.erase import ERASE, VERIFY, EraseResult, ErasureReceipt, VerifyResult
 
 
 class Erasures(UserCalls):
     """The erasures of one user. In this process a person acts; over HTTP an agent's key gets Forbidden."""
 
+    @operation(ERASE.name)
     async def erase(
         self,
         *,
@@ -22,10 +23,7 @@ class Erasures(UserCalls):
         Raises:
             PreviewOutdated: the words are not those that the preview showed.
         """
-        named = {"text": text, "path": path, "call": call, "statement": statement, "confirm": confirm}
-        done = await self._api.call(self._context, ERASE.name, {**named, "conversations": conversations})
-        return EraseResult.model_validate(done)
 
+    @operation(VERIFY.name)
     async def verify(self, receipt: ErasureReceipt) -> VerifyResult:
         """Check a receipt: whether the database has it, and whether the words are gone."""
-        return await self._run(VerifyResult, VERIFY.name, receipt=receipt.model_dump(mode="json"))

@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, Unpack
+from typing import Any, Literal, Self, Unpack
 
 from memex.api.browsing import BrowsableMemory
 from memex.api.conversations import Conversations
 from memex.api.dreams import Dreams
 from memex.api.erasures import Erasures
 from memex.api.local import OwnedMemex, with_database
-from memex.api.moments import AsOf, to_json
 from memex.api.protocol import MemexApi
 from memex.api.remote import RemoteMemex
 from memex.api.removed import Removed
 from memex.api.review import Review
 from memex.api.search import Search
+from memex.api.user_calls import AsOf, tool
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
@@ -36,13 +36,10 @@ from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResul
 from memex.service.tools.files import FindResult, ListResult, ReadResult
 from memex.service.tools.remember_answer import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
-from memex.service.tools.tool import ToolResult
 from memex.service.tools.write_many import WriteManyResult
 from memex.settings import Band, FindMode, Include, read_settings
 from memex.toolcalls import including
 from memex.wiring import running_service
-
-R = TypeVar("R", bound=ToolResult)
 
 
 class Memex:
@@ -143,6 +140,7 @@ class UserMemory(BrowsableMemory):
         self.search = Search(api, context)  # why a search shows a file, or does not
         self.conversations = Conversations(api, context)  # evidence, beside memory
 
+    @tool("memory_remember")
     async def remember(
         self,
         text: str | None = None,
@@ -172,23 +170,8 @@ class UserMemory(BrowsableMemory):
         Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
         another one on the same database. The same call again, under its `tool_call_id`, says what became of it.
         """
-        return await self._call(
-            "memory_remember",
-            RememberResult,
-            tool_call_id,
-            text=text,
-            outdated=list(outdated),
-            both_hold=list(both_hold),
-            project=project,
-            dry_run=dry_run,
-            statements=statements,
-            dry_run_id=dry_run_id,
-            wait=wait,
-            said_at=said_at.isoformat() if isinstance(said_at, date) else said_at,
-            valid_from=valid_from.isoformat() if isinstance(valid_from, date) else valid_from,
-            valid_until=valid_until.isoformat() if isinstance(valid_until, date) else valid_until,
-        )
 
+    @tool("memory_context")
     async def context(
         self,
         query: str,
@@ -204,21 +187,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> ContextResult:
         """Return what memory holds about a question: verbatim, at most `budget` characters, with its sources."""
-        return await self._call(
-            "memory_context",
-            ContextResult,
-            tool_call_id,
-            query=query,
-            budget=budget,
-            project=project,
-            max_hops=max_hops,
-            known_hash=known_hash,
-            as_of=to_json(as_of),
-            planner=planner,
-            min_confidence=min_confidence,
-            include=None if include is None else list(include),
-        )
 
+    @tool("memory_find")
     async def find(
         self,
         query: str,
@@ -234,21 +204,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> FindResult:
         """Return the files that answer a query best; in mode `vectors`, those of a cosine from `min_score` on."""
-        return await self._call(
-            "memory_find",
-            FindResult,
-            tool_call_id,
-            query=query,
-            limit=limit,
-            project=project,
-            prefix=prefix,
-            tags=list(tags),
-            mode=mode,
-            min_score=min_score,
-            as_of=to_json(as_of),
-            include=include and list(include),
-        )
 
+    @tool("memory_read")
     async def read(
         self,
         path: str,
@@ -260,17 +217,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> ReadResult:
         """Return a file, the section under a heading, or a span of it."""
-        return await self._call(
-            "memory_read",
-            ReadResult,
-            tool_call_id,
-            path=path,
-            heading=heading,
-            span=None if span is None else list(span),
-            version=version,
-            as_of=to_json(as_of),
-        )
 
+    @tool("memory_list")
     async def list(
         self,
         prefix: str = "",
@@ -281,16 +229,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> ListResult:
         """Return files by path, a page at a time."""
-        return await self._call(
-            "memory_list",
-            ListResult,
-            tool_call_id,
-            prefix=prefix,
-            limit=limit,
-            cursor=cursor,
-            as_of=to_json(as_of),
-        )
 
+    @tool("memory_write")
     async def write(
         self,
         path: str,
@@ -302,17 +242,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> WriteResult:
         """Write a whole file: a new one, the successor of `base_version`, or with `overwrite` any."""
-        return await self._call(
-            "memory_write",
-            WriteResult,
-            tool_call_id,
-            path=path,
-            content=content,
-            reason=reason,
-            base_version=base_version,
-            overwrite=overwrite,
-        )
 
+    @tool("memory_patch")
     async def patch(
         self,
         path: str,
@@ -326,19 +257,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> PatchResult:
         """Append, insert, or replace text that occurs exactly once."""
-        return await self._call(
-            "memory_patch",
-            PatchResult,
-            tool_call_id,
-            path=path,
-            operation=operation,
-            text=text,
-            heading=heading,
-            match=match,
-            reason=reason,
-            base_version=base_version,
-        )
 
+    @tool("memory_move")
     async def move(
         self,
         path: str,
@@ -349,16 +269,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> PlacedResult:
         """Put a file at another path, inside its mount with its history."""
-        return await self._call(
-            "memory_move",
-            PlacedResult,
-            tool_call_id,
-            path=path,
-            to=to,
-            reason=reason,
-            base_version=base_version,
-        )
 
+    @tool("memory_delete")
     async def delete(
         self,
         path: str,
@@ -368,10 +280,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> PlacedResult:
         """Delete a file; its versions stay and can be restored."""
-        return await self._call(
-            "memory_delete", PlacedResult, tool_call_id, path=path, reason=reason, base_version=base_version
-        )
 
+    @tool("memory_write_many")
     async def write_many(
         self, edits: Sequence[Mapping[str, Any]], *, tool_call_id: str | None = None
     ) -> WriteManyResult:
@@ -381,10 +291,8 @@ class UserMemory(BrowsableMemory):
         before it did: `{"kind": "write", "path": "user/tea.md", "content": "Oolong."}`. An error names the edit by
         its index, in `details["member"]`.
         """
-        return await self._call(
-            "memory_write_many", WriteManyResult, tool_call_id, edits=[dict(edit) for edit in edits]
-        )
 
+    @tool("memory_links")
     async def links(
         self,
         path: str,
@@ -395,24 +303,14 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> LinksResult:
         """Return the links from and to a file."""
-        return await self._call(
-            "memory_links",
-            LinksResult,
-            tool_call_id,
-            path=path,
-            direction=direction,
-            depth=depth,
-            as_of=to_json(as_of),
-        )
 
+    @tool("memory_history")
     async def history(
         self, path: str, *, limit: int = 100, cursor: str | None = None, tool_call_id: str | None = None
     ) -> HistoryResult:
         """Return a file's versions, the newest first."""
-        return await self._call(
-            "memory_history", HistoryResult, tool_call_id, path=path, limit=limit, cursor=cursor
-        )
 
+    @tool("memory_diff")
     async def diff(
         self,
         path: str,
@@ -422,15 +320,8 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> DiffResult:
         """Return what changed between two versions, by default the newest and the one before."""
-        return await self._call(
-            "memory_diff",
-            DiffResult,
-            tool_call_id,
-            path=path,
-            from_version=from_version,
-            to_version=to_version,
-        )
 
+    @tool("memory_restore")
     async def restore(
         self,
         path: str,
@@ -441,15 +332,6 @@ class UserMemory(BrowsableMemory):
         tool_call_id: str | None = None,
     ) -> PlacedResult:
         """Put an earlier version back as the next one."""
-        return await self._call(
-            "memory_restore",
-            PlacedResult,
-            tool_call_id,
-            path=path,
-            version=version,
-            reason=reason,
-            base_version=base_version,
-        )
 
     async def revert(
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
@@ -490,6 +372,3 @@ class UserMemory(BrowsableMemory):
         """Run a tool by its name with arguments as a model gave them, and return its result as JSON."""
         context = self._context.under(tool_call_id)
         return await self._api.execute(context, tool, including(tool, arguments, self._include))
-
-    async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
-        return kind.model_validate(await self.execute(tool, arguments, tool_call_id=tool_call_id))

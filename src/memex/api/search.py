@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from memex.api.moments import AsOf, to_json
-from memex.api.user_calls import UserCalls
+from memex.api.user_calls import AsOf, UserCalls, operation
 from memex.service.search.explanation import ExplainFindResult
 from memex.settings import SearchMode
 
@@ -11,6 +10,7 @@ from memex.settings import SearchMode
 class Search(UserCalls):
     """Searches in the memory of one user, explained."""
 
+    @operation("memory_find_explain")
     async def explain(
         self,
         query: str,
@@ -29,16 +29,3 @@ class Search(UserCalls):
         The answer has the rank and the score of the file, the words of the query that it has and lacks, and the
         filters that leave it out.
         """
-        return await self._run(
-            ExplainFindResult,
-            "memory_find_explain",
-            tool_call_id,
-            query=query,
-            path=path,
-            limit=limit,
-            project=project,
-            prefix=prefix,
-            tags=list(tags),
-            mode=mode,
-            as_of=to_json(as_of),
-        )

@@ -1,8 +1,10 @@
 """Calls for one user, with typed results: what the parts of `UserMemory` have in common."""
 
-from collections.abc import Iterable, Mapping
-from datetime import date
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import date, datetime
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -10,7 +12,9 @@ from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
 from memex.service.conversations.lines import to_lines
 
+AsOf = datetime | str | Mapping[str, int]  # a time with its zone, or the state of an earlier answer
 R = TypeVar("R", bound=BaseModel)
+M = TypeVar("M", bound=Callable[..., Awaitable[BaseModel]])
 
 
 class UserCalls:
@@ -30,11 +34,64 @@ class UserCalls:
         lines: Iterable[Mapping[str, Any]] | None = None,
         **arguments: Any,
     ) -> R:
-        """Return the result of an operation of `memex.routes`; times are sent as text, `lines` as JSON lines."""
-        given = {
-            argument: value.isoformat() if isinstance(value, date) else value
-            for argument, value in arguments.items()
-        }
+        """Return the result of an operation of `memex.routes`; `lines` are sent as JSON lines."""
         sent = None if lines is None else to_lines(lines)
-        done = await self._api.call(self._context.under(tool_call_id), name, given, lines=sent)
+        done = await self._api.call(self._context.under(tool_call_id), name, _plain(arguments), lines=sent)
         return result.model_validate(done)
+
+
+def operation(name: str) -> Callable[[M], M]:
+    """Make a method that runs an operation of `memex.routes` of a declaration, which has no body.
+
+    Its parameters are the arguments of the operation, and `tool_call_id`; it returns the model of the answer.
+    """
+
+    async def run(self: UserCalls, arguments: dict[str, Any], tool_call_id: str | None) -> Mapping[str, Any]:
+        return await self._api.call(self._context.under(tool_call_id), name, arguments)
+
+    return _method(run)
+
+
+def tool(name: str) -> Callable[[M], M]:
+    """Make a method of `UserMemory` that runs a tool, as `operation` does."""
+
+    async def run(self: Any, arguments: dict[str, Any], tool_call_id: str | None) -> Mapping[str, Any]:
+        return cast("dict[str, Any]", await self.execute(name, arguments, tool_call_id=tool_call_id))
+
+    return _method(run)
+
+
+def _method(
+    run: Callable[[Any, dict[str, Any], str | None], Awaitable[Mapping[str, Any]]],
+) -> Callable[[M], M]:
+    def make(declared: M) -> M:
+        taken = signature(declared)
+
+        @wraps(declared)
+        async def method(*args: Any, **named: Any) -> Any:
+            bound = taken.bind(*args, **named)
+            bound.apply_defaults()
+            given = bound.arguments
+            self, tool_call_id = given.pop("self"), given.pop("tool_call_id", None)
+            return taken.return_annotation.model_validate(await run(self, _plain(given), tool_call_id))
+
+        return cast("M", method)
+
+    return make
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument as JSON has it."""
+    match value:
+        case str() | bytes():
+            return value
+        case date():
+            return value.isoformat()
+        case BaseModel():
+            return value.model_dump(mode="json")
+        case Mapping():
+            return {name: _plain(one) for name, one in value.items()}
+        case Iterable():
+            return [_plain(one) for one in value]
+        case _:
+            return value

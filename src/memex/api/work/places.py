@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memex.api.user_calls import UserCalls
+from memex.api.user_calls import UserCalls, operation
 from memex.service.work.labels import LabelLinkResult, LabelsResult
 from memex.service.work.packing import PackResult
 from memex.service.work.reading import ReadFromResult, ReadingsResult
@@ -24,6 +24,7 @@ def linked_projects(listed: Mapping[str, Any]) -> dict[str, str]:
 class WorkPlaces(UserCalls):
     """The part of `Work` that tells of the places of sessions."""
 
+    @operation("work_context")
     async def pack(
         self,
         project: str | None = None,
@@ -65,33 +66,14 @@ class WorkPlaces(UserCalls):
             ProjectNotFound: no project and no session of the user has this name.
             ConversationNotFound: the user has no such session.
         """
-        return await self._run(
-            PackResult,
-            "work_context",
-            tool_call_id,
-            project=project,
-            label=label,
-            session=session,
-            budget=budget,
-            known_hash=known_hash,
-            cwd=cwd,
-            repository=repository,
-            branch=branch,
-            title=title,
-            files=None if files is None else [*files],
-            words=words,
-            hint=hint,
-            as_of=as_of,
-        )
 
+    @operation("work_sessions")
     async def sessions(
         self, project: str | None = None, *, limit: int = 50, tool_call_id: str | None = None
     ) -> WorkSessionsResult:
         """Return sessions with label, folder, branch and last turn, the newest first."""
-        return await self._run(
-            WorkSessionsResult, "work_sessions", tool_call_id, project=project, limit=limit
-        )
 
+    @operation("work_resolve")
     async def resolve(
         self,
         *,
@@ -106,24 +88,12 @@ class WorkPlaces(UserCalls):
         tool_call_id: str | None = None,
     ) -> ResolveResult:
         """Return the one lane that hints mean, or all that they may mean; none of several is chosen."""
-        return await self._run(
-            ResolveResult,
-            "work_resolve",
-            tool_call_id,
-            title=title,
-            cwd=cwd,
-            repository=repository,
-            branch=branch,
-            project=project,
-            files=None if files is None else [*files],
-            words=words,
-            hint=hint,
-        )
 
+    @operation("work_labels")
     async def labels(self, *, tool_call_id: str | None = None) -> LabelsResult:
         """Return the labels of sessions, and the project that each belongs to."""
-        return await self._run(LabelsResult, "work_labels", tool_call_id)
 
+    @operation("work_link")
     async def link(
         self, label: str, project: str | None = None, *, tool_call_id: str | None = None
     ) -> LabelLinkResult:
@@ -133,15 +103,14 @@ class WorkPlaces(UserCalls):
             ValidationFailed: there is no such label, or several are shown by this name.
             ProjectNotFound: the user is not a member of such a project.
         """
-        return await self._run(LabelLinkResult, "work_link", tool_call_id, label=label, project=project)
 
+    @operation("work_readings")
     async def readings(self, project: str, *, tool_call_id: str | None = None) -> ReadingsResult:
         """Return the projects that one reads from, of those that the user is a member of.
 
         Raises:
             ProjectNotFound: the user is not a member of such a project.
         """
-        return await self._run(ReadingsResult, "work_readings", tool_call_id, project=project)
 
     async def read_from(
         self, project: str, other: str, *, remove: bool = False, tool_call_id: str | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 
+from memex.api.user_calls import operation
 from memex.api.work.places import WorkPlaces
 from memex.service.work.health import WorkHealthResult, WorkPolicyResult, WorkRepairedResult
 from memex.service.work.provenance import WorkProvenanceResult
@@ -19,6 +20,7 @@ from memex.subagent.work.records import MarkAction
 class Work(WorkPlaces):
     """The state of one user's work, as sessions with agents and the project's memory say."""
 
+    @operation("work_show")
     async def show(
         self,
         project: str | None = None,
@@ -39,16 +41,14 @@ class Work(WorkPlaces):
             ProjectNotFound: no project and no session of the user has this name.
             ConversationNotFound: the user has no such session.
         """
-        return await self._run(
-            WorkResult, "work_show", tool_call_id, project=project, session=session, as_of=as_of
-        )
 
+    @operation("work_check")
     async def check(
         self, project: str | None = None, *, session: str | None = None, tool_call_id: str | None = None
     ) -> WorkCheckResult:
         """Return whether the work is done and what proves it, or the reasons why not; raises as `show`."""
-        return await self._run(WorkCheckResult, "work_check", tool_call_id, project=project, session=session)
 
+    @operation("work_changes")
     async def changes(
         self,
         project: str | None = None,
@@ -59,15 +59,6 @@ class Work(WorkPlaces):
         tool_call_id: str | None = None,
     ) -> WorkChangesResult:
         """Return what changed since a moment, or since the `state` of an earlier answer; raises as `show`."""
-        return await self._run(
-            WorkChangesResult,
-            "work_changes",
-            tool_call_id,
-            project=project,
-            session=session,
-            since=since,
-            state=state,
-        )
 
     async def mark(
         self,
@@ -122,14 +113,13 @@ class Work(WorkPlaces):
             WorkProvenanceResult, "work_provenance", tool_call_id, id=item, project=project, session=session
         )
 
+    @operation("work_health")
     async def health(
         self, project: str | None = None, *, session: str | None = None, tool_call_id: str | None = None
     ) -> WorkHealthResult:
         """Return what is there twice, rests, contradicts or is not met, and the policies; raises as `show`."""
-        return await self._run(
-            WorkHealthResult, "work_health", tool_call_id, project=project, session=session
-        )
 
+    @operation("work_repair")
     async def repair(
         self,
         items: Sequence[str],
@@ -144,16 +134,8 @@ class Work(WorkPlaces):
         Raises:
             ValidationFailed: an item is not proposed, or was not put away.
         """
-        return await self._run(
-            WorkRepairedResult,
-            "work_repair",
-            tool_call_id,
-            items=list(items),
-            undo=undo,
-            project=project,
-            session=session,
-        )
 
+    @operation("work_policy")
     async def policy(
         self,
         rule: str,
@@ -167,10 +149,7 @@ class Work(WorkPlaces):
         Raises:
             ValidationFailed: the text is no rule.
         """
-        return await self._run(
-            WorkPolicyResult, "work_policy", tool_call_id, rule=rule, project=project, remove=remove
-        )
 
+    @operation("work_rebuild")
     async def rebuild(self, *, tool_call_id: str | None = None) -> WorkRebuildResult:
         """Make all that is derived of the user's sessions anew. The same messages give the same."""
-        return await self._run(WorkRebuildResult, "work_rebuild", tool_call_id)
