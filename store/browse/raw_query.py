@@ -53,10 +53,8 @@ class ViewColumn:
 async def run_statement(database: Database, access: Access, statement: str) -> RawResult:
     """Return what a statement selects.
 
-    Args:
-        database: the database; its login must be able to act as the role of agents.
-        access: the scopes that the statement may read, with those of conversations and of documents.
-        statement: one statement of SQL.
+    The login of the database must be able to act as the role of agents. `access` has the scopes that the
+    statement may read, with those of conversations and of documents.
 
     Raises:
         ValidationFailed: Postgres refuses the statement, it takes over 30 s, or the login cannot act as an agent.

@@ -99,11 +99,7 @@ async def put_events(
     An event that is known changes nothing. Of a conversation that a person removed nothing is stored. Words that
     the transcript has already are left out.
 
-    Args:
-        database: the database.
-        access: an access with `conversations`.
-        events: in the order in which they happened.
-        now: when they came.
+    `access` has `conversations`; `events` come in the order in which they happened.
     """
     scope = access.conversations
     if scope is None:

@@ -89,14 +89,8 @@ async def find_messages(
     A short message borrows words from those beside it, as a file of a series does: an answer often lacks the words
     of the question.
 
-    Args:
-        connection: in a snapshot transaction that may read the scope.
-        scope: the user's conversations.
-        text: the query, up to 10,000 characters; words combine by OR.
-        filters: which messages are looked at.
-        limit: 1 to 100.
-        vector: of the query, to find the nearest messages too.
-        weight: of the nearest message by its vector, where the best by words has the weight 1.
+    The query has up to 10,000 characters, `limit` is 1 to 100, and `weight` is that of the message nearest to the
+    vector, where the best by words has the weight 1.
 
     Raises:
         ValidationFailed: an empty or too long query.
@@ -158,14 +152,8 @@ async def find_near_messages(
 ) -> list[MessageHit]:
     """Return the messages whose texts lie nearest to a vector, whatever their words, nearest first.
 
-    Args:
-        connection: in a snapshot transaction that may read the scope.
-        scope: the user's conversations.
-        text: the query; its words are shown in the results.
-        filters: which messages are looked at.
-        limit: 1 to 100.
-        vector: of the query.
-        min_similarity: leave out messages of a smaller cosine similarity.
+    The words of `text` are shown in the results. Messages of a cosine similarity below `min_similarity` are left
+    out.
     """
     _, [view] = await lexical.open_views(connection, [scope], text)
     near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))

@@ -95,10 +95,7 @@ async def read_human_messages(
 ) -> list[HumanMessageRow]:
     """Return what people wrote, at most 1,000 messages and about 4 MiB, conversation by conversation.
 
-    Args:
-        connection: in a transaction that may read the scope.
-        scope: the user's conversations.
-        spans: conversations, each with the number behind which reading begins, and the last number.
+    Each span is a conversation with the number behind which reading begins, and the last number.
     """
     found = await rows(
         connection,

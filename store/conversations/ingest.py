@@ -84,16 +84,9 @@ async def put_conversations(
     Putting the same conversations twice changes nothing the second time. A message keeps its number for ever. A
     text that differs from the stored one is a new message, and the older one leaves the path.
 
-    Args:
-        database: the database.
-        access: an access with `conversations`.
-        source: where they come from.
-        conversations: at most `MAX_MESSAGES` messages together; a longer conversation comes in parts.
-        reader_version: the version of the reader that read them.
-        now: the time of the import.
-        max_messages: how many messages the user may have.
-        skipped: what the reader left out, by reason.
-        again: bring conversations back that were removed.
+    `access` has `conversations`, which hold at most `MAX_MESSAGES` messages together; a longer conversation comes
+    in parts. `skipped` counts what the reader left out, by reason. With `again`, conversations come back that
+    were removed.
 
     Raises:
         LimitExceeded: the user would have more than `max_messages`. Nothing is stored.

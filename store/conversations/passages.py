@@ -50,11 +50,7 @@ async def find_passages(
 ) -> tuple[Query, list[MessagePassage]]:
     """Return a query as search weighed it, and the passages that score highest, one a message, the best first.
 
-    Args:
-        connection: in a snapshot transaction that may read the scope.
-        scope: the user's conversations.
-        text: the query; see `find_messages`.
-        limit: 1 to 100.
+    `text` and `limit` are as for `find_messages`.
 
     Raises:
         ValidationFailed: an empty or too long query.

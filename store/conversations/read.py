@@ -50,15 +50,8 @@ async def read_thread(
 ) -> Thread:
     """Return a part of a conversation, in the order in which it was held.
 
-    Args:
-        connection: in a transaction that may read the scope.
-        scope: the user's conversations; None if there are none.
-        conversation_id: its id.
-        limit: the most messages.
-        around: the number of a message; the part begins `before` messages ahead of it.
-        before: see `around`.
-        all_branches: also messages on branches that were given up. That of `around` comes in any case.
-        after: where the part before ended.
+    The part begins `before` messages ahead of the number `around`, or behind `after`, where the part before
+    ended. With `all_branches` it has messages on branches that were given up; that of `around` comes in any case.
 
     Raises:
         ConversationNotFound: the user has no such conversation, or it has no such message.
@@ -104,15 +97,8 @@ async def list_conversations(
 ) -> tuple[list[Conversation], tuple[datetime | None, int] | None]:
     """Return conversations, the newest first, and where the next page begins; None after the last.
 
-    Args:
-        connection: in a transaction that may read the scope.
-        scope: the user's conversations; None if there are none.
-        limit: the most conversations.
-        source: the label or the kind of the source.
-        project: the label of the provider's project.
-        since: only conversations that went on at this time or later.
-        until: only those that ended before this time.
-        after: where the page before ended.
+    `source` is a label or a kind, `project` the label of the provider's project. The conversations went on at
+    `since` or later, and ended before `until`. `after` is where the page before ended.
     """
     if scope is None:
         return [], None

@@ -52,12 +52,7 @@ async def select_conversations(
 ) -> list[RemovableConversation]:
     """Return the conversations that all of the conditions name; None is no condition.
 
-    Args:
-        database: the database.
-        access: of the user whose conversations they are.
-        conversation_ids: some ids.
-        source: the label of a source.
-        before: conversations that ended before this time. One of no known time is never named.
+    `source` is a label. A conversation of no known time never ended `before` one.
     """
     if access.conversations is None:
         return []

@@ -50,12 +50,7 @@ async def missing_messages(
     A conversation that has got another title since its import gives other texts than those that were indexed; their
     vectors stand for the older ones.
 
-    Args:
-        connection: in maintenance.
-        scope_id: a scope of conversations.
-        model: the name of the embedder.
-        limit: the number of chunks.
-        since: only messages of this time or later.
+    `model` is the name of the embedder.
     """
     found = await rows(
         connection,
@@ -109,13 +104,6 @@ async def nearest_messages(
     """Return the best chunk of each message whose text lies near to a vector, nearest first.
 
     Every vector of the scope is measured, but where it has an approximate index and no filter is set.
-
-    Args:
-        connection: in a transaction that may read the scope.
-        scope: the user's conversations.
-        vector: of the query.
-        filters: which messages are looked at.
-        limit: the number of chunks.
     """
     dimensions = len(vector.values)
     parameters: dict[str, Any] = filters.parameters() | {

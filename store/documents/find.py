@@ -66,14 +66,8 @@ async def find_documents(
 ) -> tuple[Query, list[DocumentHit]]:
     """Return the query as search weighed it, and the passages that score highest, the best first.
 
-    Args:
-        connection: in a snapshot transaction that may read the scopes.
-        scopes: of documents.
-        text: the query, up to 10,000 characters; words combine by OR.
-        filters: which documents are looked at.
-        limit: the most passages, 1 to 100.
-        passages: the most of one document.
-        vector: of the query; then scores of words and nearness are blended, as for files.
+    The query has up to 10,000 characters, and its words combine by OR; `limit` is 1 to 100, and `passages` the
+    most of one document. With a vector, scores of words and nearness are blended, as for files.
 
     Raises:
         ValidationFailed: an empty or too long query.

@@ -129,16 +129,9 @@ async def put_documents(
 ) -> PutDocuments:
     """Store files of a root in one transaction; a second time changes nothing.
 
-    Args:
-        database: the database.
-        access: of the caller.
-        scope: where the documents are.
-        name: of the root, which is made if there is none.
-        files: at most `MAX_FILES`, of different paths.
-        now: the time of the call.
-        limits: of the user or the project.
-        sync: the sync that they belong to; None for single files between two syncs.
-        prune: also if more than half of the documents are said to be gone.
+    The root is made if there is none. The files, at most `MAX_FILES`, are of different paths, and belong to a
+    `sync`, or to none between two. With `prune` they are stored also if more than half of the documents are said
+    to be gone.
 
     Raises:
         Forbidden: another user owns the root.

@@ -29,12 +29,7 @@ async def list_documents(
 ) -> tuple[list[MirroredDocument], DocumentPlace | None]:
     """Return documents by scope, root and path, and where the next page begins; None after the last.
 
-    Args:
-        connection: in a transaction that may read the scopes.
-        scopes: of documents, in the order of the list.
-        filters: which documents are listed.
-        limit: the most documents.
-        after: where the page before ended.
+    `after` is where the page before ended.
     """
     if not scopes:
         return [], None

@@ -82,11 +82,8 @@ async def remove_some(
 async def remove_documents(connection: Connection, counter: Counters, root_no: int, gone: Rows) -> int:
     """Remove documents, and their words from the postings at once; return how many passages went.
 
-    Args:
-        connection: in the transaction that took the locks of the scope and of the root.
-        counter: of the scope.
-        root_no: of the root.
-        gone: the id and the size of each document.
+    The transaction of the connection took the locks of the scope and of the root. `gone` has the id and the size
+    of each document.
     """
     document_ids = [record["document_id"] for record in gone]
     scope = {"scope_id": counter.scope_id}

@@ -37,17 +37,8 @@ async def compare(
 ) -> ManifestComparison:
     """Return how a page of a folder's files differs from what is stored, and note what the page lacks.
 
-    Args:
-        database: the database.
-        access: of the caller.
-        scope: where the documents are.
-        name: of the root, which is made if there is none.
-        files: of the page, ascending by path.
-        now: the time of the call.
-        client: who syncs, as it names itself.
-        sync: the number of the sync; None begins one.
-        after: the page holds the paths behind this one; None for the first page.
-        until: the last path of the page; None for the last page.
+    The root is made if there is none, and a sync is begun if none is named. The files ascend by path; the page
+    holds the paths behind `after`, to `until`, and without these from the first to the last.
 
     Raises:
         Forbidden: another user owns the root.
@@ -106,17 +97,9 @@ async def finish(
 ) -> tuple[RemovedDocuments, DocumentRoot]:
     """Remove some of the documents that a sync lacked; without any left, say that the root is complete.
 
-    Args:
-        database: the database.
-        access: of the caller.
-        scope: where the documents are.
-        name: of the root.
-        sync: the number of the sync.
-        now: the time of the call.
-        prune: also if more than half of the documents are gone.
-        left_out: how many files the client left out, by reason.
-        examples: some of them.
-        patterns: which files the client looks at; None for what it said before.
+    With `prune` they are removed also if more than half of the documents are gone. `left_out` counts the files
+    that the client left out, by reason, and `examples` are some; without `patterns` those stay that the client
+    named before.
 
     Raises:
         DocumentNotFound: there is no such root.

@@ -21,14 +21,6 @@ async def watch(
 ) -> datetime | None:
     """Note that a client watches a root, and return when somebody last asked for a sync; None if nobody did.
 
-    Args:
-        database: the database.
-        access: of the caller.
-        scope: where the documents are.
-        name: of the root.
-        now: the time of the call.
-        is_over: the client watches the root no longer.
-
     Raises:
         DocumentNotFound: there is no such root, or it is being removed.
         Forbidden: another user owns the root.

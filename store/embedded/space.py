@@ -49,9 +49,7 @@ class SpaceReport:
 class Space:
     """The space that one database has left, as one process knows it.
 
-    Args:
-        data_dir: a folder on the disk of the database, if that is on this machine.
-        max_database_bytes: the size up to which the database may grow; None for no limit.
+    `data_dir` is a folder on the disk of the database, if that is on this machine.
     """
 
     def __init__(self, data_dir: Path | None = None, max_database_bytes: int | None = None) -> None:

@@ -75,14 +75,8 @@ async def search_calls(
 ) -> FoundCalls:
     """Return the calls behind a place in the log that pass the filters: the caller's, or those of the tenant.
 
-    Args:
-        connection: in a transaction begun for `access`.
-        access: the access of the caller whose calls are meant.
-        filters: what is looked for.
-        limit: how many calls.
-        after: the last call of the page before.
-        by_anyone: everybody of the tenant is meant; row-level security lets an admin see them alone.
-        max_rows: how many rows of the log are read at most.
+    `after` is the last call of the page before. `by_anyone` means everybody of the tenant; row-level security
+    lets an admin see them alone. At most `max_rows` rows of the log are read.
     """
     window = limit + 1 if filters.is_empty else max(max_rows, limit + 1)
     where = asdict(filters) | {"before": after.operation_id, "window": window}

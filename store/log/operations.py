@@ -79,15 +79,8 @@ async def add(
 ) -> None:
     """Log one call, in the transaction of `connection`.
 
-    Args:
-        connection: the connection of the write, so that both are committed or none; or one of its own.
-        access: the access of the caller in whose log the row stands.
-        call: what was asked.
-        status: how it ended.
-        answer: what was returned; None for a call that failed.
-        writes: the revisions that it wrote, as `path@version`.
-        state: the number of changes that it saw of each mount.
-        error_code: the code of a call that failed.
+    The connection is that of the write, so that both are committed or none, or one of its own. `writes` are
+    revisions as `path@version`, and `state` has the number of changes that the call saw of each mount.
 
     Raises:
         UniqueViolation: of `operation_once`, when another call was committed under this id.
@@ -142,16 +135,8 @@ async def add_embedding(
 ) -> None:
     """Log in a scope's own log which of its revisions an embedder saw parts of. For maintenance.
 
-    Args:
-        connection: the connection of the transaction that stores the vectors; or one of its own.
-        scope_id: the scope of the revisions.
-        user_id: the user of the scope, if the scope belongs to a user.
-        model: the name of the embedder.
-        revisions: as `path@version`.
-        texts: how many texts were sent.
-        started_at: when they were.
-        duration_ms: how long the embedder took.
-        error_code: the code of a request that failed; the texts may have been read all the same.
+    The connection is that of the transaction that stores the vectors, or one of its own. The revisions are
+    `path@version`. The texts of a request that failed may have been read all the same.
     """
     request = {"revisions": list(revisions), "texts": texts}
     await connection.execute(
@@ -404,13 +389,8 @@ async def list_calls_that_saw(
 ) -> list[Operation]:
     """Return the calls that saw a revision, the newest first, with what is inside.
 
-    Args:
-        connection: in a transaction begun for `access`.
-        access: the access of the caller whose calls are meant.
-        revision: `path@version`, by the names of whoever called: `user/…` is another file for each user.
-        by_anyone: everybody of the tenant is meant, as far as `access` lets its calls be read: all for an admin.
-        limit: how many.
-        before: only those with an operation id below it.
+    `revision` is `path@version`, by the names of whoever called: `user/…` is another file for each user.
+    `by_anyone` means everybody of the tenant, as far as `access` lets its calls be read: all for an admin.
     """
     logs = access.visible_logs
     if by_anyone:

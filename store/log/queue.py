@@ -140,11 +140,7 @@ async def retry(
 ) -> list[QueueEntry]:
     """Put calls that were given up back into the queue, in the order of their acceptance, and return them.
 
-    Args:
-        connection: of the transaction.
-        access: of the admin whose tenant it is.
-        user_id: of whom the calls are; None for all users.
-        tool_call_id: the id of the calls; None for all.
+    Without `user_id` they are those of all users of the admin's tenant, and without `tool_call_id` all.
     """
     found = await rows(
         connection, "log/queue_retry", tenant_id=access.tenant_id, tool_call_id=tool_call_id, user_id=user_id

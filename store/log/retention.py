@@ -37,11 +37,8 @@ class PruneReport:
 async def keep(connection: Connection, access: Access, tool_call_id: str, *, kept: bool = True) -> int:
     """Let retention leave a call of the caller's, or with `kept` false no longer; return how many attempts it has.
 
-    Args:
-        connection: a connection of `Database.maintenance`, because callers may only add to the log.
-        access: the access of the caller who made the call.
-        tool_call_id: the id of the call; every attempt at it is meant.
-        kept: whether it stays whatever its age.
+    The connection is one of `Database.maintenance`, because callers may only add to the log. Every attempt at the
+    call is meant.
 
     Raises:
         OperationNotFound: the caller made no such call.
@@ -73,12 +70,8 @@ async def prune(
     up there. It takes small transactions one after the other, so the service may run meanwhile; where it is
     stopped, what it has removed is gone and the rest is there.
 
-    Args:
-        database: opened as the owner's.
-        before: the time, by the clocks of the calls.
-        tenant_id: the tenant whose log is meant; None for all tenants.
-        is_dry_run: count, and remove nothing.
-        on_calls: told how many calls were removed by each transaction.
+    The database is opened as the owner's; without `tenant_id` all tenants are meant. `on_calls` is told how many
+    calls each transaction removed.
     """
     pruned = PruneReport()
     place = (0, 0)

@@ -36,12 +36,8 @@ async def thin(
     Small transactions follow each other, each under the lock of its scope. Where it is stopped, what it has thinned
     is thinned, and the next run goes on.
 
-    Args:
-        database: opened as the owner's.
-        before: the time before which versions are old; the day on which it is counts as new.
-        tenant_id: the tenant whose files are meant; None for all tenants.
-        is_dry_run: count, and change nothing.
-        on_versions: told how many versions were thinned by each transaction.
+    The database is opened as the owner's; without `tenant_id` all tenants are meant. The day of `before` counts
+    as new. `on_versions` is told how many versions each transaction thinned.
     """
     before = datetime.combine(before.astimezone(UTC).date(), time(), UTC)
     async with database.maintenance() as connection:

@@ -90,12 +90,7 @@ async def erase(
 ) -> Erasure:
     """Erase a user for good, or finish to do so, and return the receipt.
 
-    Args:
-        database: the database that holds the user.
-        tenant_id: the tenant of the user.
-        user_id: who is erased; there need not be such a user.
-        key_id: the key of who asked for it.
-        rows_at_once: the most rows of the log, and of the history, in one transaction.
+    There need not be such a user. `key_id` is the key of who asked for it.
 
     Raises:
         ScopeBusy: a call that writes did not end in time; nothing is removed.

@@ -100,14 +100,8 @@ async def scopes(
 ) -> list[IndexedScope]:
     """Return scopes with what made the index of each, by tenant, kind and key. For maintenance.
 
-    Args:
-        connection: in maintenance.
-        tenant: the name of a tenant; None for all.
-        kind: the kind of the scopes; None for all.
-        key: the user's id or the project's slug; None for all.
-        only_stale: those alone of which a rebuild would make another index.
-        language: the language in which a rebuild would make the index; by default that of the scope.
-        limit: the number of scopes.
+    None of `tenant`, `kind` and `key` (the user's id or the project's slug) means all. With `only_stale`, those
+    are returned of which a rebuild in `language`, by default that of the scope, would make another index.
     """
     pairs: dict[str, list[str | None] | None] = {"languages": None, "analyzers": None}
     if only_stale:
@@ -133,12 +127,8 @@ async def rebuild(
     Revisions and their texts stay as they are. Writers of the scope wait until the end; chunks get new ids, so that
     a write that was planned before is planned again. Texts that have no vector any more are embedded by a job.
 
-    Args:
-        database: the database that holds the scope.
-        scope_id: the scope, which may have been removed meanwhile.
-        language: the language of its files from now on; by default their present language.
-        only_stale: leave it alone if it is as it would become, such as after another process did this.
-        on_files: told of each number of files or messages that was done.
+    The scope may have been removed meanwhile. `language` is that of its files from now on. With `only_stale` it
+    is left alone if it is as it would become, such as after another process did this.
     """
     async with database.maintenance() as connection:
         counter = (await pending.lock(connection, [scope_id])).get(scope_id)

@@ -132,11 +132,8 @@ async def read_scopes(
     Deletions stand too, and the highest version at each path, so that the next one gets the number that it got. An
     interval that ends after the last state is left open. Of a project's members the caller's user alone is named.
 
-    Args:
-        connection: in a snapshot transaction begun for `access`.
-        access: the scopes to read.
-        states: the number of changes by mount.
-        also: more revisions, as `path@version`; what came after the last state is left out, and what is no memory.
+    `states` have the number of changes by mount. `also` names more revisions, as `path@version`; what came after
+    the last state is left out, and what is no memory.
 
     Raises:
         ProjectNotFound: a state names a project that the caller may not read.
@@ -165,10 +162,7 @@ async def read_scopes(
 async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredScope]) -> None:
     """Make scopes in a tenant that has none of them yet, with their index.
 
-    Args:
-        database: the database that holds the tenant.
-        tenant_id: of the tenant, such as a throw-away one: what fails on the way leaves what was made until then.
-        scopes: to be made. Several may be users'.
+    What fails on the way leaves what was made until then. Several scopes may be users'.
 
     Raises:
         UniqueViolation: a scope is there already.

@@ -19,9 +19,7 @@ async def throwaway_tenant(database: Database, *, lifetime: timedelta = LIFETIME
 
     Who calls in it has to be done by then. Before it begins, those are removed that a crashed process left.
 
-    Args:
-        database: the database that holds the tenant.
-        lifetime: after which any process may take it for one that was left.
+    After its `lifetime` any process may take it for one that was left.
 
     Raises:
         StoreUnavailable: the database went away; the tenant is removed once its lifetime is over.

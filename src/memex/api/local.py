@@ -30,11 +30,8 @@ from memex.store.identity.authentication import Principal
 class LocalMemex:
     """The API over a running service, for whoever holds a key.
 
-    Args:
-        service: the service that answers.
-        principal: who holds the key.
-        role: the role that the calls need.
-        nobody_hint: for a connection that is set up for one user: what to do if it names no user.
+    The calls need `role`. For a connection that is set up for one user, `nobody_hint` says what to do if it names
+    no user.
     """
 
     def __init__(

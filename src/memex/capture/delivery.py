@@ -70,11 +70,7 @@ class DeliveryReport:
 class Delivery:
     """Delivers what the spool holds.
 
-    Args:
-        state: the state of capture.
-        api: of the Memex that stores it.
-        context: for whom.
-        keeps_packs: whether it puts together what the next session of a folder is given.
+    With `keeps_packs` it puts together what the next session of a folder is given.
     """
 
     def __init__(
@@ -92,8 +88,7 @@ class Delivery:
     async def run(self, lock: int | None = None) -> DeliveryReport:
         """Deliver until the spool is empty, unless another process delivers; return what was done.
 
-        Args:
-            lock: the lock of deliveries, if it is held already; it is given back.
+        A `lock` of deliveries that is held already is given back.
         """
         while lock is not None or is_waiting(self._state):
             if lock is None and (lock := self._state.lock(DELIVERY_LOCK)) is None:

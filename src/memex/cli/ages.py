@@ -17,9 +17,7 @@ _UNITS = {
 def parse_age(age: str, units: str) -> datetime | None:
     """Return the time that was `90d` ago; None if the age is malformed.
 
-    Args:
-        age: a number with a unit.
-        units: the allowed units: m (minutes), h (hours), d (days), w (weeks).
+    The allowed `units` are some of m (minutes), h (hours), d (days) and w (weeks).
 
     Raises:
         ValidationFailed: the time is before the year 1.

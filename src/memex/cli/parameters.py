@@ -9,11 +9,7 @@ import typer
 
 
 def skip_needless_coercion(command: Any) -> None:
-    """Let the parameters of a command, and of the commands below it, take values that have their type as they are.
-
-    Args:
-        command: as `typer.main.get_command` returned it.
-    """
+    """Let the parameters of a command, and of those below it, take values that have their type as they are."""
     get_params = command.get_params
 
     def get_params_that_know(ctx: typer.Context) -> list[Any]:

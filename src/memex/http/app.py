@@ -88,12 +88,7 @@ PAIRED = (
 
 
 def create_app(open_service: OpenService, settings: Settings | None = None) -> FastAPI:
-    """Return the app; it opens its service when it starts and closes it when it ends.
-
-    Args:
-        open_service: over which it answers.
-        settings: the settings of this process; by default none is set.
-    """
+    """Return the app; it opens its service when it starts and closes it when it ends."""
     known = settings or Settings.model_construct()
 
     @asynccontextmanager

@@ -13,11 +13,7 @@ HOST_HINT = "Name the host in MEMEX_ALLOWED_HOSTS where the service runs; hosts 
 
 
 class KnownHosts:
-    """The names that the header Host may have.
-
-    Args:
-        settings: name the hosts of the service.
-    """
+    """The names that the header Host may have."""
 
     def __init__(self, settings: Settings) -> None:
         named = [host.strip() for host in (settings.allowed_hosts or "").split(",")]

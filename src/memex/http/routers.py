@@ -85,11 +85,8 @@ class RouterPair:
     ) -> Callable[[F], F]:
         """Put the handler of an operation on each router, made of a declaration; see `handler_of` and `route`.
 
-        Args:
-            name: of the operation.
-            at: the method and the path of another route of the operation than that of `memex.routes`.
-            names: the names of arguments at this path, by their names in it.
-            options: as `route` takes them.
+        `at` has the method and the path of another route of the operation than that of `memex.routes`, and
+        `names` the names of arguments at this path, by their names in it.
         """
         route = ROUTES[name]
         method, path = at or (route.method, route.path)
@@ -107,10 +104,7 @@ class RouterPair:
     def route(self, method: str, path: str, **options: Any) -> Callable[[F], F]:
         """Put a handler that is written by hand on both routers.
 
-        Args:
-            method: the HTTP method.
-            path: below the path of the pair.
-            options: as `_add` takes them.
+        The path is below that of the pair; `options` are as `_add` takes them.
         """
 
         def register(handler: F) -> F:
@@ -132,14 +126,8 @@ class RouterPair:
     ) -> None:
         """Add a route to each router.
 
-        Args:
-            method: the HTTP method.
-            path: below /v1 and /v1/admin.
-            make: returns the handler, whose docstring describes the route for agents.
-            summary: the summary of the route for agents.
-            admin_summary: the summary of the route for admins, whose operation id ends in `_as_admin`.
-            admin_description: the description of the route for admins.
-            options: what FastAPI takes besides, for both routes.
+        `make` returns the handler, whose docstring describes the route for agents; the operation id of the route
+        for admins ends in `_as_admin`. `options` are what FastAPI takes besides, for both routes.
         """
         place, handler = path.removeprefix(self._path), make()
         self.agent.add_api_route(place, handler, methods=[method], summary=summary, **options)

@@ -110,13 +110,8 @@ async def serve(
 ) -> None:
     """Answer requests over a service until one of the `ending` signals; those that run then end without a model.
 
-    Args:
-        service: the service that answers.
-        settings: the settings of this process.
-        source: where connections come from: a bound socket, or the line of a worker.
-        on_ready: is called when connections are taken.
-        ending: the signals.
-        health: a bound socket whose connections get the health alone.
+    Connections come from `source`, a bound socket or the line of a worker; those of the socket `health` get the
+    health alone. `on_ready` is called when connections are taken.
     """
     is_prepared = False
 

@@ -199,11 +199,8 @@ class _Seat:
 class WorkerGroup:
     """Workers behind one listening socket.
 
-    Args:
-        size: the number of workers.
-        listener: the socket, which is bound.
-        work: what a worker does: its number from 0, its line, and whether it replaces a worker that ended.
-        on_death: is called with the number of a worker that ended.
+    `work` is what a worker does: it gets its number from 0, its line, and whether it replaces a worker that
+    ended. `on_death` is called with the number of a worker that ended.
     """
 
     def __init__(

@@ -18,11 +18,7 @@ FAREWELL_S = 1.0
 class SyncRequests:
     """The requests for syncs of one root.
 
-    Args:
-        api: of the service.
-        context: for whom the root is pushed.
-        root: what is watched.
-        is_there: whether the folder is there; without it nothing is said to be watched.
+    While the folder is not there (`is_there`), nothing is said to be watched.
     """
 
     def __init__(

@@ -67,12 +67,7 @@ class Watcher:
     `refused` (`code`, `message` and `hint` say what was not done), `folder_missing`, and `few_watches` (the system
     watches no more folders: Memex looks every ten seconds).
 
-    Args:
-        api: of the service.
-        context: for whom documents are pushed.
-        root: what is watched.
-        tell: takes the events.
-        prune: remove documents also if more than half of them are gone.
+    With `prune` documents are removed also if more than half of them are gone.
     """
 
     def __init__(

@@ -79,13 +79,9 @@ async def embed_scope(
 
     No connection is held while the embedder works. Runs beside each other do no harm.
 
-    Args:
-        database: a database that has vectors; without them, only token states are made.
-        embedder: makes the vectors, which are stored under its name.
-        scope_id: the scope, which may have been removed meanwhile.
-        max_texts: end after about so many; None for all.
-        on_texts: told of each number of texts that was done.
-        since: of conversations, only messages of this time or later; the rest stays to be done.
+    Without vectors in the database, only token states are made. The scope may have been removed meanwhile. It
+    ends after about `max_texts`; of conversations only messages since a time may be wanted, and the rest stays to
+    be done.
 
     Raises:
         ModelUnavailable: the embedder does not answer; what was done stays, and the failure is noted.
@@ -134,14 +130,8 @@ async def backfill(
 
     Another embedder may serve meanwhile. Raises as `embed_scope`, at the first scope that fails.
 
-    Args:
-        database: a database that has vectors; without them, only token states are made.
-        embedder: makes the vectors, which are stored under its name.
-        at_once: scopes at a time.
-        on_texts: told of each number of texts that was done.
-        scope_ids: the scopes; None for all.
-        since: see `embed_scope`.
-        conversations: also users' conversations and documents, if no scopes are named.
+    Without vectors in the database, only token states are made. `at_once` counts scopes; `conversations` adds
+    users' conversations and documents, if no scopes are named. `since` is as for `embed_scope`.
     """
     if scope_ids is None:
         async with database.maintenance() as connection:

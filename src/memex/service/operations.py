@@ -174,13 +174,7 @@ async def run_operation(
 ) -> Answer:
     """Return the result of an operation by its name.
 
-    Args:
-        service: the service.
-        caller: who asks.
-        name: of the operation.
-        given: the arguments; an absent one means its default.
-        lines: the JSON lines of one that takes them.
-        tool_call_id: the id that the caller gave.
+    An absent argument means its default; `lines` are the JSON lines of an operation that takes them.
 
     Raises:
         RateLimited: the caller wrote too much lately.

@@ -40,9 +40,8 @@ class Planners:
     def asking(self, model: str | None, prompt: str | None) -> Planner | None:
         """Return the planner that asks a model; None if no such model is set up.
 
-        Args:
-            model: the name of the model; None for that of memory_context or, if there is none, memory_remember.
-            prompt: the text of the prompt that replaces the planner's own; None keeps it.
+        Without `model` it is that of memory_context or, if there is none, memory_remember. `prompt` replaces the
+        planner's own.
 
         Raises:
             ValidationFailed: the prompt is malformed.

@@ -87,11 +87,8 @@ class QueryEmbedder:
     ) -> QueryEmbeddings:
         """Return the vector of a query, or no vector if the search uses words alone.
 
-        Args:
-            query: the text of the query.
-            mode: the search mode that the call names, if it names one.
-            call: its log records the embedder, even if embedding fails.
-            language: of the texts that are searched.
+        The call names the embedder in its log, even if embedding fails. `language` is that of the texts that are
+        searched.
 
         Raises:
             ValidationFailed: the call or the setting asks for vectors, and this service has none.

@@ -76,11 +76,7 @@ class CallLogger:
     ) -> R:
         """Log the result of a call, and return it with the id of the call.
 
-        Args:
-            result: what is returned.
-            asked: the arguments, as the log keeps them.
-            logged: the result, as the log keeps it.
-            status: the status of the row.
+        `asked` and `logged` are the arguments and the result as the log keeps them.
         """
         await self.add(status, CallAnswer(result.body(), asked, logged))
         return result.model_copy(update={"tool_call_id": self.call.request.tool_call_id})
@@ -96,12 +92,8 @@ class CallLogger:
     ) -> None:
         """Log how the call ended.
 
-        Args:
-            status: the status of the row, such as `answered`.
-            answer: the answer that is returned; None for a call that failed.
-            state: the number of changes that the call saw of each mount.
-            error_code: the code of the error, for a call that failed.
-            connection: write the row in the transaction of this connection; by default in one of its own.
+        `state` has the number of changes that the call saw of each mount. The row is written in the transaction
+        of the connection, or in one of its own.
 
         Raises:
             DiskLow, StoreUnavailable: the database takes no row, and the call did more than to read.
@@ -143,12 +135,6 @@ class Recorder:
         self, caller: Caller, action: str, arguments: dict[str, Any], *, tool_call_id: str | None = None
     ) -> AsyncIterator[CallLogger]:
         """Record a call that is made now; the block logs its answer.
-
-        Args:
-            caller: who makes the call.
-            action: the name of the tool or route.
-            arguments: the arguments as they came.
-            tool_call_id: the id that the caller gave; generated when absent.
 
         Raises:
             ValidationFailed: the tool call id is malformed.

@@ -20,9 +20,7 @@ NOT_YET_SAID = (
 def said_day(said_at: str | None, now: datetime) -> date:
     """Return the day on which a text was said, in the zone that its moment names.
 
-    Args:
-        said_at: a date, or a time of RFC 3339 with its zone; None for the moment of the call.
-        now: the clock of the call.
+    `said_at` is a date, or a time of RFC 3339 with its zone; None is the moment of the call, `now`.
 
     Raises:
         ValidationFailed: it names no such moment, one that is still to come, or one before 1900.
@@ -40,9 +38,7 @@ def said_day(said_at: str | None, now: datetime) -> date:
 def said_moment(said_at: str | None, now: datetime) -> datetime:
     """Return the moment at which a text was said, in the zone that it names; of a date the middle of its day.
 
-    Args:
-        said_at: as for `said_day`, which refuses a wrong one.
-        now: the clock of the call.
+    It takes what `said_day` takes, which refuses a wrong one.
     """
     if said_at is None:
         return now

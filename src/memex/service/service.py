@@ -267,11 +267,7 @@ class Service:
     ) -> AsyncIterator[Connection]:
         """Open a transaction beyond the access of an admin, and log the call in it.
 
-        Args:
-            caller: an admin.
-            action: the name of the operation.
-            arguments: as they are logged.
-            refusal: what a key is told that is bound to a user; None if it may do this too.
+        `refusal` is what a key is told that is bound to a user; None if it may do this too.
 
         Raises:
             Forbidden: the caller is no admin, or `refusal`.

@@ -139,11 +139,8 @@ async def memory_at(
 ) -> Memory:
     """Return memory as it stood at the moment of a view, by default now.
 
-    Args:
-        connection: in a snapshot transaction begun for `access`.
-        access: the scopes to read.
-        view: how they are read. With a time in `as_of`, times in queries count from that one.
-        whole: the access that a state may name mounts of, where `access` is a part of it.
+    With a time in `as_of` of the view, times in queries count from that one. `whole` is the access that a state
+    may name mounts of, where `access` is a part of it.
 
     Raises:
         ValidationFailed: a bad time, or a state with a mount or a number of changes that there is not.
@@ -167,12 +164,8 @@ class LiveSnapshots:
     ) -> None:
         """Make one.
 
-        Args:
-            database: the database to read.
-            access: the scopes to read.
-            call: the call that reads. If it has asked no model, the log row that it writes into a `held` snapshot
-                does not wait for the disk.
-            whole: the access of the caller, where `access` is a part of it.
+        If the call has asked no model, the log row that it writes into a `held` snapshot does not wait for the
+        disk. `whole` is the access of the caller, where `access` is a part of it.
         """
         self._database = database
         self._access = access

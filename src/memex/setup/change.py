@@ -32,11 +32,8 @@ class ConfigChange:
     ) -> Self:
         """Return the change of a file by a function that changes its text.
 
-        Args:
-            path: the file, which need not be there.
-            changed: returns the text as it is to be.
-            by_hand: the command that shows what to write into a file that is broken.
-            holds_key: nobody else may read the file then.
+        `by_hand` is the command that shows what to write into a file that is broken. If it `holds_key`, nobody
+        else may read the file.
 
         Raises:
             ValidationFailed: the file cannot be read, or not be changed so.

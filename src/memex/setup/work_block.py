@@ -56,10 +56,8 @@ class BlockLine:
 def build_block(lines: Sequence[BlockLine], *, stands_for: str) -> str:
     """Return the block, which ends with a line break; "" if there is nothing to say, or no use in it.
 
-    Args:
-        lines: those of a heading in their order. The objective has room first, then open work and constraints in
-            turns.
-        stands_for: what an agent would read in place of the block, which has to be longer.
+    `lines` are those of a heading in their order; the objective has room first, then open work and constraints in
+    turns. The block is of no use unless it is shorter than what it `stands_for`.
     """
     kept = _fit(lines)
     parts = [BEGIN, TITLE]

@@ -36,10 +36,8 @@ def marked_spans(
 ) -> list[TextPart]:
     """Return the spans of a text as marked parts, with some characters of the text around each.
 
-    Args:
-        text: the text.
-        spans: from where to where each reaches, in code points; they do not overlap.
-        around: how many characters before and after a span are shown; what is left out between becomes "…".
+    The spans are in code points and do not overlap; `around` counts characters before and after each, and what is
+    left out between becomes "…".
     """
     parts: list[TextPart] = []
     end = 0

@@ -43,11 +43,7 @@ class _Stream:
 
 
 class LiveCalls:
-    """The streams of one process.
-
-    Args:
-        service: the service whose log is watched.
-    """
+    """The streams of one process."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -88,11 +88,8 @@ class RenderedText:
 def render_text(text: str, path: str, targets: Sequence[str], title: str | None = None) -> RenderedText:
     """Return a stored text as a page shows it.
 
-    Args:
-        text: the whole file.
-        path: the virtual path of the file.
-        targets: the virtual paths of the files that its links lead to and that there are.
-        title: what the page shows above the text; a first heading that says the same is left out.
+    `targets` are the virtual paths to which its links lead and where files stand. A first heading that says the
+    same as `title`, which the page shows above, is left out.
     """
     fields, start = read_front_matter(text)
     body = reveal_hidden(text[start:])
@@ -118,9 +115,7 @@ def render_text(text: str, path: str, targets: Sequence[str], title: str | None 
 def render_message(text: str, parent_level: int) -> RenderedText:
     """Return a message of a conversation as a page shows it: only its links to sites are links.
 
-    Args:
-        text: the message; line breaks in it stay.
-        parent_level: of the heading under which it stands; its own headings come below that.
+    Line breaks in it stay. Its headings come below `parent_level`, that of the heading under which it stands.
     """
     body = reveal_hidden(text)
     if len(body) > MAX_CHARS:

@@ -117,10 +117,8 @@ class ErasedWords:
     def fill_value(self, value: Any, *, whole: bool = False, without_terms: bool = False) -> Any:
         """Return a JSON value with its texts filled; names of members and codes stay.
 
-        Args:
-            value: of a row of the log, or of another table.
-            whole: fill every word of the members that hold what was said.
-            without_terms: leave out all words of the index, whose stems are no words that can be compared.
+        With `whole`, every word of the members that hold what was said is filled. `without_terms` leaves out all
+        words of the index, whose stems are no words that can be compared.
         """
         options = {"whole": whole, "without_terms": without_terms}
         if isinstance(value, str):

@@ -58,12 +58,7 @@ class Ingest:
 
     A run that was cut off is finished by the same run again: what is stored is known, and changes nothing.
 
-    Args:
-        api: of the Memex that stores them.
-        context: for whom.
-        options: how.
-        progress: is told how many messages were read.
-        on_files: is told how many files are done, and of how many.
+    `progress` is told how many messages were read, and `on_files` how many files are done, and of how many.
     """
 
     def __init__(

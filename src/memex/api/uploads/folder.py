@@ -28,8 +28,7 @@ MAX_NAME_BYTES = 120
 class UploadFolder:
     """The folder of the uploads of a service.
 
-    Args:
-        path: where it is, or will be; by default below the system's folder of large temporary files.
+    By default it lies below the system's folder of large temporary files.
     """
 
     def __init__(self, path: Path | None = None) -> None:

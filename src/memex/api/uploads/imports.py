@@ -80,12 +80,7 @@ class UploadedImport:
 
 
 class UploadedImports:
-    """The imports of one process.
-
-    Args:
-        service: stores what is read.
-        settings: where uploads lie, and how large they may be.
-    """
+    """The imports of one process."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
@@ -126,13 +121,8 @@ class UploadedImports:
 
         If the block raises, nothing is read, and the file is removed.
 
-        Args:
-            memex: the API, as the holder of the key calls it.
-            principal: the holder.
-            context: for whom the conversations are stored.
-            name: of the file, as the browser gave it.
-            options: those of `IngestOptions`, as JSON.
-            expected_bytes: the size of the file, as the client says; 0 if it says nothing.
+        `name` is that of the file, as the browser gave it; `options` are those of `IngestOptions`, as JSON;
+        `expected_bytes` is the size that the client says, 0 if it says nothing.
 
         Raises:
             ImportInProgress: another import of the user is under way.

@@ -18,10 +18,6 @@ class ReadingLanes:
     """Lanes, each of which is a locked file of a folder that the workers share.
 
     Within a worker, tenants and their users take turns. The system gives a lane back when a worker ends.
-
-    Args:
-        folder: where the files are, or will be.
-        size: how many lanes there are.
     """
 
     def __init__(self, folder: Path, size: int = LANES) -> None:

@@ -41,12 +41,8 @@ class UploadReader:
     ) -> Self:
         """Start a process that reads a file.
 
-        Args:
-            path: the file.
-            options: those of `IngestOptions`, as JSON.
-            cpu_s: of the processor that it may take; see `cpu_s_of`.
-            memory_bytes: that it may take.
-            silent_s: so long it may say nothing.
+        `options` are those of `IngestOptions`, as JSON. The process may take `cpu_s` (see `cpu_s_of`) and
+        `memory_bytes`, and say nothing for `silent_s`.
 
         Raises:
             StoreUnavailable: the system starts no process.

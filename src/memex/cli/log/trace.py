@@ -21,9 +21,7 @@ Document = dict[str, Any]
 def tree(asked: str, attempt: Document) -> Branch:
     """Return the tree of an attempt at a call.
 
-    Args:
-        asked: the request in a few words.
-        attempt: the attempt as JSON, with its trace.
+    `asked` is the request in a few words, `attempt` the attempt as JSON, with its trace.
     """
     trace = attempt["trace"]
     below = [

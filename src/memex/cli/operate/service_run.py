@@ -43,12 +43,8 @@ def run_alone(
 ) -> None:
     """Answer in this process until one of the signals of `ENDING`.
 
-    Args:
-        settings: the settings of the service.
-        listener: the bound socket.
-        announce: prints the address of the service, the keys if this start made them, and the sign-in link.
-        health: the bound socket for the health alone.
-        with_link: make a sign-in link for the web UI.
+    `announce` prints the address of the service, the keys if this start made them, and the sign-in link, which is
+    made `with_link`. The socket `health` gets the health alone.
     """
 
     async def answer() -> None:

@@ -68,10 +68,8 @@ class CommandSession:
     async def shown_by(self, call: str, tool: str, *, without: Collection[str]) -> dict[str, Any]:
         """Return the arguments that write exactly what a dry run showed: its own, as the log has them, and its id.
 
-        Args:
-            call: the id of the dry run.
-            tool: whose dry run it was; ValidationFailed is raised if it was of another one.
-            without: arguments that a call which writes does not have.
+        It leaves out arguments that a call which writes does not have (`without`); raises ValidationFailed if
+        `call` was a dry run of another tool.
         """
         newest = (await self.call("memory_operation", {"tool_call_id": call}))["attempts"][0]
         if newest["tool"] != tool:

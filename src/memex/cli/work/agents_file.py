@@ -121,11 +121,7 @@ def read_work_block(
 ) -> WorkBlock:
     """Return what a file is to say of the work of a project, by default of that of the current folder.
 
-    Args:
-        file: the file, if it is named.
-        client: the client whose file it is, if it is named.
-        project: a slug or a label.
-        user: whose work it is; by default of whoever runs the command.
+    `file` and `client` may name the file; `project` is a slug or a label.
 
     Raises:
         ValidationFailed: the current folder belongs to no project that sessions tell of.

@@ -52,12 +52,7 @@ INVALID_REQUEST = -32600  # JSON-RPC 2.0, section 5.1
 
 
 class McpServers:
-    """The MCP servers of a service. The SDK takes as long to load as half of Memex, so the first request does it.
-
-    Args:
-        service: the service that answers.
-        settings: name the issuer of its tokens.
-    """
+    """The MCP servers of a service. The first request loads the SDK, which takes as long as half of Memex."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self.oauth_issuer = settings.oauth_issuer
@@ -166,9 +161,7 @@ async def _early_answer(request: Request) -> Response | None:
 class McpResponse(Response):
     """The answer of an MCP server, which reads the message and sends the response by itself.
 
-    Args:
-        manager: the server.
-        look: raises RateLimited for a call that will be refused, by whether its tool writes.
+    `look` raises RateLimited for a call that will be refused, by whether its tool writes.
     """
 
     def __init__(self, manager: "StreamableHTTPSessionManager", look: Callable[[bool], None]) -> None:

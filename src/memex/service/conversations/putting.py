@@ -235,13 +235,7 @@ async def put(
 ) -> PutConversationsResult:
     """Store conversations, all or none, and log which; a second time changes nothing.
 
-    Args:
-        service: the service.
-        caller: for whose user they are stored.
-        source: where they come from.
-        conversations: with at most 2,000 messages together.
-        again: bring conversations back that a person removed.
-        tool_call_id: the id under which the call is logged.
+    The conversations have at most 2,000 messages together. With `again` those come back that a person removed.
 
     Raises:
         ValidationFailed: the call names no user, or there are too many messages.

@@ -115,14 +115,7 @@ def render(
 ) -> CallAnswer:
     """Return the answer of a call. The log gets the messages by their names, and no text of them.
 
-    Args:
-        arguments: of the call, as the log keeps them.
-        portion: which messages were read.
-        made: the plan of their statements.
-        done: the outcome for each file.
-        config: what is logged with the arguments, such as the planner.
-        now: the clock of the call.
-        is_dry_run: nothing was written.
+    `arguments` and `config` are as the log keeps them; `done` has the outcome for each file.
     """
     written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
     by_place = {message.said.place: message for message in portion.messages}

@@ -23,12 +23,7 @@ async def distil(
 ) -> DistilResult:
     """Take statements from conversations, or show which would be taken; one call reads at most 1,000 messages.
 
-    Args:
-        service: the service that does it.
-        caller: whose conversations they are.
-        given: the arguments, as of `DistilArguments`.
-        tool_call_id: the id under which the call is logged.
-        now: the clock of the call, for evals.
+    `given` are the arguments of `DistilArguments`, and `now` is the clock of the call, for evals.
 
     Raises:
         ConversationNotFound: the user has no such conversation.

@@ -76,11 +76,8 @@ async def choose_portion(
 ) -> Portion:
     """Return the next messages that have not been distilled.
 
-    Args:
-        work: the context of the call.
-        conversation_id: the conversation; None for those that went on since a time.
-        since: this time.
-        is_again: also messages that have been distilled.
+    They are those of the conversation, or without one of all that went on `since`; with `is_again` also those
+    that have been distilled.
 
     Raises:
         ConversationNotFound: the user has no such conversation.

@@ -75,15 +75,8 @@ async def dream(
 ) -> Dream:
     """Dream over a mount, and keep what is proposed.
 
-    Args:
-        service: the service.
-        caller: who may read and write the mount.
-        mount: user, shared or projects/<slug>.
-        now: the time.
-        since: signals count only where somebody changed a page after this change.
-        keeps: whether the proposal is kept; otherwise nothing at all is written.
-        asks: whether questions are asked before and after.
-        plans_more: plans more edits.
+    Signals count only where somebody changed a page after the change `since`. Unless it `keeps` the proposal,
+    nothing at all is written. With `asks`, questions are asked before and after; `plans_more` plans more edits.
 
     Raises:
         ProjectNotFound, ValidationFailed: there is no such mount for the caller.

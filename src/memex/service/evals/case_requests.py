@@ -76,12 +76,7 @@ async def make_case(
 ) -> CallCase:
     """Return a case of one of the caller's calls; raises as `draft_case`.
 
-    Args:
-        service: the service whose log has the call.
-        caller: who made the call; an admin who names a user also takes that user's.
-        tool_call_id: the id of the call.
-        choice: what the case expects.
-        redactor: replaces values, and remembers them; by default a new one, if the choice wants one.
+    The `redactor` replaces values, and remembers them; by default it is a new one, if the choice wants one.
     """
     bundle = await export_call(service, caller, tool_call_id)
     return await asyncio.to_thread(case_of, bundle, choice, redactor or Redactor(is_on=choice.redact))

@@ -94,8 +94,7 @@ class State:
     def scope_files(self, folder: str) -> dict[str, str]:
         """Return the text of each file in one scope, by its path in the scope, in the order of the paths.
 
-        Args:
-            folder: shared, users/<user> or projects/<slug>.
+        The folder is shared, users/<user> or projects/<slug>.
         """
         root = f"{folder}/"
         found = {
@@ -146,10 +145,7 @@ def seal(folder: Path) -> str:
 def write_state(folder: Path, manifest: Manifest, contents: Mapping[str, str]) -> State:
     """Write a sealed state into a folder that is empty or does not exist yet, and return the state.
 
-    Args:
-        folder: the folder of the new state.
-        manifest: the manifest, whose seal is computed here.
-        contents: the text of each file, by its place.
+    The seal of the manifest is computed here; `contents` are the texts of the files, by their places.
 
     Raises:
         ValidationFailed: the folder is not empty, or cannot be written.

@@ -70,12 +70,6 @@ class ErasuresResult(ResultPart):
 async def erase_user(service: Service, caller: Caller, user: str, *, dry_run: bool = False) -> ErasureResult:
     """Erase a user for good, or finish an erasure that was interrupted; the log does not name the user.
 
-    Args:
-        service: the service.
-        caller: an admin whose key is bound to nobody.
-        user: the id of the user.
-        dry_run: count what would be removed, and remove nothing.
-
     Raises:
         Forbidden: the caller is no admin, or its key is bound to a user.
         ValidationFailed: nothing of such a user is stored.

@@ -67,10 +67,7 @@ class _Recent(Generic[K, V]):
 class Identities:
     """Holders of keys and accesses of callers, from memory where the name of a method says so.
 
-    Args:
-        database: the database that has them.
-        metrics: count the keys that are refused.
-        language: of the files of users who write for the first time.
+    `language` is that of the files of users who write for the first time.
     """
 
     def __init__(self, database: Database, metrics: Metrics, *, language: str) -> None:
@@ -176,10 +173,8 @@ class Identities:
     async def run_with_rights(self, caller: Caller, call: Call, run: Callable[[Caller], Awaitable[T]]) -> T:
         """Run a call; if the rights of its caller turn out to have changed, run it again from its start.
 
-        Args:
-            caller: who makes the call, with the rights that it had when they were looked up.
-            call: its record begins anew with each run.
-            run: runs the call for a caller with the rights that it has now. It commits at its end, if at all.
+        `run` gets the caller with the rights that it has now, and commits at its end, if at all; the record of
+        the call begins anew with each run.
 
         Raises:
             Unauthenticated: the key was revoked.

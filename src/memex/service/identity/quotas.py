@@ -115,12 +115,8 @@ async def set_quota(
 ) -> QuotaResult:
     """Set the limits of a tenant, a user or a project, and return them with what is stored.
 
-    Args:
-        service: the service that the caller calls.
-        caller: an admin of the tenant.
-        kind: what is limited.
-        name: the user or the project; empty for all users, or projects, without limits of their own.
-        limits: all limits; those that are not given do not hold any more.
+    An empty `name` means all users, or projects, without limits of their own. Limits that are not given do not
+    hold any more.
 
     Raises:
         Forbidden: the caller is no admin of all users, or limits the tenant over the network.

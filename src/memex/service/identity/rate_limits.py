@@ -120,13 +120,7 @@ class Buckets:
 
 
 class RateLimits:
-    """The limits of a service.
-
-    Args:
-        rates: what is limited; none by default.
-        buckets: the numbers, if several processes share them.
-        metrics: count what is refused.
-    """
+    """The limits of a service."""
 
     def __init__(
         self, rates: Iterable[Rate] = (), *, buckets: Buckets | None = None, metrics: Metrics | None = None
@@ -139,12 +133,8 @@ class RateLimits:
     def look(self, principal: Principal, user_id: str | None, *, writes: bool, body_bytes: int) -> None:
         """Raise RateLimited if a request will be refused whatever its body says; nothing is counted.
 
-        Args:
-            principal: who holds the key.
-            user_id: for whom the call is made, as far as the headers say.
-            writes: whether the request calls something that writes.
-            body_bytes: how many bytes the body has. While a client was told to wait because of the texts in a body,
-                bodies of that size are taken for too large.
+        `user_id` is whom the headers name. While a client was told to wait because of the texts in a body, bodies
+        of that size are taken for too large.
         """
         if not self._rates:
             return

@@ -103,12 +103,6 @@ async def backfill_journals(
     one that named a statement as outdated, a person or another program took the line out. What a newer statement
     replaced stays, as it does in the journal. What is done already is not done again.
 
-    Args:
-        service: to write through.
-        tenant_id: whose users these are.
-        user_id: only this user.
-        is_dry_run: whether to count, and to write nothing.
-
     Raises:
         ValidationFailed: no journal is kept.
     """

@@ -38,13 +38,8 @@ async def words_of_pages(
 ) -> list[PageWords]:
     """Return which lines of pages may have been made from a text; of pages that the caller writes alone.
 
-    Args:
-        access: of the user who told the text.
-        call: that told it.
-        text: what is kept of it.
-        day: on which it was said.
-        writes: the versions that calls wrote.
-        lines: what became of the lines of their pages.
+    `text` is what is kept of what was told on `day`, `writes` are the versions that calls wrote, and `lines` say
+    what became of the lines of their pages.
     """
     statements = (await offload.run_on(text, extract_storable, text, day)).statements
     stated = {line_key(statement.text): (statement.start, statement.end) for statement in statements}
@@ -67,10 +62,8 @@ def filed_lines(
 ) -> list[FiledLine]:
     """Return the lines that pages hold, and those that newer ones have replaced.
 
-    Args:
-        pages: the lines that may have been made from a text.
-        changes: the pages as they stand.
-        lines: what became of the lines of all pages.
+    `pages` are the lines that may have been made from a text, `changes` the pages as they stand, and `lines` say
+    what became of the lines of all pages.
     """
     stand = {change.path: lines_of(change.new_content) for change in changes}
     filed = []

@@ -159,11 +159,8 @@ def _says_more(
 ) -> bool:
     """Return whether passages say more of a query than some spans of their file.
 
-    Args:
-        passages: each with where it stands in the file.
-        covered: the spans.
-        lexemes: of the query; None where the passages were found by their meaning alone, and any word says more.
-        language: of the file.
+    Each passage comes with where it stands in the file. `lexemes` are None where the passages were found by their
+    meaning alone, and any word says more.
     """
     analyzer = analyzer_of(language)
     for (first, last), text in passages:

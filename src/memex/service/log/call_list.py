@@ -78,13 +78,6 @@ async def list_calls(
 ) -> OperationsResult:
     """Return the calls of the caller's user, or of everybody, the newest first; long texts are shortened.
 
-    Args:
-        service: the service that has the log.
-        caller: who asks.
-        query: which calls.
-        limit: how many calls, 1 to 500.
-        cursor: `next_cursor` of the last answer to the same query.
-
     Raises:
         Forbidden: an agent asks for the calls of everybody.
         ValidationFailed: the cursor is none, a time has no zone, or everybody's calls are asked for a user.

@@ -86,13 +86,7 @@ async def calls_that_saw(
     An admin who names no user asks for shared/ or a project, and gets the calls of everybody in the tenant. Calls
     that were logged before the log knew what they saw are missing.
 
-    Args:
-        service: the service whose log is read.
-        caller: who asks.
-        path: virtual, as the caller's user writes it.
-        version: the version of the file; None for the newest.
-        limit: how many calls, 1 to 500.
-        cursor: `next_cursor` of the last answer.
+    `path` is as the caller's user writes it; without a `version` it is the newest.
 
     Raises:
         VersionNotFound: the path never had that version.

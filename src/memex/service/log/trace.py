@@ -164,13 +164,7 @@ class Trace(ResultPart):
 
 
 async def load_trace(connection: Connection, access: Access, operation: Operation) -> Trace:
-    """Return the story of a call, with what it wrote as the reader may see it.
-
-    Args:
-        connection: in a transaction begun for `access`.
-        access: the access of the caller who reads the log.
-        operation: with the operations inside it.
-    """
+    """Return the story of a call, with what it wrote as the reader may see it."""
     return build_trace(operation, await _written(Memory(connection, access), operation))
 
 

@@ -31,12 +31,6 @@ async def decide(
     A decision about a statement is a call of memory_remember, and one that takes a secret out a call of
     memory_write, so each is undone as these are. The log alone holds that a secret or a given-up call stays.
 
-    Args:
-        service: the service that reads and writes.
-        caller: who decides.
-        decisions: at most `MAX_DECISIONS`, each about another item.
-        tool_call_id: the id under which the decisions are logged; made when absent.
-
     Raises:
         ValidationFailed: there are no decisions, too many or two about one item, or an item does not allow one.
         ToolCallConflict, ToolCallInProgress: the tool call id is taken.

@@ -33,10 +33,7 @@ class FileTexts:
 def read_texts(mount: str, path: str, content: str) -> FileTexts:
     """Return the texts of a file; the lines of files that `memory_remember` writes are embedded by themselves too.
 
-    Args:
-        mount: of the file.
-        path: relative to the mount.
-        content: the whole file.
+    The path is relative to the mount.
     """
     by_span = vectors.texts_by_span(path, content)
     digests = {span: text_digest(text) for span, text in by_span.items()}

@@ -32,11 +32,8 @@ def match_words(query: str, asked: EmbeddedText, passage: str, found: EmbeddedTe
     A word of several word pieces has their mean similarity, and is answered by what is most similar to one of them.
     Signs between words are left out.
 
-    Args:
-        query: the text of the query.
-        asked: its token states, with the spans of its pieces.
-        passage: the text by which the passage is indexed.
-        found: the same of the passage.
+    `asked` and `found` are the token states of the query and of the passage, with the spans of their pieces;
+    `passage` is the text by which it is indexed.
     """
     if asked.states is None or found.states is None or asked.spans is None or found.spans is None:
         return []

@@ -58,12 +58,8 @@ async def scan(
 ) -> ScanResult:
     """Return a page of the secrets that are stored.
 
-    Args:
-        service: the service that has the texts.
-        caller: an administrator. Without `all_users`, the texts that the caller may read are looked through.
-        all_users: look through all texts of the tenant.
-        history: also look through versions that do not stand any more.
-        cursor: `next_cursor` of the page before.
+    Without `all_users`, the texts that the caller may read are looked through; with `history` also versions that
+    do not stand any more.
 
     Raises:
         Forbidden: the caller is no administrator, or none of all users.

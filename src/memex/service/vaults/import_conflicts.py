@@ -47,11 +47,8 @@ def find_conflict(
     if the text was a version of the file before, if the state came after the export, if no import wrote it, or if
     the file of the vault is older.
 
-    Args:
-        history: what memory knows of the path, at which the text does not stand now.
-        base_version: the version that was exported, if the vault is an export.
-        exported_at: when it was exported.
-        written_at: when the file of the vault was written.
+    `history` is what memory knows of the path, at which the text does not stand now. If the vault is an export,
+    `base_version` was exported at `exported_at`.
     """
     if base_version is not None and history.held_base:
         if history.stands and history.version == base_version:

@@ -69,14 +69,8 @@ async def export_files(
 
     An admin who names no user exports shared/ and all projects.
 
-    Args:
-        service: to read from.
-        caller: the caller whose files are exported.
-        writer: receives the files.
-        source: a virtual folder, such as `user/notes`: only what stands below it, by paths relative to it.
-        all_projects: whether an admin also exports the projects of which the user is not a member.
-        tool_call_id: the caller's; made when absent.
-        progress: is told how many files are done, and of how many are known.
+    `source` is a virtual folder, such as `user/notes`: only what stands below it is written, by paths relative to
+    it. `progress` is told how many files are done, and of how many are known.
 
     Raises:
         Forbidden: an agent asks for all projects.

@@ -37,8 +37,7 @@ class BoundedJson:
     Values are replaced that are nested over `MAX_DEPTH` deep, `NaN`, `Infinity`, and numbers that no computer's own
     number can hold.
 
-    Args:
-        tell: receives each value that is replaced.
+    `tell` receives each value that is replaced.
     """
 
     def __init__(self, tell: Callable[[OddValue], None] = lambda _: None) -> None:

@@ -20,12 +20,8 @@ def read(
     Nothing raises: a file that vanishes, breaks off or is damaged is named in the report. A conversation that
     was not read to its end stands in `report.incomplete`.
 
-    Args:
-        found: the file.
-        include: what is read beside what people and assistants said.
-        report: what is counted and named.
-        bookmark: of an earlier run over the file (`report.bookmark`). If the file has only grown, and what was
-            added changes nothing that was given before, only that is given, in a conversation that `continues`.
+    `bookmark` is that of an earlier run (`report.bookmark`). If the file has only grown since, and what was added
+    changes nothing that was given before, only that is given, in a conversation that `continues`.
     """
     name = found.source.file.name
     for conversation in _until_broken(_read_on(found, include, report, bookmark), name, report):

@@ -47,13 +47,7 @@ async def replay_all(
 async def replay_each(
     calls: Sequence[str], replay: Callable[[str], Awaitable[R]], *, progress: Progress
 ) -> tuple[list[R], list[RefusedReplay]]:
-    """Run calls again, one after the other, and return what came of them, and which could not be run.
-
-    Args:
-        calls: their tool call ids.
-        replay: runs one of them.
-        progress: is told how far it is.
-    """
+    """Run calls again, one after the other, and return what came of them, and which could not be run."""
     done: list[R] = []
     refused: list[RefusedReplay] = []
     for place, call in enumerate(calls):

@@ -64,11 +64,7 @@ async def export_call(
 
     The newest attempt that was answered. The export itself is logged, with the numbers of what went out.
 
-    Args:
-        service: the service whose log has the call.
-        caller: who made the call; an admin who names a user also exports that user's.
-        tool_call_id: the id of the call.
-        own_id: the tool call id of the export; generated when absent.
+    An admin who names a user also exports that user's. `own_id` is the tool call id of the export itself.
 
     Raises:
         OperationNotFound: the caller made no such call.

@@ -42,11 +42,8 @@ class ChangedPart(BaseModel):
 def difference(what: str, where: str, logged: Any, now: Any) -> Difference | None:
     """Return the first difference of two JSON values, None when they are equal.
 
-    Args:
-        what: kind of thing that is compared.
-        where: the name of the whole; the place in it is added.
-        logged: what the log has.
-        now: what is now; tuples count as lists.
+    `what` names the kind of thing that is compared, and `where` the whole, to which the place is added. Tuples
+    count as lists.
     """
     for place, one, other in _differences(logged, now):
         return Difference(what=what, where=f"{where}{place}", logged=_shown(one), now=_shown(other))

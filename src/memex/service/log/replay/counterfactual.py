@@ -145,11 +145,8 @@ def apply_change(
 ) -> RerunOptions:
     """Return what a call is run with when something is changed.
 
-    Args:
-        logged: the call.
-        change: what is changed.
-        planner: the model that is asked, where the change names one or gives it a prompt.
-        query_embedder: what makes the vectors of queries, where the change wants vectors.
+    `planner` is the model that is asked, where the change names one or gives it a prompt; `query_embedder` makes
+    the vectors of queries, where the change wants vectors.
 
     Raises:
         ValidationFailed: nothing is changed, or what this call had not.

@@ -29,9 +29,7 @@ def states(operation: Operation) -> list[State]:
 def access_of(access: Access, operation: Operation) -> Access:
     """Return the access that a call had, as far as it shows in the states that it saw.
 
-    Args:
-        access: the access of the caller of the replay; nothing beyond it is opened.
-        operation: the call.
+    Nothing beyond `access`, that of the caller of the replay, is opened.
 
     Raises:
         ProjectNotFound, ValidationFailed: the caller cannot read, or cannot any more, what the call saw.

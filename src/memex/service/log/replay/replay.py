@@ -81,11 +81,7 @@ async def replay(
 ) -> ReplayResult:
     """Run a call again as it was, offline, and compare its answer byte for byte.
 
-    Args:
-        database: the database that holds the revisions.
-        access: the access of the caller; nothing beyond it is read.
-        logged: the call.
-        beside: as for `rerun`.
+    Nothing beyond `access` is read.
 
     Raises:
         ValidationFailed: there is nothing of this call to run again.

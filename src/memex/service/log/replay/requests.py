@@ -48,12 +48,8 @@ async def replay_call(
 ) -> ReplayResult:
     """Run one of the caller's calls again in the state that it saw, offline, and compare what comes of it.
 
-    Args:
-        service: the service that has the log.
-        caller: the caller who made the call.
-        tool_call_id: the id of the call.
-        may_restore: where too much was changed since to read the past in place, its scopes are put into a tenant
-            that is thrown away, which takes seconds for thousands of files.
+    If it `may_restore`, and too much was changed since to read the past in place, its scopes are put into a
+    tenant that is thrown away, which takes seconds for thousands of files.
 
     Raises:
         OperationNotFound: the caller made no such call.
@@ -99,13 +95,8 @@ async def replay_changed(
     A model that is really asked is paid, and its requests are logged as a call of their own, as is what an embedder
     is asked: something has left the machine.
 
-    Args:
-        service: the service that has the log.
-        caller: the caller who made the call.
-        tool_call_id: the id of the call.
-        change: what is changed.
-        planner: the model that is asked, where the change names one or gives it a prompt; by default the service's.
-        may_restore: as for `replay_call`.
+    `planner` is the model that is asked, where the change names one or gives it a prompt; by default the
+    service's.
 
     Raises:
         OperationNotFound, ValidationFailed, ProjectNotFound, VersionNotFound: as `replay_call`.
@@ -133,16 +124,7 @@ async def replayable(
     only_degraded: bool = False,
     limit: int = 1_000,
 ) -> list[str]:
-    """Return the tool call ids of the caller's calls that can be replayed, the newest first.
-
-    Args:
-        service: the service that has the log.
-        caller: the caller who made the calls.
-        which: the tools whose calls are meant.
-        since: made at this time or later.
-        only_degraded: those alone that a model should have planned and did not.
-        limit: how many at most.
-    """
+    """Return the tool call ids of the caller's calls that can be replayed, the newest first."""
     async with service.database.transaction(caller.access) as connection:
         found = await rows(
             connection,

@@ -119,13 +119,9 @@ async def rerun(
 ) -> Rerun:
     """Run a call again in the states that it saw: by its tool, as a live call, over parts that write nothing.
 
-    Args:
-        database: the database that holds the revisions.
-        access: the access of the caller of the replay; nothing beyond it is read.
-        logged: the call, one that passes `check_replayable`.
-        options: what it is run with.
-        record: gets the operations inside as they end; by default it is new.
-        beside: under which what the call included beside memory is read, if not under `access`.
+    Nothing beyond `access`, that of the caller of the replay, is read, but what the call included beside memory
+    may be read under `beside`. The call passes `check_replayable`. The `record` gets the operations inside as
+    they end.
 
     Raises:
         ProjectNotFound: the caller cannot read any more what the call saw.

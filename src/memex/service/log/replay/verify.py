@@ -39,10 +39,7 @@ def find_log_damage(logged: LoggedCall) -> Iterator[Difference]:
 async def find_revision_damage(database: Database, access: Access, operation: Operation) -> list[Difference]:
     """Return which revisions of the scopes that a call saw are not as they were written: the first ten.
 
-    Args:
-        database: the database that holds the revisions.
-        access: the access of the call.
-        operation: the call: what was written after it does not count.
+    What was written after the call does not count.
     """
     return [
         Difference(what="revision", where=f"{name}: sha256", logged=found["stored"], now=found["found"])

@@ -68,10 +68,7 @@ class ClaudeAI:
 class ClaudeOffers:
     """The reader of a file whose elements hold candidates for memory, which are counted.
 
-    Args:
-        label: the format for people.
-        is_element: whether an object is an element of this format.
-        offered: yields the kind of each candidate that an element holds.
+    `label` names the format for people, and `offered` yields the kind of each candidate that an element holds.
     """
 
     kind = "claude_ai"

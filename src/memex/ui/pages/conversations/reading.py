@@ -61,14 +61,8 @@ async def show_thread(
 ) -> Response:
     """Return a conversation, from its beginning or around a message.
 
-    Args:
-        page: the request.
-        conversation_id: which conversation.
-        message: the number of the message that is marked.
-        at: the number of the message around which is read, by default the marked one.
-        alone: only this message, whole.
-        branches: also the branches that were given up.
-        cursor: read on from where a page ended.
+    `message` is the one that is marked, and around `at` is read, by default around the marked one. `alone` shows
+    only this message, whole, and `branches` also those that were given up.
     """
     centre = None if cursor else at or message
     around = 0 if alone else AROUND
