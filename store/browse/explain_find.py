@@ -47,7 +47,6 @@ class FindExplanation:
     """The reasons why a search shows a file, or does not.
 
     Attributes:
-        revision: the file.
         mode: `bm25` or `hybrid`, as the search was made.
         rank: the place of the file among all that are found, from 1; None if it is not found.
         is_shown: whether the search shows it.

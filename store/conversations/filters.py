@@ -15,8 +15,6 @@ class MessageFilters:
     Attributes:
         source: the label or the kind of the source.
         project: the label that the provider gave the conversation's project.
-        conversation_id: only this conversation.
-        human: only what a person wrote.
         all_branches: also the branches that were given up.
     """
 

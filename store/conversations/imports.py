@@ -22,7 +22,6 @@ class ConversationImport:
     Attributes:
         import_id: its name in addresses.
         name: of the file, as the browser gave it.
-        is_dry_run: nothing is stored.
         size_bytes: that were received.
         report: what became of what was read so far; empty before.
         error: why it stopped: `code`, `message` and `hint`.

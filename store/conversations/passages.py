@@ -28,10 +28,8 @@ class MessagePassage:
 
     Attributes:
         reference: `conversations/ID#number`, version 1, and the span.
-        role: who spoke: user, assistant, or another role.
         author: the name that the provider gives the speaker.
         said_at: None if the export does not say when.
-        score: of the search.
         share: the words of the query that the passage holds or borrows, in percent of their weight.
     """
 

@@ -41,7 +41,6 @@ class SourceName:
 
     Attributes:
         kind: the format, such as `chatgpt`.
-        label: the name that people give the source.
         account: the account as the export names it; "" if it names none.
     """
 

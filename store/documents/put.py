@@ -72,11 +72,7 @@ class _Step:
     """The work to do for one file.
 
     Attributes:
-        file: as it was sent.
-        change: what becomes of it.
-        before: what is stored of it.
         gone: a document that goes: this one, or the one that stands where it is renamed to.
-        refusal: see `NewDocument`.
     """
 
     file: NewDocument

@@ -211,8 +211,6 @@ class DocumentHit:
         document: without its text.
         heading: the headings, keys or names above the passage.
         span: in the text.
-        text: of the passage.
-        score: of the search.
         share: the words of the query that the passage holds, in percent of their weight.
         similarity: of its text to the query in meaning, from -1 to 1; None if it was not found by its vector.
     """

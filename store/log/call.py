@@ -23,8 +23,6 @@ class InnerOperation:
         request: its arguments.
         response: what came back; None when it failed.
         state: the number of changes that it saw of each mount.
-        error_code: the code of an operation that failed.
-        model: the name of the model, for a request to one.
         usage: what the request used: requests, tokens, and US dollars if a price is known.
         prompt_sha256: the digest of the prompt with the instructions.
     """

@@ -20,7 +20,6 @@ class CallFilters:
 
     Attributes:
         kinds: of one of these tools.
-        status: how they ended.
         actor: who made them, as the caller named itself.
         text: what their id, their arguments, their error code or what they wrote contains, whatever its case.
         since: begun at this time or later.

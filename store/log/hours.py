@@ -23,8 +23,6 @@ class HourlySum:
     """The calls of an hour (UTC) to one tool that ended in one status.
 
     Attributes:
-        hour: the beginning of the hour.
-        calls: how many there were.
         buckets: which buckets of the histogram hold calls, ascending.
         counts: how many calls each of these holds.
     """

@@ -75,10 +75,8 @@ class StoredScope:
     Attributes:
         mount: user, shared or projects/<slug>.
         key: the user's id, the project's slug, or empty.
-        language: the language of its files.
         rev: the number of its last change.
         revisions: each with the numbers that it had, in their order.
-        members: the members of a project.
         statements: what became of lines of its pages.
         repeats: when texts of its journal were told again.
         rivals: which statements contradict older ones.

@@ -28,11 +28,9 @@ class PushedRoot:
 
     Attributes:
         folder: on this machine, resolved.
-        name: of the root.
         project: that it belongs to; None for the user's own documents.
         url: of the service; "" for the Memex of this machine.
         user: for whom it is pushed; "" for the user of the key.
-        patterns: which files are pushed.
     """
 
     folder: Path

@@ -86,10 +86,8 @@ class LoggedAnswer(Generic[R]):
     """The result of a call, and how it is logged.
 
     Attributes:
-        result: as the caller sees it.
         logged: what the log keeps of it; None: the call is not logged, or has been logged.
         state: the number of changes that the call saw of each mount.
-        status: of the row in the log.
         config: what of the settings shaped the answer, such as a prompt.
     """
 

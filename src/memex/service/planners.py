@@ -15,10 +15,7 @@ class Planners:
     """The planners of the two tools.
 
     Attributes:
-        context: the planner of memory_context.
-        remember: the planner of memory_remember.
         daily_usd: US dollars that each tenant may spend in a day; None for no limit.
-        chats: the models that the planners ask.
     """
 
     context: Planner

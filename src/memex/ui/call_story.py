@@ -25,11 +25,9 @@ class StoryStep:
         summary: the step in a line.
         below: what belongs to it, a line each: hits, hops, what a model said.
         references: texts that it read, as `path@version:start-end`.
-        duration_ms: how long it took.
         at_ms: when it began, counted from the beginning of the call.
         bar_start: where it begins in the drawing, from 0 to 1,000.
         bar_width: how wide it is there, at least 4.
-        error_code: of a step that failed.
     """
 
     verb: str

@@ -30,7 +30,6 @@ class _Stream:
     """A page that is told of new calls.
 
     Attributes:
-        session: who looks.
         changed: set when something is to be said.
         newest: the newest call that the page has been told of; None before the first poll.
         is_ended: the session has ended, or shows another user.

@@ -10,9 +10,6 @@ class NavigationEntry:
     """A link at the top of each page.
 
     Attributes:
-        label: what it reads.
-        path: where it leads.
-        icon: the name of its icon.
         shortcut: the key that follows `g`.
         is_for_admins: whether agents do not see it.
     """

@@ -61,8 +61,6 @@ class PageRequest:
     """A request of who is signed in.
 
     Attributes:
-        request: the request.
-        service: the service that answers.
         session: who is signed in, and whose memory is shown.
         form: the fields of the form that was sent; empty for GET.
         files: the files of the form that was sent, by the names of their fields.

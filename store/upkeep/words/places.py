@@ -16,7 +16,6 @@ class Place:
     """Columns of a table that can hold told words.
 
     Attributes:
-        table: its name.
         texts: columns of texts, and of arrays of texts.
         documents: columns of JSON.
         where: whose rows are meant.

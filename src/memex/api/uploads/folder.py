@@ -89,12 +89,7 @@ class UploadFolder:
 
 
 class IncomingFile:
-    """A file that is received: only its owner may read it, and it is removed when it is closed.
-
-    Attributes:
-        path: where it lies.
-        size_bytes: that were received.
-    """
+    """A file that is received: only its owner may read it, and it is removed when it is closed."""
 
     def __init__(self, path: Path, lock: int, max_bytes: int, expected_bytes: int) -> None:
         self.path = path

@@ -54,12 +54,8 @@ class UploadedImport:
     Attributes:
         import_id: its name in addresses.
         memex: the API, as the holder of the key of the session calls it.
-        principal, context: who sent the file, and for whom.
         options: those of `IngestOptions`, as JSON.
-        file: the file.
-        state: what is done with it now.
         report: what became of what was read so far.
-        error: why it stopped.
     """
 
     import_id: str

@@ -27,12 +27,8 @@ class CommandSession:
     Attributes:
         api: a Memex in this process or over HTTP.
         owned: the same Memex if it runs in this process.
-        tenant: the name of the tenant.
         user: the user whose memory it is; None for no user, or for the user of the key.
-        project: the project that the work belongs to.
-        tool_call_id: the id under which the call is logged.
         role: `agent` if an administrator wants only the rights of the user's agent.
-        as_admin: whether --as-admin was given.
     """
 
     api: "MemexApi"

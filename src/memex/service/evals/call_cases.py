@@ -74,11 +74,9 @@ class CallCase:
     """A case of a call, not yet written.
 
     Attributes:
-        name: its name.
         tool: memory_context or memory_remember.
         asked: the question or the text.
         text: the YAML of the case.
-        state: the state over which it is asked.
         passages: what the call returned, for a question.
         left_out: the parts of the answer that cannot be expected, in sentences.
     """

@@ -57,8 +57,6 @@ class State:
     """A fixed state of memory.
 
     Attributes:
-        folder: the folder of the state.
-        manifest: the manifest of the state.
         files: the text of each file, by its place: shared/…, users/<user>/… or projects/<slug>/….
     """
 

@@ -14,8 +14,6 @@ class ImportedNote:
 
     Attributes:
         name: its name in the vault.
-        path: the virtual path.
-        text: what is stored.
         written_at: the time of the file, if the vault says it.
         exported: what the manifest of an export of Memex says of the file.
         sha256: of the text, in hex.

@@ -75,9 +75,7 @@ class LoggedSnapshots:
     """Opens memory as a logged call saw it: each operation gets the state of its predecessor in the log.
 
     Attributes:
-        database: the database that holds the revisions.
         access: the access of the call; see `access_of`.
-        operation: the call.
         is_held: one transaction is held for the whole call; else each operation has its own, since a model thinks
             between them.
         near_finds: for how many operations what a vector search found is taken from the log; None for all. Beyond

@@ -71,8 +71,6 @@ class RerunOptions:
     """Options of running a call again.
 
     Attributes:
-        planner: who plans.
-        spending: what it may spend.
         arguments: those of the call that are changed, by name.
         is_slow: a model is really asked, so that no connection may be held meanwhile.
         near_finds: see `LoggedSnapshots`.
