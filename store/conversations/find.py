@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from memex.errors import ValidationFailed
 from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.records import Conversation, Message, MessageHit, SourceName
@@ -16,7 +15,7 @@ from memex.store.records import QueryVector
 from memex.store.search import lexical, series
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, term_scores
-from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
+from memex.store.search.find import MAX_HITS, check_query
 from memex.store.search.lexical import ScopeView
 from memex.store.search.postings import ScoredChunks, to_chunk_ids
 from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
@@ -112,10 +111,7 @@ async def rank_messages(
     weight: float = VECTOR_WEIGHT,
 ) -> tuple[ScopeView, list[RankedMessage]]:
     """Return the conversations as a query sees them, and where its best messages stand; see `find_messages`."""
-    if not text.strip():
-        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
-    if len(text) > MAX_QUERY_CHARS:
-        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+    check_query(text)
     limit = min(limit, MAX_HITS)
     _, [view] = await lexical.open_views(connection, [scope], text, ranges=_ranges(scope, filters))
     scored = view.scored

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memex.errors import ValidationFailed
 from memex.store.access import Scope
 from memex.store.database import Connection, rows, tuples
 from memex.store.documents.records import (
@@ -21,7 +20,7 @@ from memex.store.records import QueryVector, Reference
 from memex.store.search import lexical
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query
-from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
+from memex.store.search.find import MAX_HITS, check_query
 from memex.store.search.hybrid.shares import held_share, word_weights
 from memex.store.search.lexical import ScopeView
 from memex.store.search.rank import blend, to_nearness
@@ -72,10 +71,7 @@ async def find_documents(
     Raises:
         ValidationFailed: an empty or too long query.
     """
-    if not text.strip():
-        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
-    if len(text) > MAX_QUERY_CHARS:
-        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+    check_query(text)
     if not scopes:
         return NO_QUERY, []
     limit = min(limit, MAX_HITS)
@@ -248,17 +244,6 @@ def _hit(
 
 def document_of(record: Mapping[str, Any], mount: str) -> MirroredDocument:
     """Return a document from its row."""
-    return MirroredDocument(
-        mount=mount,
-        root=record["root"],
-        owner=record["owner"],
-        path=record["path"],
-        version=record["version"],
-        kind=record["kind"],
-        title=record["title"],
-        tags=tuple(record["tags"]),
-        sha256=bytes(record["sha256"]),
-        size_bytes=record["size_bytes"],
-        changed_at=record["changed_at"],
-        updated_at=record["updated_at"],
-    )
+    own: dict[str, Any] = {"mount": mount, "tags": tuple(record["tags"]), "sha256": bytes(record["sha256"])}
+    names = MirroredDocument.__dataclass_fields__
+    return MirroredDocument(**own, **{name: record[name] for name in names if name not in own})

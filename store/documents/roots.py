@@ -271,21 +271,7 @@ async def _begin(connection: Connection, found: Mapping[str, Any], client: str, 
 
 def root_of(record: Mapping[str, Any], scope: Scope) -> DocumentRoot:
     """Return a root from its row."""
-    return DocumentRoot(
-        mount=scope.mount,
-        name=record["name"],
-        owner=record["owner"],
-        state=record["state"],
-        sync=record["sync"],
-        client=record["client"],
-        began_at=record["began_at"],
-        heard_at=record["heard_at"],
-        completed_at=record["completed_at"],
-        documents=record["documents"],
-        text_bytes=record["text_bytes"],
-        passages=record["passages"],
-        watched_until=record["watched_until"],
-        patterns=tuple(record["patterns"]),
-        left_out=record["left_out"],
-        examples=tuple(record["examples"]),
-    )
+    own: dict[str, Any] = {name: tuple(record[name]) for name in ("patterns", "examples")}
+    own["mount"] = scope.mount
+    names = DocumentRoot.__dataclass_fields__
+    return DocumentRoot(**own, **{name: record[name] for name in names if name not in own})

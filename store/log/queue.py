@@ -112,7 +112,8 @@ async def _accept(
             call = call.accepted_at(first["now"])
         await operations.end_queued_call(connection, found, "failed")
         await operations.add(connection, access, call, status="queued", answer=answer)
-        await _defer(connection, access.log_scope_id, access.user_id or "", call.request.tool_call_id)
+        waiting = {"user_id": access.user_id or "", "tool_call_id": call.request.tool_call_id}
+        await connection.execute(sql("log/queue_later"), {"scope_id": access.log_scope_id, **waiting})
         await write_rates.count(connection, limits)
     return answer.result
 
@@ -225,11 +226,6 @@ async def count(connection: Connection) -> dict[str, int]:
 async def count_of_tenant(connection: Connection, access: Access) -> dict[str, int]:
     """Return how many calls of the tenant of an admin are queued and quarantined."""
     return await row(connection, "log/queue_count_tenant", tenant_id=access.tenant_id) or {}
-
-
-async def _defer(connection: Connection, scope_id: int, user_id: str, tool_call_id: str) -> None:
-    parameters = {"scope_id": scope_id, "user_id": user_id, "tool_call_id": tool_call_id}
-    await connection.execute(sql("log/queue_later"), parameters)
 
 
 def _row_key(taken: LeasedCall) -> dict[str, Any]:

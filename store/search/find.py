@@ -88,6 +88,14 @@ class SearchResult:
     entries: tuple[Hit, ...] = ()
 
 
+def check_query(text: str) -> None:
+    """Raise ValidationFailed for an empty query, and for one of over 10,000 characters."""
+    if not text.strip():
+        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+
+
 async def search(
     connection: Connection,
     access: Access,
@@ -199,10 +207,7 @@ async def rank(
 
     `explained` are filters that `best_chunks` will be asked for besides those of the search.
     """
-    if not text.strip():
-        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
-    if len(text) > MAX_QUERY_CHARS:
-        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+    check_query(text)
     scopes = access.searched(project)
     if prefix and prefix.project and not any(is_within(scope, prefix) for scope in scopes):
         access.scope_at(f"projects/{prefix.project}")

@@ -115,7 +115,11 @@ class LazyGroup(TyperGroup):
         """Print the help text, for which the options of the commands need not be set up."""
         overview = copy(self)
         overview.commands = {
-            name: TyperCommand(name, help=_help_of(place), rich_help_panel=panel)
+            name: TyperCommand(
+                name,
+                help=place.help if isinstance(place, Group) else getdoc(_load(place)),
+                rich_help_panel=panel,
+            )
             for name, (panel, place) in self.group.places.items()
             if panel != HIDDEN
         }
@@ -163,10 +167,6 @@ def _make_group(name: str, group: Group, panel: str) -> TyperGroup:
 def examples(lines: tuple[str, ...]) -> str:
     """Return the end of a help text that shows examples."""
     return "\n".join(["Examples:", "", *(f"    {line}" for line in lines)])
-
-
-def _help_of(place: str | Group) -> str | None:
-    return place.help if isinstance(place, Group) else getdoc(_load(place))
 
 
 def _load(place: str) -> Any:

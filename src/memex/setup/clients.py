@@ -133,9 +133,9 @@ def _started(connection: Connection) -> dict[str, Any]:
     return {"type": "stdio", **connection.process()}
 
 
-def _claude_code(connection: Connection) -> dict[str, Any]:
-    headers = connection.headers(f"${{{KEY_VARIABLE}}}")
-    return {"type": "http", "url": connection.endpoint, "headers": headers}
+def _remote(variable: str, url: str = "url", **more: str) -> Callable[[Connection], dict[str, Any]]:
+    """Return what makes an entry; `variable` is how the client names the key that it reads elsewhere."""
+    return lambda connection: {**more, url: connection.endpoint, "headers": connection.headers(variable)}
 
 
 def _claude_desktop(connection: Connection) -> dict[str, Any]:
@@ -147,10 +147,6 @@ def _claude_desktop(connection: Connection) -> dict[str, Any]:
     return entry | {"env": {**entry.get("env", {}), **remote}}
 
 
-def _cursor(connection: Connection) -> dict[str, Any]:
-    return {"url": connection.endpoint, "headers": connection.headers(f"${{env:{KEY_VARIABLE}}}")}
-
-
 def _codex(connection: Connection) -> dict[str, Any]:
     headers = connection.headers("")
     entry: dict[str, Any] = {"url": connection.endpoint}
@@ -158,15 +154,6 @@ def _codex(connection: Connection) -> dict[str, Any]:
         entry["bearer_token_env_var"] = KEY_VARIABLE
         del headers["Authorization"]
     return entry | ({"http_headers": headers} if headers else {})
-
-
-def _vscode(connection: Connection) -> dict[str, Any]:
-    headers = connection.headers(f"${{input:{VSCODE_INPUT['id']}}}")
-    return {"type": "http", "url": connection.endpoint, "headers": headers}
-
-
-def _gemini_cli(connection: Connection) -> dict[str, Any]:
-    return {"httpUrl": connection.endpoint, "headers": connection.headers(f"${{{KEY_VARIABLE}}}")}
 
 
 def _opencode(connection: Connection) -> dict[str, Any]:
@@ -192,7 +179,7 @@ CLIENTS = {
         Client(
             "claude-code",
             {"project": lambda: Path(".mcp.json"), "user": lambda: Path.home() / ".claude.json"},
-            _claude_code,
+            _remote(f"${{{KEY_VARIABLE}}}", type="http"),
             _started,
             after="Start claude anew; /mcp in it shows the server.",
         ),
@@ -207,7 +194,7 @@ CLIENTS = {
                 "user": lambda: Path.home() / ".cursor" / "mcp.json",
                 "project": lambda: Path(".cursor/mcp.json"),
             },
-            _cursor,
+            _remote(f"${{env:{KEY_VARIABLE}}}"),
         ),
         Client(
             "codex",
@@ -222,7 +209,7 @@ CLIENTS = {
                 "project": lambda: Path(".vscode/mcp.json"),
                 "user": lambda: applications() / "Code" / "User" / "mcp.json",
             },
-            _vscode,
+            _remote(f"${{input:{VSCODE_INPUT['id']}}}", type="http"),
             _started,
             parent="servers",
             after="It offers to start the server above its entry in the file.",
@@ -233,7 +220,7 @@ CLIENTS = {
                 "user": lambda: Path.home() / ".gemini" / "settings.json",
                 "project": lambda: Path(".gemini/settings.json"),
             },
-            _gemini_cli,
+            _remote(f"${{{KEY_VARIABLE}}}", "httpUrl"),
             after="Start gemini anew, in a folder that it trusts; /mcp in it shows the server.",
         ),
         Client(

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import is_dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec
 
 from memex.cli.options import DemoOptions, Json, TenantOptions, UserOptions
@@ -15,27 +15,6 @@ from memex.cli.session.session import CommandSession, Options
 from memex.errors import MemexError
 
 P = ParamSpec("P")
-
-
-def user_command(
-    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]],
-) -> Callable[..., None]:
-    """Make a command from a coroutine that acts for a user: its parameters, `UserOptions` and `--json`."""
-    return _session_command(command, UserOptions)
-
-
-def tenant_command(
-    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]],
-) -> Callable[..., None]:
-    """Make a command from a coroutine that works on a tenant: its parameters, `TenantOptions` and `--json`."""
-    return _session_command(command, TenantOptions)
-
-
-def demo_command(
-    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]],
-) -> Callable[..., None]:
-    """Make a command from a coroutine that acts for the demo user: its parameters, `DemoOptions` and `--json`."""
-    return _session_command(command, DemoOptions)
 
 
 def plain_command(
@@ -97,22 +76,6 @@ def exit_at_interrupt() -> None:
     signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
 
 
-def _session_command(
-    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]], kind: type[Options]
-) -> Callable[..., None]:
-    own = list(inspect.signature(command).parameters.values())[1:]
-    acting = inspect.Parameter("acting", inspect.Parameter.KEYWORD_ONLY, annotation=kind)
-
-    @wraps(command)
-    def run(acting: Options, **given: Any) -> CommandOutput:
-        import asyncio
-
-        exit_at_interrupt()
-        return asyncio.run(in_session(command, acting, given))
-
-    return with_options(run, [*own, JSON, acting])
-
-
 async def in_session(
     command: Callable[..., Awaitable[CommandOutput]], options: Options, given: dict[str, Any]
 ) -> CommandOutput:
@@ -132,3 +95,26 @@ async def in_session(
 
             shown = replace(shown, note=await suggest_users(session))
         return shown
+
+
+def _session_command(
+    command: Callable[Concatenate[CommandSession, P], Awaitable[CommandOutput]], kind: type[Options]
+) -> Callable[..., None]:
+    """Make a command from a coroutine with a session: its parameters, the options of `kind`, and `--json`."""
+    own = list(inspect.signature(command).parameters.values())[1:]
+    acting = inspect.Parameter("acting", inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+
+    @wraps(command)
+    def run(acting: Options, **given: Any) -> CommandOutput:
+        import asyncio
+
+        exit_at_interrupt()
+        return asyncio.run(in_session(command, acting, given))
+
+    return with_options(run, [*own, JSON, acting])
+
+
+# What acts for a user, works on a tenant, and acts for the demo user.
+user_command = partial(_session_command, kind=UserOptions)
+tenant_command = partial(_session_command, kind=TenantOptions)
+demo_command = partial(_session_command, kind=DemoOptions)

@@ -252,10 +252,7 @@ async def answer(
     include = None if asked is None else parse_included(asked, f"header.{INCLUDE_HEADER}")
     request.state.connection = McpConnection(api, named, include)
 
-    def look_at_call(is_writing: bool) -> None:  # of one argument
-        look(request, service, holder, writes=is_writing)
-
-    return McpResponse(manager, look_at_call)
+    return McpResponse(manager, lambda is_writing: look(request, service, holder, writes=is_writing))
 
 
 async def metadata(request: Request) -> dict[str, Any]:

@@ -195,10 +195,7 @@ async def _compare(call: OperationCall, arguments: ManifestArguments) -> LoggedA
         arguments.root,
         files,
         now=call.now,
-        client=arguments.client,
-        sync=arguments.sync,
-        after=arguments.after,
-        until=arguments.until,
+        **arguments.model_dump(include={"client", "sync", "after", "until"}),
     )
     result = ManifestResult(
         root=arguments.root,
@@ -275,10 +272,7 @@ async def _finish(call: OperationCall, arguments: FinishArguments) -> LoggedAnsw
         arguments.root,
         arguments.sync,
         now=call.now,
-        prune=arguments.prune,
-        left_out=arguments.left_out,
-        examples=[example.model_dump() for example in arguments.examples],
-        patterns=arguments.patterns,
+        **arguments.model_dump(include={"prune", "left_out", "examples", "patterns"}),
     )
     await statistics.refresh(call.database)
     result = FinishResult(

@@ -155,24 +155,14 @@ def signal_results(signals: Iterable[Signal]) -> list[SignalResult]:
 
 def choice_result(mount: str, choice: MountChoice) -> MountChoiceResult:
     """Return what was chosen for a mount, as callers see it."""
-    return MountChoiceResult(
-        mount=mount,
-        mode=choice.mode,
-        auto_kinds=list(choice.auto_kinds),
-        paused_until=choice.paused_until.isoformat() if choice.paused_until else None,
-        dreamt_at=choice.dreamt_at.isoformat() if choice.dreamt_at else None,
-    )
+    return MountChoiceResult.taken_from(choice, mount=mount, auto_kinds=list(choice.auto_kinds))
 
 
 def proposal_result(stored: StoredProposal, mount: str, texts: dict[str, str]) -> ProposalResult:
     """Return a proposal as callers see it; `texts` are the files as they stand, from which the diffs are made."""
-    return ProposalResult(
-        proposal_id=stored.proposal_id,
+    return ProposalResult.taken_from(
+        stored,
         mount=mount,
-        made_at=stored.made_at.isoformat(),
-        state=stored.state,
-        planner=stored.planner,
-        counts=stored.counts,
         groups=[group_result(part, rows, texts) for part, rows in stored.parts().items()],
         listed=[SignalResult.model_validate(signal) for signal in stored.listed],
         gate=GateResult.model_validate(stored.gate) if stored.gate else None,

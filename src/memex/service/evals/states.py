@@ -74,14 +74,11 @@ class State:
         """The user of a case that names no user."""
         return self.manifest.users[0]
 
-    def projects_of(self, user: str) -> list[str]:
-        """Return the slugs of the projects of which a user is a member."""
-        return sorted(slug for slug, members in self.manifest.projects.items() if user in members)
-
     def seen_by(self, user: str) -> dict[str, str]:
         """Return the text of each file that a user may read, by its virtual path, such as `user/profile.md`."""
         roots = {f"users/{user}/": "user/", "shared/": "shared/"}
-        roots |= {f"projects/{slug}/": f"projects/{slug}/" for slug in self.projects_of(user)}
+        projects = sorted(slug for slug, members in self.manifest.projects.items() if user in members)
+        roots |= {f"projects/{slug}/": f"projects/{slug}/" for slug in projects}
         return {
             virtual + place.removeprefix(root): content
             for root, virtual in roots.items()

@@ -101,13 +101,9 @@ def _kept(calls: list[ReviewedCall]) -> set[str]:
     return {
         item
         for item, decision in decided.items()
-        if decision == "keep" and (not item.startswith(STATEMENT) or is_entry_at(_path_of(item)))
+        if decision == "keep"
+        and (not item.startswith(STATEMENT) or is_entry_at(item.removeprefix(STATEMENT).rpartition(":")[0]))
     }
-
-
-def _path_of(item: str) -> str:
-    """Return the path of the file that the id of a statement names."""
-    return item.removeprefix(STATEMENT).rpartition(":")[0]
 
 
 async def _given_up(connection: Connection, caller: Caller) -> list[QueueEntry]:

@@ -113,25 +113,11 @@ async def explain(
         raise ValidationFailed(
             "A search by vectors alone is not explained.", hint="Each of its hits says how similar it is."
         )
-    found = await explain_find(
-        memory,
-        arguments.query,
-        arguments.path,
-        limit=arguments.limit,
-        project=arguments.project,
-        prefix=arguments.prefix,
-        tags=arguments.tags,
-    )
+    asked = {name: getattr(arguments, name) for name in ("limit", "project", "prefix", "tags")}
+    found = await explain_find(memory, arguments.query, arguments.path, **asked)
     if explained is not None:
         explained.append(found)
-    _, hits = await find_once(
-        memory,
-        arguments.query,
-        limit=arguments.limit,
-        project=arguments.project,
-        prefix=arguments.prefix,
-        tags=arguments.tags,
-    )
+    _, hits = await find_once(memory, arguments.query, **asked)
     result = _render(found, hits, arguments.limit).body()
     kept = ("path", "version", "is_shown", "rank", "match", "span", "removed_by", "last")
     logged: dict[str, Any] = {name: result[name] for name in kept}
