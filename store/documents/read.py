@@ -55,11 +55,7 @@ async def list_documents(
 async def read_document(
     connection: Connection, scope: Scope | None, root: str, path: str
 ) -> tuple[MirroredDocument, str]:
-    """Return a document and its text.
-
-    Raises:
-        DocumentNotFound: there is none.
-    """
+    """Return a document and its text; raises DocumentNotFound if there is none."""
     found = None
     if scope is not None:
         found = await row(

@@ -254,11 +254,7 @@ class Waiter:
         self._began = self._logged_at = time.monotonic()
 
     def pause(self) -> None:
-        """Sleep until it is time to look again.
-
-        Raises:
-            EmbeddedServerError: the patience is at its end.
-        """
+        """Sleep until it is time to look again; raises EmbeddedServerError at the end of its patience."""
         now = time.monotonic()
         if now - self._began > self._patience_s:
             raise EmbeddedServerError(

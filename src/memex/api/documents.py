@@ -164,11 +164,7 @@ class Documents(UserCalls):
     async def read(
         self, root: str, path: str, *, project: str | None = None, tool_call_id: str | None = None
     ) -> DocumentTextResult:
-        """Return a document with its text.
-
-        Raises:
-            DocumentNotFound: there is none.
-        """
+        """Return a document with its text; raises DocumentNotFound if there is none."""
 
     @operation("document_find")
     async def find(

@@ -134,11 +134,7 @@ def _remove_packs(state: CaptureState, folder: str | None = None) -> None:
 
 
 def include(state: CaptureState, folder: Path) -> None:
-    """Note events in a folder again.
-
-    Raises:
-        ValidationFailed: the folder itself is not excluded.
-    """
+    """Note events in a folder again; raises ValidationFailed if the folder itself is not excluded."""
     named = str(folder.resolve())
     known = state.folders_off()
     if named not in known:

@@ -55,11 +55,7 @@ def as_of_in(arguments: object) -> AsOf | None:
 
 
 def parse_time(text: str) -> datetime:
-    """Return the time that a text names.
-
-    Raises:
-        ValidationFailed: it is no time of RFC 3339, or has no zone.
-    """
+    """Return the time that a text names; raises ValidationFailed if it is no time of RFC 3339, or has no zone."""
     match = _RFC_3339.fullmatch(text)
     if match is not None and match["zone"] is None:
         raise ValidationFailed(f"as_of {text} has no zone.", hint=HINT)

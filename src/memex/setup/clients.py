@@ -91,11 +91,7 @@ class Client:
         return next(iter(self.files))
 
     def file(self, scope: Scope) -> Path:
-        """Return its file.
-
-        Raises:
-            ValidationFailed: it has none for the scope.
-        """
+        """Return its file; raises ValidationFailed if it has none for the scope."""
         if scope not in self.files:
             raise ValidationFailed(
                 f"{self.title} has no file of the scope {scope}.", hint="Leave --scope out."

@@ -42,11 +42,7 @@ class HookClient:
     after: tuple[str, ...] = ()
 
     def file(self, scope: Scope | None) -> Path:
-        """Return its file of hooks.
-
-        Raises:
-            ValidationFailed: it has none for the scope.
-        """
+        """Return its file of hooks; raises ValidationFailed if it has none for the scope."""
         chosen = next(iter(self.files)) if scope is None else scope
         if chosen not in self.files:
             raise ValidationFailed(

@@ -50,11 +50,7 @@ class Asset:
 
 @cache
 def asset(name: str) -> Asset:
-    """Return a file that pages load.
-
-    Raises:
-        FileNotFound: there is no such file.
-    """
+    """Return a file that pages load; raises FileNotFound if there is no such file."""
     if name not in SERVED:
         raise FileNotFound(f"There is no file {name!r}.", hint="Load the page again.")
     content = (files("memex.ui") / "static" / name).read_bytes()

@@ -113,11 +113,7 @@ class FindMessagesResult(ReadAnswer):
 
 
 async def _find(call: OperationCall, arguments: FindMessagesArguments) -> LoggedAnswer[FindMessagesResult]:
-    """Return the messages that fit a query best, and log which; `given` is as FindMessagesArguments has it.
-
-    Raises:
-        ValidationFailed: an argument is wrong.
-    """
+    """Return the messages that fit a query best, and log which; `given` is as FindMessagesArguments has it."""
     scope, hits, searched = call.access.conversations, [], None
     vector, degraded = await _vector(call.service, call.caller, arguments, call.log.call)
     if scope is not None:

@@ -76,7 +76,7 @@ async def _delete(call: OperationCall, arguments: DeleteConversationsArguments) 
     finished by the same request.
 
     Raises:
-        ValidationFailed: an argument is wrong, or nothing says which conversations go.
+        ValidationFailed: nothing says which conversations go.
         ConversationNotFound: one of the named conversations is not the user's.
     """
     if arguments.conversations is None and arguments.source is None and arguments.before is None:

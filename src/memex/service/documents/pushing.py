@@ -178,7 +178,7 @@ async def _compare(call: OperationCall, arguments: ManifestArguments) -> LoggedA
     sync changes.
 
     Raises:
-        ValidationFailed: an argument or a line is malformed.
+        ValidationFailed: a line is malformed.
         ProjectNotFound: the user has no such project.
         Forbidden: another user owns the root.
         SyncInProgress, SyncSuperseded: another sync of the root is under way, or has begun since.
@@ -213,7 +213,7 @@ async def _put(call: OperationCall, arguments: PutArguments) -> LoggedAnswer[Put
     """Store files, a line each (see `FileLine`), and all of a request or none; log how many changed.
 
     Raises:
-        ValidationFailed: an argument or a line is malformed.
+        ValidationFailed: a line is malformed.
         ProjectNotFound: the user has no such project.
         Forbidden: another user owns the root.
         SyncSuperseded: a later sync of the root has begun.
@@ -259,7 +259,6 @@ async def _finish(call: OperationCall, arguments: FinishArguments) -> LoggedAnsw
     """End a sync: remove what its manifest lacked, and say that the root is complete.
 
     Raises:
-        ValidationFailed: an argument is malformed.
         DocumentNotFound, ProjectNotFound: there is no such root, or project of the user.
         Forbidden: another user owns the root.
         SyncSuperseded: a later sync of the root has begun.
@@ -291,7 +290,6 @@ async def _remove(call: OperationCall, arguments: RemoveRootArguments) -> Logged
     """Remove a root with all its documents and all that is derived of them.
 
     Raises:
-        ValidationFailed: an argument is malformed.
         DocumentNotFound, ProjectNotFound: there is no such root, or project of the user.
         Forbidden: another user owns the root.
         SyncSuperseded: a sync of the root began meanwhile.

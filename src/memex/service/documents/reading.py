@@ -134,7 +134,7 @@ async def _list(call: OperationCall, arguments: ListDocumentsArguments) -> Logge
     """Return documents by root and path, and log how many.
 
     Raises:
-        ValidationFailed: an argument is wrong.
+        ValidationFailed: the cursor is malformed.
         ProjectNotFound: the user has no such project.
     """
     scopes = _scopes(call.access, arguments.project)
@@ -157,7 +157,6 @@ async def _read(call: OperationCall, arguments: ReadDocumentArguments) -> Logged
     """Return a document with its text, and log which.
 
     Raises:
-        ValidationFailed: an argument is wrong.
         DocumentNotFound, ProjectNotFound: there is no such document, or project of the user.
     """
     scope = call.access.documents_at(arguments.mount)
@@ -186,7 +185,6 @@ async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> Logge
     """Return the passages of documents that fit a query best, and log which.
 
     Raises:
-        ValidationFailed: an argument is wrong.
         ProjectNotFound: the user has no such project.
     """
     scopes = call.access.documents_searched(arguments.project)

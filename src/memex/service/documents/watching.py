@@ -51,7 +51,6 @@ async def _watch(call: OperationCall, arguments: WatchArguments) -> LoggedAnswer
     """Note that a client watches a root, and say whether a sync is wanted. Nothing is logged but a refusal.
 
     Raises:
-        ValidationFailed: an argument is malformed.
         DocumentNotFound, ProjectNotFound: there is no such root, or project of the user.
         Forbidden: another user owns the root.
     """
@@ -78,7 +77,6 @@ async def _request_sync(
     """Ask the clients that watch roots for a sync, and log which.
 
     Raises:
-        ValidationFailed: an argument is malformed.
         ProjectNotFound: the user has no such project.
     """
     scope, now = call.access.documents_at(mount_of(arguments.project)), call.now

@@ -183,11 +183,7 @@ def check_folder_is_empty(folder: Path) -> None:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file.
-
-    Raises:
-        ValidationFailed: the file cannot be read, or is not YAML.
-    """
+    """Return the content of a YAML file; raises ValidationFailed if the file cannot be read, or is not YAML."""
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:

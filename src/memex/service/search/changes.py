@@ -38,11 +38,7 @@ class ChangesResult(ToolResult):
 
 
 async def _show_changes(call: OperationCall, arguments: ChangesArguments) -> LoggedAnswer[ChangesResult]:
-    """Return the newest changes of what the caller reads, and log the call.
-
-    Raises:
-        ValidationFailed: an argument is wrong.
-    """
+    """Return the newest changes of what the caller reads, and log the call."""
     async with call.database.transaction(call.access, snapshot=True) as connection:
         state = await Memory(connection, call.access).state(call.access.scopes)
         found = await list_changes(connection, call.access, limit=arguments.limit, until=arguments.until)
