@@ -30,12 +30,10 @@ class Conversations(UserCalls):
     ) -> PutConversationsResult:
         """Store conversations, all or none; a second time changes nothing.
 
-        Args:
-            source: where they come from: `kind`, such as `chatgpt`, and if wanted `label` and `account`.
-            conversations: each with `id`, `title` and `messages`, which have `id`, `role` and `text`; see
-                `POST /v1/conversations`. At most 2,000 messages together.
-            again: bring conversations back that were deleted.
-            tool_call_id: the id under which the call is logged.
+        `source` says where they come from: `kind`, such as `chatgpt`, and if wanted `label` and `account`. Each
+        conversation has `id`, `title` and `messages`, which have `id`, `role` and `text` (see `POST
+        /v1/conversations`), at most 2,000 messages together. With `again`, conversations come back that were
+        deleted.
 
         Raises:
             ValidationFailed: something is malformed; the message names the line.
@@ -151,9 +149,7 @@ class Conversations(UserCalls):
     ) -> PutEventsResult:
         """Store events of coding agents, each once by `runtime`, `session`, `turn` and `event`.
 
-        Args:
-            events: in the order in which they happened, at most 500; see `POST /v1/events`.
-            tool_call_id: the id under which the call is logged.
+        They come in the order in which they happened, at most 500; see `POST /v1/events`.
 
         Raises:
             ValidationFailed: something is malformed; the message names it.

@@ -73,14 +73,9 @@ class Documents(UserCalls):
     ) -> PutDocumentsResult:
         """Store files, each whole with its index, and all of a request or none.
 
-        Args:
-            root: the name of the folder.
-            files: at most 1,000: `path` and `sha256` with `text`, or with `renamed_from`, or `path` with
-                `is_removed`; `tags` and `changed_at` if wanted.
-            project: whose documents they are.
-            sync: the number of the sync that they belong to.
-            prune: also if more than half of the documents are gone.
-            tool_call_id: the id under which the call is logged.
+        At most 1,000 files have `path` and `sha256` with `text`, or with `renamed_from`, or `path` with
+        `is_removed`; `tags` and `changed_at` if wanted. They may belong to a `sync`. With `prune` they are stored
+        also if more than half of the documents are gone.
 
         Raises:
             MostlyGone: more than half of the documents would go.

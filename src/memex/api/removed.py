@@ -19,12 +19,8 @@ class Removed(UserCalls):
     ) -> RemovedResult:
         """Return the lines that are not put back, the newest first.
 
-        Args:
-            state: why they were taken out; None for `replaced`, `closed` and `forgotten`.
-            edited: also lines that somebody took out by editing the file.
-            prefix: what the paths of their files begin with.
-            limit: how many at most.
-            cursor: `next_cursor` of the last answer.
+        Without a `state`, they are those that are `replaced`, `closed` and `forgotten`. With `edited`, they are
+        also those that somebody took out by editing the file.
         """
         asked = {"state": state, "all": edited, "prefix": prefix, "limit": limit, "cursor": cursor}
         return RemovedResult.model_validate(await self._api.execute(self._context, REMOVED.name, asked))

@@ -31,11 +31,8 @@ class Work(WorkPlaces):
     ) -> WorkResult:
         """Return what is wanted, open, in the way and done, each with its source.
 
-        Args:
-            project: a slug, or the label that sessions have.
-            session: the id of one session, instead of a project.
-            as_of: where the work stood at this moment.
-            tool_call_id: the id under which the call is logged.
+        `project` is a slug, or the label that sessions have; `session` is the id of one session instead. `as_of`
+        is a moment at which the work stood so.
 
         Raises:
             ProjectNotFound: no project and no session of the user has this name.
