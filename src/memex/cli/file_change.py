@@ -1,8 +1,9 @@
 """A change of somebody's file at the command line: shown, confirmed, written, and taken back."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
     from memex.setup.change import ConfigChange
 
 UNCONFIRMED = 3  # the exit code if nobody confirmed the change
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a file is changed: the text is only printed, nobody is asked, or the file is restored."""
+
+    only_print: Annotated[
+        bool, typer.Option("--print", help="Only print the configuration; read and write no file.")
+    ] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False
+    undo: Annotated[bool, typer.Option("--undo", help="Restore the file as it was before.")] = False
 
 
 def apply_changes(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memex.cli.file_change import apply_changes, print_text, undo_change
+from memex.cli.file_change import WriteOptions, apply_changes, print_text, undo_change
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, print_output, program_name, report_errors
 from memex.cli.session.commands import plain_command
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Print = Annotated[bool, typer.Option("--print", help="Only print the configuration; read and write no file.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-Undo = Annotated[bool, typer.Option("--undo", help="Restore the file as it was before.")]
 ProjectOrUser = Annotated[
     Scope, typer.Option(help="Write it for the project in the current folder, or for all of yours (user).")
 ]
@@ -102,34 +99,33 @@ def _register(name: str, title: str) -> None:
             bool,
             typer.Option("--http", help="With --hooks and --url: the client sends events itself, by HTTP."),
         ] = False,
-        only_print: Print = False,
-        yes: Yes = False,
-        undo: Undo = False,
+        *,
+        writing: WriteOptions,
         as_json: Json = False,
     ) -> CommandOutput:
         if hooks:
             from memex.cli.operate.setup_hooks import plan_hooks, turn_off_capture, turn_on_capture
 
             plan = plan_hooks(name, url=url, scope=scope, http=http)
-            if undo:
+            if writing.undo:
                 shown = plan.undo()
                 turn_off_capture(name)
                 return shown
-            if only_print:
+            if writing.only_print:
                 return print_text(plan.snippet(), plan.path)
-            shown = apply_changes(plan.changes(), plan.notes(), yes=yes, as_json=as_json)
+            shown = apply_changes(plan.changes(), plan.notes(), yes=writing.yes, as_json=as_json)
             if not shown.exit_code and not http:
                 turn_on_capture(name, url=url, key=key, user=user)
             return shown
         client = _mcp_client(name)
         chosen = scope or client.default_scope
         path = client.file(chosen)
-        if undo:
+        if writing.undo:
             return undo_change(path)
         connection = _connection(url, key, profile, user, project, chosen)
-        if only_print:
+        if writing.only_print:
             return print_text(client.snippet(connection), path)
-        return _change_client(client, connection, path, yes=yes, as_json=as_json)
+        return _change_client(client, connection, path, yes=writing.yes, as_json=as_json)
 
 
 for _name, _title in (NAMES | ONLY_HOOKS).items():
@@ -160,9 +156,8 @@ def agents_md(
         str | None, typer.Option(help="With --work: the project; by default that of the current folder.")
     ] = None,
     user: Annotated[str | None, typer.Option(help="With --work: the user whose work it is.")] = None,
-    only_print: Print = False,
-    yes: Yes = False,
-    undo: Undo = False,
+    *,
+    writing: WriteOptions,
     as_json: Json = False,
 ) -> CommandOutput:
     """Write instructions on using memory into AGENTS.md or CLAUDE.md, between two marks."""
@@ -173,25 +168,14 @@ def agents_md(
         from memex.cli.work.agents_file import setup_work_block
 
         return setup_work_block(
-            file,
-            client,
-            scope,
-            project=project,
-            user=user,
-            only_print=only_print,
-            check=check,
-            yes=yes,
-            undo=undo,
-            as_json=as_json,
+            file, client, scope, writing, project=project, user=user, check=check, as_json=as_json
         )
     if check or project is not None or user is not None:
         raise ValidationFailed(
             "--check, --project and --user are for the block about work.", hint="Add --work."
         )
     path = file or guidance.guidance_file(client, scope)
-    return _text(
-        path, guidance.text, guidance.place_guidance, only_print, yes=yes, undo=undo, as_json=as_json
-    )
+    return _text(path, guidance.text, guidance.place_guidance, writing, as_json=as_json)
 
 
 @app.command()
@@ -205,9 +189,8 @@ def skill(
             "--conversations", help="Write the skill for imported conversations: how to dig, read and cite."
         ),
     ] = False,
-    only_print: Print = False,
-    yes: Yes = False,
-    undo: Undo = False,
+    *,
+    writing: WriteOptions,
     as_json: Json = False,
 ) -> CommandOutput:
     """Write the same instructions as a skill, which an agent reads only when it needs them."""
@@ -215,26 +198,24 @@ def skill(
 
     path = file or guidance.skill_file(scope, of_conversations=conversations)
     whole = guidance.conversations_skill if conversations else guidance.skill
-    return _text(path, whole, lambda _: whole(), only_print, yes=yes, undo=undo, as_json=as_json)
+    return _text(path, whole, lambda _: whole(), writing, as_json=as_json)
 
 
 def _text(
     path: Path,
     whole: Callable[[], str],
     placed: Callable[[str], str],
-    only_print: bool,
+    writing: WriteOptions,
     *,
-    yes: bool,
-    undo: bool,
     as_json: bool,
 ) -> CommandOutput:
     from memex.setup.change import ConfigChange
 
-    if undo:
+    if writing.undo:
         return undo_change(path)
-    if only_print:
+    if writing.only_print:
         return print_text(whole(), path)
-    return apply_changes([ConfigChange.planned(path, placed)], yes=yes, as_json=as_json)
+    return apply_changes([ConfigChange.planned(path, placed)], yes=writing.yes, as_json=as_json)
 
 
 def _mcp_client(name: str) -> "Client":

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memex.cli.file_change import apply_changes, print_text
+from memex.cli.file_change import WriteOptions, apply_changes, print_text
 from memex.cli.output import CommandOutput, Screen, program_name
 from memex.errors import FileNotFound, MemexError, ValidationFailed
 
@@ -69,13 +69,11 @@ def setup_work_block(
     file: Path | None,
     client: str | None,
     scope: "Scope",
+    writing: WriteOptions,
     *,
     project: str | None,
     user: str | None,
-    only_print: bool,
     check: bool,
-    yes: bool,
-    undo: bool,
     as_json: bool,
 ) -> CommandOutput:
     """Write, check or take out the block about work, as the options of `memex setup agents-md` say."""
@@ -84,12 +82,12 @@ def setup_work_block(
             "The block is about one project, and agents read a file of yours in all projects.",
             hint="Leave --scope out.",
         )
-    if check and (undo or only_print):
+    if check and (writing.undo or writing.only_print):
         raise ValidationFailed("--check goes with neither --undo nor --print.", hint="Give --check alone.")
-    if undo:
+    if writing.undo:
         return undo_work(work_file(file, client))
     block = read_work_block(file, client, project=project, user=user)
-    if only_print:
+    if writing.only_print:
         return print_text(block.text, block.path)
     if check:
         return block.check()
@@ -101,7 +99,7 @@ def setup_work_block(
         )
     notes = [f"It stays so until somebody writes it anew: {block.command}"]
     warnings = list(block.warnings) if made.is_needed else []
-    return apply_changes([made], notes, warnings, yes=yes, as_json=as_json)
+    return apply_changes([made], notes, warnings, yes=writing.yes, as_json=as_json)
 
 
 def work_file(file: Path | None, client: str | None) -> Path:
