@@ -17,10 +17,9 @@ SearchMode = Literal["bm25", "hybrid", "auto"]
 FindMode = Literal["bm25", "hybrid", "auto", "vectors"]  # of one search
 ModelMode = Literal["auto", "tools", "single"]
 IncludedName = Literal["conversations", "documents"]  # what a context can hold beside memory
-# Variables that are read elsewhere, and those that Kubernetes sets for a service named memex.
-_NO_SETTING = re.compile(
-    "MEMEX_(?:CONFIG|PROJECT|AGENT_KEY|DB_PASSWORD|CI|COMPLETE|EVAL_DATA|TEST_.+|SERVICE_.+|PORT_.+)"
-)
+_OTHERS = re.compile(
+    "CONFIG|PROJECT|AGENT_KEY|DB_PASSWORD|CI|COMPLETE|EVAL_DATA|(?:TEST|SERVICE|PORT)_.+"
+)  # no settings
 Band = Literal["none", "weak", "fair", "strong"]  # how sure it is that memory answers
 MAX_MODEL_SECONDS = 3_600
 INCLUDED_NAMES: tuple[IncludedName, ...] = get_args(IncludedName)
@@ -631,15 +630,9 @@ def _file_settings() -> dict[str, Any]:
 
 
 def unknown_settings() -> dict[str, str | None]:
-    """Return the variables of the environment that look like settings and are none, with the name of a near one.
-
-    Settings of earlier versions are among them.
-    """
-    known = [str(one.validation_alias) for one in Settings.model_fields.values()]
-    set_here = sorted(name for name in os.environ if name.startswith("MEMEX_"))
-    return {
-        name: next((bare for bare in known if bare == name.removeprefix("MEMEX_")), None)
-        or next(iter(get_close_matches(name, known, 1)), None)
-        for name in set_here
-        if name not in known and not _NO_SETTING.fullmatch(name)
-    }
+    """Return variables that look like settings and are none of this version, each with a setting of a near name."""
+    aliases = {str(one.validation_alias) for one in Settings.model_fields.values()}
+    known = {alias.removeprefix("MEMEX_"): alias for alias in aliases}
+    found = {name.removeprefix("MEMEX_") for name in os.environ.keys() - aliases if name.startswith("MEMEX_")}
+    unknown = sorted(name for name in found if not _OTHERS.fullmatch(name))
+    return {f"MEMEX_{name}": known.get("".join(get_close_matches(name, known, 1))) for name in unknown}
