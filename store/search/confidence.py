@@ -31,7 +31,7 @@ BY_ALL: Points = ((0.0, 0.0), (0.865, 0.1), (1.095, 0.5), (1.27, 0.9), (3.0, 1.0
 
 # Of the best line of a context:
 BY_SIMILARITY: Points = ((0.0, 0.0), (0.3, 0.1), (0.4, 0.5), (0.47, 0.9), (1.0, 1.0))
-BY_SHARE: Points = ((-0.2, 0.0), (-0.05, 0.1), (0.1, 0.5), (0.22, 0.9), (1.0, 1.0))
+BY_SHARE: Points = ((-0.2, 0.0), (-0.08, 0.1), (0.1, 0.5), (0.22, 0.9), (1.0, 1.0))
 SHARE_CHANCE = 0.06  # less for ten times as many passages, of which the best one fits better by chance
 LONG_QUESTION = 7  # words of a question whose MaxSim says enough
 SHORT_QUESTION = 0.02  # that is added to the MaxSim for each word that a question has less
