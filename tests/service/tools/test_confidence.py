@@ -38,7 +38,10 @@ KITCHEN = (
     "It is afraid of the drill.",
 )
 KNOWN = "Where does the violin at the bakery gate stand?"
-FOREIGN = "Which dentist in Lisbon treated Bruno's aching molar and its abscess before the wedding of his youngest cousin?"
+FOREIGN = (
+    "Which dentist in Lisbon drilled Bruno's aching molar, abscess, crown, enamel and root canal "
+    "before the wedding of his youngest cousin?"
+)
 WEAK = "Which dentist repaired the kiln?"
 
 
