@@ -279,7 +279,7 @@ class Memory:
             reach=reach,
         )
         return {
-            scope.virtual(path): dict(zip(map(scope.virtual, others), sizes, strict=True))
+            scope.virtual(path): dict(sorted(zip(map(scope.virtual, others), sizes, strict=True)))
             for path, others, sizes in sorted(found)
         }
 

@@ -155,6 +155,7 @@ async def test_entries_beside_others_are_those_of_their_day_and_moment(
 
     assert near == {first: {second: 12}, third: {second: 12}}
     assert all_around == {second: {first: 12, third: 12}}
+    assert list(all_around[second]) == [first, third]  # in one order, which the log of a replay has too
     assert past == {first: {third: 12}, third: {first: 12}}
 
 
