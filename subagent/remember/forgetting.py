@@ -138,7 +138,8 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
             break
     if is_past and not all(match.is_past for match in meant):
         meant = []  # what holds is not what was meant, or nobody told memory that it holds no more
-    if not (meant and _is_sure(request) and _are_writable(meant, said)):
+    is_other = any(_names_another(request, topic, match.stored.text, tools.analyzer) for match in meant)
+    if not (meant and _is_sure(request) and _are_writable(meant, said)) or is_other:
         asked = set(tools.analyzer.lexemes(content_of(f"{request.topic} {request.beside}")))
         return _asking([match for match in matches if not asked.isdisjoint(match.words)])
     return _taking_out(request, meant, "" if is_past else topic, tools.analyzer)
@@ -502,6 +503,24 @@ def _differs(asked: Sequence[Value], stated: Sequence[Value]) -> bool:
         if forms and forms.isdisjoint(value.form for value in asked if value.kind == kind):
             return True
     return False
+
+
+def _names_another(request: ForgetRequest, topic: str, stored: str, analyzer: Analyzer) -> bool:
+    """Tell whether a request names what a statement does not: `the parcel for Bruno`, of one for Lina.
+
+    It does by a name or a number that the statement lacks, or by a quarter of the words that state what is meant.
+    """
+    asked, said = set(analyzer.lexemes(content_of(topic))), set(analyzer.lexemes(stored))
+    named = {
+        lexeme
+        for value in values_of(topic)
+        if value.sort in ("name", "code", "number", "money")
+        for lexeme in analyzer.lexemes(topic[value.start : value.end])
+    }
+    is_stated = request.is_outright or bool(request.stated)
+    return not said.issuperset(asked & named) or (
+        is_stated and len(asked - said) >= MISSING_SHARE * len(asked)
+    )
 
 
 def _said_outright(request: ForgetRequest, matches: Sequence[_Match]) -> list[_Match]:

@@ -130,6 +130,27 @@ async def test_what_refers_back_to_the_forgotten_goes_with_it(service: Service, 
     assert behind in await words(service, alice, told)
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("The parcel for Lina is at the post office.", "Forget the parcel for Bruno at the post office."),
+        ("The meeting with Osram is on Friday.", "Please forget the meeting with Bosch on Friday."),
+        ("My blood pressure was 140 to 90 in June.", "Forget that my blood sugar was 140 in June."),
+        ("Ms. Ober lives at Lindenweg 9.", "Forget this: My spare key lies with the baker at Lindenweg 9."),
+    ],
+)
+async def test_what_a_request_does_not_name_is_asked_about(
+    service: Service, alice: Caller, told: str, asked: str
+) -> None:
+    """The one statement that shares most words with it is a candidate, though nothing else is remembered."""
+    entry = await remember(service, alice, told)
+    answer = await remember(service, alice, asked)
+
+    assert (answer["status"], answer["writes"]) == ("nothing", [])
+    assert [one["text"] for one in answer["candidates"]] == [told]
+    assert await words(service, alice, entry) == told
+
+
 async def test_two_sentences_that_fit_are_candidates(service: Service, alice: Caller) -> None:
     """Nothing is hidden before the caller names one of them by its handle, or in its own words."""
     told = await remember(service, alice, " ".join(OWED))

@@ -11,6 +11,7 @@ from statistics import median
 from memex.call_context import CallContext
 from memex.errors import Conflict, MemexError
 from memex.service.call import Caller
+from memex.service.chunk_embedding import backfill
 from memex.service.dreams import deciding
 from memex.service.dreams.results import GateResult
 from memex.service.identity.rate_limits import RateLimits
@@ -91,6 +92,7 @@ async def hold_against_questions(
                 applied[part] = group
             else:
                 held.append(part)
+        await _embed(quiet, dreamer)
         compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins)
         for _ in range(MAX_ROUNDS):
             if compared.passes or not applied:
@@ -101,6 +103,7 @@ async def hold_against_questions(
                     await quiet.revert(dreamer, deciding.call_id_of("gate", part))
                 held.append(part)
                 del applied[part]
+            await _embed(quiet, dreamer)
             compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins)
     if not compared.passes:
         held = list(range(1, len(groups) + 1))
@@ -170,6 +173,13 @@ async def _try(service: Service, dreamer: Caller, part: int, group: Group, now: 
     except MemexError:
         return False
     return True
+
+
+async def _embed(service: Service, dreamer: Caller) -> None:
+    """Embed what the copy says anew: without vectors it would be found by its words alone."""
+    if service.embedder is not None:
+        scopes = [scope.scope_id for scope in dreamer.access.scopes]
+        await backfill(service.database, service.embedder, scope_ids=scopes)
 
 
 async def _ask(service: Service, dreamer: Caller, questions: Sequence[str], now: datetime) -> Contexts:
