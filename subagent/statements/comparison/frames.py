@@ -27,6 +27,7 @@ _IN_YEAR = re.compile(
 )
 _KEY = re.compile(r"[:=]\s")
 _ENDING = re.compile(r"(?:(?<=f)fe|(?<=n)ne|es|s|e)$")
+_NUMBERED = re.compile(r"\b([^\W\d_]{2,}) (?:no\.? ?|#)?(\d[\w.-]*) ", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_][\w.,:/@%'+-]*[\w%]|[^\W_]|[$€£¥]\d[\d.,]*")
 
 
@@ -50,6 +51,23 @@ def verb_in(text: str) -> tuple[int, int] | None:
     """Return where the first verb stands that may stand before a value; None if there is none."""
     found = _TABLE.pattern("verb").search(text)
     return found.span() if found else None
+
+
+def are_of_other_numbers(one: str, other: str) -> bool:
+    """Tell whether two statements are about two things by their numbers: `crate 6007 goes to …`, `crate 6011 …`."""
+    mine, theirs = _numbered(one), _numbered(other)
+    return any(mine[thing] != theirs[thing] for thing in mine.keys() & theirs.keys())
+
+
+@cached_for_short_texts(entries=8_192)
+def _numbered(text: str) -> dict[str, str]:
+    """Return the numbers that stand behind what they number and before a verb, by what they number."""
+    verb = _TABLE.pattern("verb")
+    return {
+        found[1].casefold(): found[2]
+        for found in _NUMBERED.finditer(text[:MAX_CHARS])
+        if verb.match(text, found.end())
+    }
 
 
 @lru_cache(maxsize=4_096)

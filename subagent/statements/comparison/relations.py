@@ -17,7 +17,7 @@ from typing import Literal
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
 from memex.subagent.statements.comparison.asides import comes_again
-from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.comparison.frames import are_of_other_numbers, common_frame
 from memex.subagent.statements.comparison.holders import is_of_another
 from memex.subagent.statements.comparison.replacement import Supersession, replacement
 from memex.subagent.statements.comparison.views import MAX_COMPARED_CHARS, StatementView
@@ -163,7 +163,11 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     likely = [
         (comparison, contradiction(new, comparison, lead_of(place, ranked)))
         for place, comparison in enumerate(ranked)
-        if not (_is_another_task(new, comparison) or is_of_another(new.text, comparison.older.text))
+        if not (
+            _is_another_task(new, comparison)
+            or is_of_another(new.text, comparison.older.text)
+            or are_of_other_numbers(new.plain, comparison.older.plain)
+        )
     ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
     going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]

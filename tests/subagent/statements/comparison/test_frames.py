@@ -84,3 +84,18 @@ def test_a_long_statement_is_not_compared() -> None:
     long = "the port of the parser in the old mill by the river " * (MAX_CHARS // 50 + 1)
 
     assert common_frame(f"{long} is 7001.", f"{long} is 7113.") is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_other"),
+    [
+        ("We decided that crate 6007 goes to dock 1.", "We decided that crate 6000 goes to dock 1.", True),
+        ("Ticket #91 is closed.", "Ticket 88 is open.", True),
+        ("Invoice no. 4711 needs a stamp.", "Invoice no. 4711 is paid.", False),
+        ("The crate goes to dock 6.", "The crate goes to dock 5.", False),
+        ("Crate 12 goes to dock 6.", "Room 14 is free.", False),
+    ],
+)
+def test_numbers_before_a_verb_name_things(one: str, other: str, *, is_other: bool) -> None:
+    """What stands behind the verb is a value, which may change."""
+    assert are_of_other_numbers(one, other) is is_other
