@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.subagent.statements.comparison.frames import MAX_CHARS, common_frame
+from memex.subagent.statements.comparison.frames import MAX_CHARS, are_of_other_numbers, common_frame
 
 NEW_VALUES = [
     ("The greenhouse is heated to 14 degrees.", "The greenhouse is heated to 17 degrees."),
