@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from memex.errors import MemexError
 from memex.evals.dream.dirt import DirtyMemory, soil
 from memex.evals.fixtures.states import SHIPPED
 from memex.evals.retrieval.datasets import find_data_folder
@@ -65,7 +66,11 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="Print each miss, and edits of clean memories.")
     asked = parser.parse_args()
     right, missed, wrong, own = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for name, texts in memories():
+    try:
+        soiled = list(memories())
+    except MemexError as error:
+        raise SystemExit(f"{error.message} {error.hint or ''}") from None
+    for name, texts in soiled:
         clean = changed_lines(DirtyMemory(dict(texts)))
         own.update(kind for kind, _ in clean.elements())
         if asked.show:

@@ -64,7 +64,7 @@ MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, wi
 
 _WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
-_LEAD_IN = re.compile(r"(?:[^\W\d]+[ ,:]*){1,4}")  # `Remind me to`, which says nothing without what follows
+_LEAD_IN = re.compile(r"[^\W\d]+(?:[ ,:]+[^\W\d]+){0,3}[ ,:]*")  # `Remind me to`, which says nothing alone
 EntriesBeside = Mapping[str, Mapping[str, int]]  # see `Memory.entries_beside`
 NOTHING_BESIDE: EntriesBeside = {}
 _NOTHING: Mapping[str, int] = {}

@@ -230,9 +230,7 @@ def _verdict(newer: PageLine, older: PageLine, analyzer: Analyzer) -> Literal["r
             else "rival"
         )
     found = decide(new, [compare(new, old, {})])
-    if found is None or found.outcome == "closes":
-        return None
-    return "replaces" if found.outcome == "replaces" and not found.rest and not is_denial else "rival"
+    return None if found is None or found.outcome == "closes" else "rival"
 
 
 def _tasks(state: MountState) -> Iterator[Signal]:
