@@ -43,7 +43,7 @@ _REPORTED_BEHIND = re.compile(
 )
 # Words that measure, and what is left of a short form such as `we've`: neither says what a statement is about.
 _MEASURES = re.compile(
-    r"\d+[.,]\d[\d.,]*|(?<=\w)'(?:ve|re|ll|[dmst])\b|\b(?:(?:second|minute|hour|day|week|month|year|euro|dollar|pound)s?"
+    r"(?<!\d)\d+[.,]\d[\d.,]*|(?<=\w)'(?:ve|re|ll|[dmst])\b|\b(?:(?:second|minute|hour|day|week|month|year|euro|dollar|pound)s?"
     r"|half|quarter|percent|halbe?\w?|viertel|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monat\w{0,2}|jahre?n?|prozent"
     r"|demie?|quart|secondes?|heures?|jours?|semaines?|mois|ans?|années?|medi[ao]|cuarto|segundos?|minutos?|horas?"
     r"|días?|semanas?|mes(?:es)?|años?)\b",
