@@ -31,12 +31,13 @@ from memex.subagent.context.pool import (
     lines_of,
     pinned_left,
     score_lines,
+    standing,
     window_weight,
     with_listed,
     with_waiting,
-    without_forgotten,
     without_score,
 )
+from memex.subagent.context.recency import newest_day, with_recency
 from memex.subagent.context.rivals import mark_older, mark_over
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, read_chars
 from memex.subagent.context.statements import StatementUnit
@@ -109,9 +110,7 @@ class BuiltinPlanner:
         entries = entries_of((*survey.ranked, *rest))
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
-        lines, others = (in_force(line, tools.out_of_time) for line in (lines, others))
-        lines = without_forgotten(lines, tools.forgotten, tools.analyzer)
-        others = without_forgotten(others, tools.forgotten, tools.analyzer)
+        lines, others = (standing(found, tools) for found in (lines, others))
         asked = lines + others if survey.is_compared else lines
         weight = window_weight(request.budget)
         scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
@@ -121,30 +120,30 @@ class BuiltinPlanner:
         else:
             lines = scored + without_score(others)
         asks_little = len(set(tools.analyzer.lexemes(without_days(request.query)))) <= MAX_LIST_LEXEMES
-        intent = intent_of(request.query)
-        if intent is not None and not (asks_little or intent.by == "person"):
+        if (intent := intent_of(request.query)) is not None and not (asks_little or intent.by == "person"):
             intent = None
         listed: Sequence[StatementUnit] = ()
         if intent is not None:
             listed = await listed_statements(intent, request, tools)
             asked_for = without_other_days(lines, intent, request)
             lines = in_force(with_listed(asked_for, listed), tools.out_of_time)
+        judgement = survey.judge(
+            request.query,
+            lines,
+            words=len(set(tools.analyzer.lexemes(request.query))),
+            is_intent=bool(listed) or (intent is not None and not names_days(request.query)),
+        )
+        lines = mark_over(await mark_older(lines, tools), request.today)
+        beside = included_lines(request.included, survey.query, tools.analyzer, weight=weight)
+        included = standing(beside, tools)
+        newest = newest_day(lines, included)
         return LinePool(
             survey,
-            mark_over(await mark_older(lines, tools), request.today),
-            survey.judge(
-                request.query,
-                lines,
-                words=len(set(tools.analyzer.lexemes(request.query))),
-                is_intent=bool(listed) or (intent is not None and not names_days(request.query)),
-            ),
+            lines if listed else with_recency(lines, newest),
+            judgement,
             is_shown_whole=is_small and not survey.is_compared and not listed,
             is_list=bool(listed),
-            included=without_forgotten(
-                included_lines(request.included, survey.query, tools.analyzer, weight=weight),
-                tools.forgotten,
-                tools.analyzer,
-            ),
+            included=with_recency(included, newest),
         )
 
     def select(self, pool: LinePool, request: ContextRequest) -> ContextPlan:

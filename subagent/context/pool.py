@@ -190,6 +190,11 @@ def in_force(lines: list[ContextLine], out_of_time: Collection[str]) -> list[Con
     return [line for line in lines if line.reference.path not in out_of_time] if out_of_time else lines
 
 
+def standing(lines: list[ContextLine], tools: MemoryTools) -> list[ContextLine]:
+    """Return the lines that hold on the day of the question, without what was forgotten."""
+    return without_forgotten(in_force(lines, tools.out_of_time), tools.forgotten, tools.analyzer)
+
+
 def without_forgotten(
     lines: list[ContextLine], tombstones: Sequence[Tombstone], analyzer: Analyzer
 ) -> list[ContextLine]:

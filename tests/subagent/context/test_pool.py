@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import cast
 
@@ -27,8 +27,9 @@ from memex.subagent.context.pool import (
     with_listed,
     without_score,
 )
+from memex.subagent.context.recency import RECENCY, newest_day, with_recency
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.context.statements import StatementUnit
+from memex.subagent.context.statements import StatementUnit, bullets_in
 from memex.subagent.context.survey import Candidates
 from memex.subagent.included import FoundPassage, FoundSection
 from memex.subagent.memory_tools import MemoryTools
@@ -250,7 +251,8 @@ def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> N
     text = " ".join(CONTEXT_PAGE.read_text(encoding="utf-8").split())
     asked = re.search(
         r'asks "(?P<question>[^"]+)" in a memory of (?P<n>[\d,]+) passages with (?P<length>\d+) words each; '
-        r"(?P<counts>.+?)\. Search finds an entry of two lines, whose share is (?P<share>[\d.]+)",
+        r"(?P<counts>.+?)\. Search finds an entry of two lines, whose share is (?P<share>[\d.]+), and a statement "
+        r"of a page that was told (?P<days>\d+) days earlier",
         text,
     )
     assert asked is not None
@@ -261,18 +263,45 @@ def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> N
     lexemes = ANALYZER.lexemes(asked["question"])
     query = weigh(lexemes, n=n, total_length=n * int(asked["length"]), df=df)
     query = replace(query, most=most_score(query, lexemes, n=n, df=df))
-    rows = re.findall(r"\| `([^`|]+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
+    rows = re.findall(r"\| `([^`|]+)` " + r"\| ([\d.]+) " * 4 + r"\|", text)
     entry = "\n".join(line for line, *_ in rows if not line.startswith("- "))
     frequencies, length = LineWords(entry).count(ANALYZER)
     told = passage(entry, value=score(query, frequencies, length))
     page = [passage(line, "user/preferences.md") for line, *_ in rows if line.startswith("- ")]
+    (stated,) = bullets_in(page[0].text)
+    told_at = datetime.combine(stated.day + timedelta(days=int(asked["days"])), time(), tzinfo=UTC)
+    path = f"user/{entry_path(told_at, 'told')}"
+    lines = score_lines(
+        lines_of([told._replace(reference=told.reference._replace(path=path)), *page]), query, ANALYZER
+    )
 
     assert set(lexemes) == df.keys()
     assert f"{told.value / query.most:.2f}" == asked["share"]
-    found = {line: f"{worth:.2f}" for line, worth in scored(told, *page, query=query)}
-    assert found == {line: total for line, _, _, total in rows}
-    for _, own, window, total in rows:
-        assert float(own) + float(window) == pytest.approx(float(total), abs=0.011)
+    found = {line.candidate.text: f"{line.score:.2f}" for line in with_recency(lines, newest_day(lines))}
+    assert found == {line: total for line, *_, total in rows}
+    for _, *parts, total in rows:
+        assert sum(map(float, parts)) == pytest.approx(float(total), abs=0.016)
+
+
+def told_on(day: int, text: str) -> CandidatePassage:
+    """Return an entry of a day in March."""
+    return passage(text, f"user/{entry_path(datetime(2027, 3, day, 9, tzinfo=UTC), 'told')}")
+
+
+def test_of_lines_that_score_alike_the_one_said_last_is_first() -> None:
+    """Days are counted back from the newest line; what no day is known of, or nothing speaks for, gains nothing."""
+    texts = {3: "Oolong at four.", 9: "Oolong at five.", 5: "Varnish cracks."}
+    told = [told_on(day, text) for day, text in texts.items()]
+    lines = score_lines(lines_of([*told, passage("Oolong at six.", "shared/tea.md")]), QUERY, ANALYZER)
+    before = {line.candidate.text: line.score for line in lines}
+    after = {line.candidate.text: line.score for line in with_recency(lines, newest_day(lines))}
+
+    assert next(iter(after)) == "Oolong at five."
+    assert after["Oolong at five."] == pytest.approx(before["Oolong at five."] + RECENCY)
+    assert after["Oolong at four."] == pytest.approx(before["Oolong at four."] + RECENCY / 7)
+    assert after["Oolong at six."] == before["Oolong at six."]
+    assert after["Varnish cracks."] == before["Varnish cracks."] == 0
+    assert with_recency(lines[3:], None) == lines[3:]
 
 
 def included(*texts: str, query: Query | None, score: int = 0) -> FoundSection:
