@@ -44,6 +44,12 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _MAX_DETAILS = 4
+_LIMITED = re.compile(
+    _TAKEN_BACK.pattern.replace(r"|and|or|plus", "").replace(r"|und|oder", ""), re.IGNORECASE
+)
+_PARTS = re.compile(r"[,;:]\s|\s(?:and|or|so|und|oder|et|y)\s", re.IGNORECASE)
+_PARTICIPLE = re.compile(r"\w{2,}ed|\w*ge\w{2,}t|\w{3,}iert|(?:be|er|ver|ent|zer|über)\w{3,}t")
+LEAST_TOLD = 3  # words of a task which a text names that goes on
 _REPLACED = re.compile(
     r"\b(?:instead of|rather than|over|no longer|not|drop(?:ping)?|statt|anstelle von|anstatt|nicht mehr)"
     r" (?:use |using |the |a |an )?([^,.;:()]{2,60}?)(?:$|[,.;:()]| because| since| for now| any ?more| as | to )",
@@ -90,6 +96,36 @@ def without_details(text: str) -> Iterator[str]:
             yield text[: match.start()]
 
 
+def share_told(report: str, task: str) -> float:
+    """Return which share of a task a text about what is done names, or 0.0 if it tells of something else.
+
+    `Failed webhooks are now retried three times` names all of `Retry failed webhooks`, and goes on. `Done with the
+    rate limit` names two thirds of `Rate limit the login`, as far as it can be said in short. A text that takes
+    something back, or whose participles are of other verbs than the task, names nothing.
+    """
+    report, task, words = report[:MAX_FORM_CHARS], task[:MAX_FORM_CHARS], _load()
+    wanted = item_form("pending", task)
+    if _LIMITED.search(report) or not words.ordered.isdisjoint(wanted):
+        return 0.0
+    verbs = {stem for _, stem in _stems(task)}
+    for part in _PARTS.split(report) if len(wanted) >= LEAST_TOLD else ():
+        over = {
+            stem
+            for token, stem in _stems(part)
+            if token not in words.closing and (token in words.irregular or _PARTICIPLE.fullmatch(token))
+        }
+        is_over = over <= verbs if over else not words.closing.isdisjoint(_tokens(part))
+        if is_over and set(item_form("done", part)).issuperset(wanted):
+            return 1.0
+    said = item_form("done", report)
+    if words.closing.isdisjoint(_tokens(report)) or len(said) < 2 or _PARTS.search(task):
+        return 0.0
+    tokens = list(_tokens(task))
+    heads = (tokens[:place] for place, token in enumerate(tokens) if token in words.light)
+    is_head = any(item_form("pending", " ".join(head)) == said for head in heads)
+    return len(said) / len(wanted) if is_head else 0.0
+
+
 def replaced_forms(text: str) -> Iterator[tuple[str, ...]]:
     """Yield the forms of what a decision replaces, such as Postgres in `SQLite instead of Postgres`."""
     for match in _REPLACED.finditer(text[:MAX_FORM_CHARS]):
@@ -106,23 +142,29 @@ def choice_forms(text: str) -> Iterator[tuple[str, ...]]:
 @lru_cache(maxsize=16_384)
 def _form(kind: str, text: str) -> tuple[str, ...]:
     words = _load()
-    tokens = list(_tokens(_BEFORE.sub("", text) if kind == "pending" else text))
-    is_german = any(token in words.german or _GERMAN_LETTERS.search(token) for token in tokens)
     dropped = words.light | words.closing | words.opening
     if kind == "blocker":
         dropped = dropped | words.blocking
     elif kind == "decision":
         dropped = dropped | words.settling
-    tokens = _without_not_yet(tokens)
-    is_ordered = not words.ordered.isdisjoint(tokens)
-    kept = [
-        token
-        for place, token in enumerate(tokens)
+    pairs = _stems(_BEFORE.sub("", text) if kind == "pending" else text)
+    is_ordered = any(token in words.ordered for token, _ in pairs)
+    stems = [
+        stem
+        for place, (token, stem) in enumerate(pairs)
         if token not in dropped or (place == 0 and token in words.verbs and kind == "pending")
     ]
-    stems = [words.classes.get(stem, stem) for stem in (_stem(word, words, is_german) for word in kept)]
     stems = [stem for stem in stems if stem not in words.generic] or stems
     return tuple(stems) if is_ordered else tuple(sorted(stems))
+
+
+@lru_cache(maxsize=16_384)
+def _stems(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the words of a text, each with what it is compared by."""
+    words, tokens = _load(), list(_tokens(text))
+    is_german = any(token in words.german or _GERMAN_LETTERS.search(token) for token in tokens)
+    stems = ((token, _stem(token, words, is_german)) for token in _without_not_yet(tokens))
+    return tuple((token, words.classes.get(stem, stem)) for token, stem in stems)
 
 
 def _without_not_yet(tokens: list[str]) -> list[str]:
@@ -156,7 +198,8 @@ def _load() -> _Words:
 
     def stemmed(names: Iterable[str]) -> Iterator[str]:
         for name in names:
-            yield from {name, next(iter(analyzer_of("english").lexemes(name)), name)}
+            english = next(iter(analyzer_of("english").lexemes(name)), name)
+            yield from {name, english, _GERMAN_ENDING.sub("", name)}
 
     return _Words(
         **{

@@ -1,13 +1,14 @@
 """Tasks and blockers as they are opened and closed in the course of time. Pure."""
 
 import re
+from collections import defaultdict
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from memex.subagent.work.ending.keeping import CLOSING
-from memex.subagent.work.forms import item_form, without_details
+from memex.subagent.work.forms import item_form, share_told, without_details
 from memex.subagent.work.records import (
     DodScope,
     ItemStatus,
@@ -25,7 +26,9 @@ from memex.subagent.work.records import (
 _UNBLOCKED = re.compile(
     r"\b(?:unblocked|no longer blocked|not blocked any ?more|nicht mehr blockiert)\b", re.IGNORECASE
 )
+TOLD_SHARE = 0.5  # of the words of a task: a text that names more of them says that it is done
 _Form = tuple[str, ...]
+_Key = tuple[str, _Form]  # the kind, and the form of the words
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +117,11 @@ class Ledger:
     """Tasks and blockers, by the form of their words."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, _Form], _Entry] = {}
+        self._open: dict[_Key, _Entry] = {}
+        self._by_word: defaultdict[str, set[_Key]] = defaultdict(set)  # those that are or were open
         self._closed: list[_Entry] = []
         self._closed_ids: set[str] = set()
-        self._by_hand: dict[tuple[str, _Form], _Entry] = {}
+        self._by_hand: dict[_Key, _Entry] = {}
 
     def open(self, mention: WorkMention) -> None:
         """Open a task or a blocker, or note that an open one was named again."""
@@ -134,6 +138,8 @@ class Ledger:
             return
         self._by_hand.pop(key, None)
         self._open[key] = _Entry(new, {new.item_id}, mention.is_plan)
+        for word in key[1]:
+            self._by_word[word].add(key)
 
     def close(self, mention: WorkMention) -> None:
         """Close what a text says is done; keep the text as done where nothing of its form was open."""
@@ -152,12 +158,29 @@ class Ledger:
             ]:
                 self._shut(self._open.pop(key), "done", mention.reference, mention.at)
                 closed = True
-        if not closed:
+        if not closed and (told := self._told_of(mention)) is not None:
+            self._shut(self._open.pop(told), "done", mention.reference, mention.at)
+        elif not closed:
             done = replace(
                 mention.item("done"), kind="done", resolved_by=mention.reference, resolved_at=mention.at
             )
             if done.item_id not in self._closed_ids:
                 self._add_closed(_Entry(done, {done.item_id}))
+
+    def _told_of(self, mention: WorkMention) -> _Key | None:
+        """Return the open task most of which a text tells of; None if there is none, or several may be meant."""
+        near = {key for word in item_form("done", mention.text) for key in self._by_word.get(word, ())}
+        shares = {
+            key: share
+            for key in near
+            if key[0] == "pending"
+            and (entry := self._open.get(key)) is not None
+            and (share := share_told(mention.text, entry.item.text))
+        }
+        if len(shares) != 1:
+            return None
+        [(key, share)] = shares.items()
+        return key if share > TOLD_SHARE else None
 
     def close_session(self, mention: WorkMention) -> None:
         """Close what stands open of a session, as a person says that all of it is done; memory's tasks stay."""
@@ -219,7 +242,7 @@ class Ledger:
         entry.item = replace(entry.item, status=status, resolved_by=by, resolved_at=at)
         self._add_closed(entry)
 
-    def _put_away(self, key: tuple[str, _Form]) -> _Entry | None:
+    def _put_away(self, key: _Key) -> _Entry | None:
         """Take out and return an item that a person archived, or which ended on its day, and which is done now."""
         entry = self._by_hand.get(key)
         if entry is None or entry.item.status not in ("archived", "ended"):
@@ -266,5 +289,5 @@ def _named_again(item: WorkItem, mention: WorkMention) -> WorkItem:
     )
 
 
-def _is_blocker_of(key: tuple[str, _Form], entry: _Entry, session: str) -> bool:
+def _is_blocker_of(key: _Key, entry: _Entry, session: str) -> bool:
     return key[0] == "blocker" and (not session or session in entry.item.sessions)

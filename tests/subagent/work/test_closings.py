@@ -1,0 +1,32 @@
+"""What ends open work: later words of people and agents, and which of them do not.
+
+To call open work done is worse than to leave done work open, so that the first is never allowed here.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from memex.evals.work.packs import WrittenSession, observations_of
+from memex.subagent.work.state import fold
+
+CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("closings.yaml").read_text("utf-8"))
+ROLES = {"human": "user", "agent": "assistant"}
+
+
+def test_later_words_end_the_work_that_they_name_and_no_other() -> None:
+    """Of work that is done, most is ended by what is said of it; of other work, nothing is."""
+    wrong, missed = [], []
+    for case in CASES:
+        ((who, said),) = case["says"].items()
+        listed = "\n".join(f"TODO: {task}" for task in case["open"])
+        turns = (("assistant", listed, ()), (ROLES[who], said, ()))
+        standing = {item.text for item in fold(observations_of(WrittenSession("one", turns))).open}
+        ended = set(case["open"]) - standing
+        wrong += [(task, said) for task in ended - set(case["ends"])]
+        missed += [(task, said) for task in set(case["ends"]) - ended]
+
+    assert wrong == []
+    assert sum(len(case["ends"]) for case in CASES) == 51
+    assert len(missed) <= 9
