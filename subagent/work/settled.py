@@ -12,12 +12,21 @@ from memex.subagent.statements.subjects import subject_of
 from memex.subagent.work.ending.keeping import CLOSING
 from memex.subagent.work.forms import choice_forms, item_form, replaced_forms
 from memex.subagent.work.ledger import WorkMention
-from memex.subagent.work.records import ItemStatus, WorkItem, WorkMark
+from memex.subagent.work.records import ItemStatus, WorkItem, WorkKind, WorkMark
 
 _PURPOSE = re.compile(
     r"\b(?:for|für|pour|para) (?!now\b|jetzt\b|ahora\b|l'instant\b)([^,.;:()]{1,60}?)"
     r"(?=$|[,.;:()]| because\b| since\b| instead\b| weil\b)",
     re.IGNORECASE,
+)
+_REASON = re.compile(
+    r",?\s(?:because|since|weil|denn|parce que|puisque|porque|ya que)\s.*|,\s(?:as|da|car)\s.*",
+    re.IGNORECASE | re.DOTALL,
+)
+# The place, the means or the form that a text names first, by a name of up to three words.
+_PLACED = re.compile(
+    r"(?P<thing>.+?) (?P<how>(?i:in|on|at|with|by|via|as|auf|bei|mit|als|dans|sur|avec|en|con))"
+    r" [A-ZÄÖÜÉ]\S*(?: [^\s,;]+){0,2}"
 )
 MAX_DIFFERING_WORDS = 6  # of two decisions that are the same but for one value
 
@@ -67,96 +76,73 @@ class Objectives:
         return mention.is_firm or not (old.is_firm and mention.session in old.sessions)
 
 
-class Decisions:
-    """Decisions, of which a newer one about the same thing takes the place of an older one."""
+class SettledItems:
+    """Decisions or constraints, of which a newer one about the same thing takes the place of an older one."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: WorkKind) -> None:
+        self._kind: WorkKind = kind
         self._standing: list[WorkItem] = []
         self._superseded: list[WorkItem] = []
         self._closed: set[_Form] = set()
-        self.names: dict[str, str] = {}  # the first id of a decision, by each id that names it
+        self.names: dict[str, str] = {}  # the first id of an item, by each id that names it
 
     def take(self, mention: WorkMention) -> None:
-        """Add a decision, and take out those whose place it takes; the same decision again changes nothing."""
-        form = item_form("decision", mention.text)
+        """Add an item, and take out those whose place it takes; the same one again changes nothing."""
+        form = self._form(mention.text)
         if form in self._closed and mention.who == "agent":
             return
-        for place, decision in enumerate(self._standing):
-            if form and item_form("decision", decision.text) == form:
-                self.names[mention.item().item_id] = decision.item_id
-                if mention.origin == "memory" and decision.origin != "memory":
+        for place, item in enumerate(self._standing):
+            if self._form(item.text) == form:
+                self.names[mention.item().item_id] = item.item_id
+                if mention.origin == "memory" and item.origin != "memory":
                     self._standing[place] = replace(
-                        decision, text=mention.text, reference=mention.reference, origin="memory", who="human"
+                        item, text=mention.text, reference=mention.reference, origin="memory", who="human"
                     )
                 return
-        self.supersede(mention, _takes_place)
+        self.supersede(mention, self._takes_place)
         self._standing.append(mention.item())
 
     def supersede(self, mention: WorkMention, takes_place: Callable[[str, str], bool]) -> None:
-        """Take out the decisions whose place a text takes."""
+        """Take out the items whose place a text takes."""
         kept = []
-        for decision in self._standing:
-            if takes_place(mention.text, decision.text):
+        for item in self._standing:
+            if takes_place(mention.text, item.text):
                 self._superseded.append(
-                    replace(
-                        decision, status="superseded", resolved_by=mention.reference, resolved_at=mention.at
-                    )
+                    replace(item, status="superseded", resolved_by=mention.reference, resolved_at=mention.at)
                 )
             else:
-                kept.append(decision)
+                kept.append(item)
         self._standing = kept
 
     def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
-        """Take out and yield a decision that a person has closed."""
+        """Take out and yield an item that a person has closed."""
         item_id = self.names.get(mark.item_id, mark.item_id)
         for standing in [each for each in self._standing if each.item_id == item_id]:
-            self._closed.add(item_form("decision", standing.text))
+            self._closed.add(self._form(standing.text))
             self._standing.remove(standing)
             yield standing.closed(status, mark)
 
     def restore(self, item: WorkItem) -> None:
-        """Let a decision hold again, if none stands that is the same or has taken its place."""
-        form = item_form("decision", item.text)
+        """Let an item hold again, if none stands that is the same or has taken its place."""
+        form = self._form(item.text)
         self._closed.discard(form)
-        newer = [decision.text for decision in self._standing if decision.at >= item.at]
-        if not any(form == item_form("decision", text) or _takes_place(text, item.text) for text in newer):
+        newer = [standing.text for standing in self._standing if standing.at >= item.at]
+        if not any(form == self._form(text) or self._takes_place(text, item.text) for text in newer):
             self._standing.append(item)
 
     def standing(self) -> tuple[WorkItem, ...]:
-        """Return the decisions that hold, the newest first."""
-        return tuple(sorted(self._standing, key=lambda item: item.at, reverse=True))
+        """Return the items that hold, the oldest first."""
+        return tuple(sorted(self._standing, key=lambda item: item.at))
 
     def superseded(self) -> tuple[WorkItem, ...]:
-        """Return those that do not hold any more, the newest first."""
-        return tuple(reversed(self._superseded))
+        """Return those that do not hold any more, the oldest first."""
+        return tuple(self._superseded)
 
+    def _form(self, text: str) -> _Form:
+        return item_form(self._kind, text) or (text,)
 
-class Constraints:
-    """Limits, each once, in the order in which they were said."""
-
-    def __init__(self) -> None:
-        self._standing: dict[_Form, WorkItem] = {}
-        self.names: dict[str, str] = {}  # the first id of a constraint, by each id that names it
-
-    def take(self, mention: WorkMention) -> None:
-        """Add a constraint; the same one again changes nothing."""
-        item = mention.item()
-        self.names[item.item_id] = self._standing.setdefault(_limit_form(item.text), item).item_id
-
-    def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
-        """Take out and yield a constraint that a person has closed."""
-        item_id = self.names.get(mark.item_id, mark.item_id)
-        for form, one in list(self._standing.items()):
-            if one.item_id == item_id:
-                yield self._standing.pop(form).closed(status, mark)
-
-    def restore(self, item: WorkItem) -> None:
-        """Let a constraint hold again."""
-        self._standing.setdefault(_limit_form(item.text), item)
-
-    def standing(self) -> tuple[WorkItem, ...]:
-        """Return the constraints that hold."""
-        return tuple(self._standing.values())
+    def _takes_place(self, newer: str, older: str) -> bool:
+        return _takes_place(newer, older, has_one_place=self._kind == "decision")
 
 
 class SettledWork:
@@ -164,8 +150,8 @@ class SettledWork:
 
     def __init__(self) -> None:
         self.objectives = Objectives()
-        self.decisions = Decisions()
-        self.constraints = Constraints()
+        self.decisions = SettledItems("decision")
+        self.constraints = SettledItems("constraint")
         self._closed: dict[str, WorkItem] = {}
 
     def mark(self, mark: WorkMark) -> None:
@@ -190,6 +176,11 @@ class SettledWork:
         """Return what a person closed, the newest first."""
         return tuple(reversed(self._closed.values()))
 
+    def superseded(self) -> tuple[WorkItem, ...]:
+        """Return the decisions and constraints that do not hold any more, the newest first."""
+        taken = (*self.decisions.superseded(), *self.constraints.superseded())
+        return tuple(sorted(taken, key=lambda item: (item.resolved_at, item.at), reverse=True))
+
     def by_id(self) -> dict[str, WorkItem]:
         """Return all of them by each of the ids that name them."""
         current = () if self.objectives.current is None else (self.objectives.current,)
@@ -198,7 +189,7 @@ class SettledWork:
             *current,
             *self.constraints.standing(),
             *self.decisions.standing(),
-            *self.decisions.superseded(),
+            *self.superseded(),
         )
         found = {item.item_id: item for item in items}
         return found | {name: found[item_id] for name, item_id in self._names().items() if item_id in found}
@@ -214,10 +205,6 @@ def _purpose(text: str) -> _Form:
     return item_form("decision", found[1]) if found else ()
 
 
-def _limit_form(text: str) -> _Form:
-    return item_form("constraint", text) or (text,)
-
-
 def names_replaced(text: str, older: str) -> bool:
     """Tell whether a text, which need not be a decision itself, names an older decision as replaced.
 
@@ -230,11 +217,14 @@ def names_replaced(text: str, older: str) -> bool:
     )
 
 
-def _takes_place(newer: str, older: str) -> bool:
-    """Tell whether a decision is about the same thing as an older one, or names the older one as replaced.
+def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:
+    """Tell whether a text is about the same thing as an older one, or names the older one as replaced.
 
-    What is for another purpose is about another thing: `Redis for the cache` leaves `Redis for the queue`.
+    What is for another purpose is about another thing: `Redis for the cache` leaves `Redis for the queue`. Of what
+    has one place, `in Postgres` replaces `in Redis`; limits may name several, such as the browsers to work in, and
+    only another number takes the place of one.
     """
+    newer, older = _REASON.sub("", newer), _REASON.sub("", older)
     purpose, other_purpose = _purpose(newer), _purpose(older)
     if purpose and other_purpose and purpose != other_purpose:
         return False
@@ -244,7 +234,19 @@ def _takes_place(newer: str, older: str) -> bool:
     chosen = set(choice_forms(older))
     if any(form in chosen for form in replaced_forms(newer)):
         return True
+    if has_one_place and _has_another_place(newer, older):
+        return True
     one, other = set(item_form("decision", newer)), set(item_form("decision", older))
     if not one & other or len(one ^ other) > MAX_DIFFERING_WORDS:
         return False
-    return common_frame(newer, older) is not None
+    frame = common_frame(newer, older)
+    return frame is not None and (has_one_place or any(map(str.isdigit, frame.newer)))
+
+
+def _has_another_place(newer: str, older: str) -> bool:
+    """Tell whether two texts put the same thing somewhere, or do it with something, that has a name."""
+    new, old = _PLACED.fullmatch(newer), _PLACED.fullmatch(older)
+    if new is None or old is None or new["how"].casefold() != old["how"].casefold():
+        return False
+    form = item_form("decision", new["thing"])
+    return bool(form) and form == item_form("decision", old["thing"])

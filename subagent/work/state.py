@@ -7,8 +7,8 @@ All that is known is put in the order of time, and each thing changes what stood
 - a person's word that all is done closes what stood open before it in its session, but for memory's tasks;
 - a newer objective takes the place of an older one, of memory or of a session. A cue does not replace a labelled
   objective of the same session;
-- a decision takes the place of an older one about the same thing for the same purpose, or of what it names as
-  replaced;
+- a decision or a constraint takes the place of an older one about the same thing for the same purpose, or of what
+  it names as replaced; its reason does not count;
 - a point of a definition of done is met by a later text of the same form, or by a command that proves it. A newer
   objective of a later session ends the definition of done of the older one.
 
@@ -49,7 +49,7 @@ class WorkState:
         objective: what is wanted; None if nobody said.
         constraints: in the order in which they were said.
         decisions: those that hold, the newest first.
-        superseded: decisions that do not hold any more, the newest first.
+        superseded: decisions and constraints that do not hold any more, the newest first.
         definition_of_done: the points of it, and what meets them.
         open: tasks, in the order in which they were said.
         blockers: what stands in the way, in this order too.
@@ -192,8 +192,8 @@ def fold(
     state = WorkState(
         objective=settled.objectives.current,
         constraints=settled.constraints.standing(),
-        decisions=settled.decisions.standing(),
-        superseded=settled.decisions.superseded(),
+        decisions=tuple(sorted(settled.decisions.standing(), key=lambda item: item.at, reverse=True)),
+        superseded=settled.superseded(),
         definition_of_done=met,
         open=tasks.standing("pending"),
         blockers=tasks.standing("blocker"),

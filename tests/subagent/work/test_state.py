@@ -59,6 +59,7 @@ def shown(state: WorkState, given: dict[str, Any]) -> dict[str, Any]:
         "dropped": [one.text for one in state.dropped],
         "objective": state.objective.text if state.objective else None,
         "decisions": [one.text for one in state.decisions],
+        "constraints": [one.text for one in state.constraints],
         "left_before": sorted(state.items[item_id].text for item_id in state.left_before),
         "dod": {point.item.text: point.met_by is not None for point in state.definition_of_done},
         "reasons": list(check(state, given["observations"], given["events"]).reasons),
