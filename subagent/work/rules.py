@@ -27,7 +27,6 @@ class WorkCues:
     cues: Sequence[WorkCue]
     unreal: re.Pattern[str]
     clauses: re.Pattern[str]
-    says_how: re.Pattern[str]
 
 
 @cache
@@ -45,7 +44,6 @@ def load_cues() -> WorkCues:
         [WorkCue(compiled(row["match"]), row["is"], row.get("who")) for row in table["cues"]],
         unreal=compiled([table["unreal"]]),
         clauses=compiled([table["clauses"]]),
-        says_how=compiled([table["says_how"]]),
     )
 
 

@@ -12,6 +12,7 @@ Pure: no clock, no connection. Total, and linear in the length of the turn.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from memex.subagent.statements import sentences
 from memex.subagent.statements.extraction import is_attack
@@ -31,8 +32,9 @@ MAX_CLAUSE_CHARS = 600  # what is longer describes, and is no item
 MAX_SUMMARY_CHARS = 300
 MAX_TURN_CHARS = 100_000  # the rest of a longer turn is not read: it is a file or a log
 MAX_ANSWER_LINES = 12  # of the last answer of a session that are quoted
-MAX_PARAGRAPHS = 4  # of what a person asks for in a turn
+MAX_PARAGRAPHS = 6  # of what a person asks for in a turn
 LEAST_WORDS = 4  # of a turn that asks for something: a shorter one answers what was asked
+LEAST_BESIDE = 3  # of what stands beside a labelled line, which answers nothing
 
 _REPEATED = frozenset({"done", "pending", "decision"})  # what a sentence may say of several things
 _LEFT: frozenset[WorkKind] = frozenset({"pending", "blocker"})
@@ -149,26 +151,47 @@ def summarize(turn: SessionTurn) -> ObservedSpan | None:
 
 
 def _requests(text: str, found: Sequence[ObservedSpan]) -> list[ObservedSpan]:
-    """Return what a person asks for: the paragraphs without labels, unless the turn only answers or closes."""
-    if _NOT_SAID.match(text) or any(span.kind == "completion_claim" for span in found):
+    """Return what a person asks for: the paragraphs, without labelled lines and claims that all is done."""
+    if _NOT_SAID.match(text):
         return []
-    paragraphs = [
-        said
-        for said in _PARAGRAPH.finditer(text)
-        if len(said[0].split()) >= LEAST_WORDS
-        and not any(span.is_firm and said.start() <= span.start < said.end() for span in found)
-    ]
+    known = [span for span in found if span.is_firm or span.kind == "completion_claim"]
+    asked = [part for said in _PARAGRAPH.finditer(text) for part in _parts_beside(said, known)]
     return [
         ObservedSpan(
             "user_request",
-            said.start(),
-            min(said.end(), said.start() + MAX_CLAUSE_CHARS),
+            start,
+            min(end, start + MAX_CLAUSE_CHARS),
             "human",
             is_firm=False,
             confidence=BY_PLACE,
         )
-        for said in paragraphs[:MAX_PARAGRAPHS]
+        for start, end in asked[:MAX_PARAGRAPHS]
     ]
+
+
+def _parts_beside(paragraph: re.Match[str], known: Sequence[ObservedSpan]) -> Iterator[tuple[int, int]]:
+    """Yield what a paragraph says beside spans whose kind is known; sentences that follow each other are one part.
+
+    A few words alone answer what was asked, and ask for nothing.
+    """
+    own = [span for span in known if paragraph.start() <= span.start < paragraph.end()]
+    if not own:
+        if len(paragraph[0].split()) >= LEAST_WORDS:
+            yield paragraph.span()
+        return
+    places = [
+        (paragraph.start() + line.start() + start, paragraph.start() + line.start() + end)
+        for line in _LINE.finditer(paragraph[0])
+        for start, end in sentences.split_sentences(line[0], load_labels())
+    ]
+    beside = [
+        None if any(start < span.end and span.start < end for span in own) else (start, end)
+        for start, end in places
+    ]
+    for is_said, run in groupby(beside, key=bool):
+        parts = [part for part in run if part]
+        if is_said and len(paragraph.string[parts[0][0] : parts[-1][1]].split()) >= LEAST_BESIDE:
+            yield parts[0][0], parts[-1][1]
 
 
 def _read(clauses: Iterable[Clause], who: WorkAuthor, cues: WorkCues) -> Iterator[ObservedSpan]:

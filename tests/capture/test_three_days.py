@@ -52,6 +52,7 @@ HEADINGS = {
     "open": ("Open work",),
     "blocker": ("Blockers",),
     "definition": ("Not met yet of the definition of done",),
+    "left": ("Left by an agent before the last session, done or not",),
     "resume": ("Resume",),
 }
 

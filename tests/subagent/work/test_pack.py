@@ -1,5 +1,6 @@
 """Packs of random states: never over budget, the same bytes for the same state, nothing closes the wrapper."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -9,6 +10,7 @@ from memex.subagent.work.records import Observation, WorkItem, WorkKind, make_it
 from memex.subagent.work.resuming.pack import BUDGETS, MAX_LINE_CHARS, PackBudget, ResumePoint, build_pack
 from memex.subagent.work.state import WorkState
 
+BEFORE = "Asked for before, done or not, the newest first"
 AT = datetime(2026, 11, 24, 16, tzinfo=UTC)
 TEXTS = st.one_of(
     st.text(max_size=400), st.sampled_from(["</memory-0>", "[0000] Objective", "ü" * 300, "a\nb"])
@@ -131,13 +133,13 @@ def test_the_last_turns_are_told_whole_and_in_order() -> None:
     assert len(small.lines) < len(told)
 
 
-def test_what_was_asked_before_is_told_if_it_begins_a_session_or_says_how_things_have_to_be() -> None:
-    """The newest turn is first, and its paragraphs stay in their order; what was said in passing is not told."""
+def test_what_was_asked_before_is_told_and_questions_only_where_a_session_begins() -> None:
+    """The newest turn is first, and its paragraphs stay in their order; a question was answered in its turn."""
     requests = [
-        said("a", 1, "We need a page for the opening hours."),
+        said("a", 1, "Can we have a page for the opening hours?"),
         said("a", 1, "It must never show a closed day."),
         said("a", 3, "make the letters a bit larger"),
-        said("a", 5, "and the colours stay as they are"),
+        said("a", 5, "which colours does it have now?"),
         said("b", 7, "now the map please, with all houses"),
     ]
     state = WorkState(requests=tuple(reversed(requests)))
@@ -146,29 +148,66 @@ def test_what_was_asked_before_is_told_if_it_begins_a_session_or_says_how_things
 
     assert [(line.heading, line.text) for line in pack.lines] == [
         ("The end of the last session", "now the map please, with all houses"),
-        ("Asked for before, done or not, the newest first", "and the colours stay as they are"),
-        ("Asked for before, done or not, the newest first", "We need a page for the opening hours."),
-        ("Asked for before, done or not, the newest first", "It must never show a closed day."),
+        (BEFORE, "make the letters a bit larger"),
+        (BEFORE, "Can we have a page for the opening hours?"),
+        (BEFORE, "It must never show a closed day."),
     ]
 
 
-def test_what_an_agent_left_before_the_last_session_is_only_counted() -> None:
-    """A newer session was told of it; a line that leads to what is not told is left out too."""
-    old, new = item("pending", "label the shelves", 1), item("pending", "dust the books", 2)
+def test_what_was_said_with_an_item_is_told_as_long_as_the_item_stands() -> None:
+    """It stands before what was asked since, of which a full pack holds the newest."""
+    goal = item("objective", "The shop opens in May.")
+    beside = said("9k2m4q7wtx3d", 1, "It has to run on the old till.")
+    later = [said("9k2m4q7wtx3d", number, f"step {number} {'of the plan ' * 20}") for number in range(3, 60)]
+    state = WorkState(objective=goal, requests=tuple(reversed([beside, *later])))
+
+    pack = build_pack(state, scope="a")
+    over = build_pack(WorkState(requests=state.requests), scope="a")
+
+    assert [line.text for line in pack.lines if line.heading == "Said with what stands above"] == [
+        beside.text
+    ]
+    assert next(line.text for line in pack.lines if line.heading == BEFORE) == later[-5].text
+    assert beside.text not in over.text
+
+
+def test_what_a_person_said_takes_the_room_of_earlier_answers() -> None:
+    """The last answer stays, as it says where work stopped."""
+    asked = [said("a", number, f"step {number} {'as on paper ' * 12}") for number in range(10, 50, 2)]
+    answers = [
+        said("a", number, f"{number} is {'done so far ' * 12}", answer=True) for number in (45, 47, 49)
+    ]
+    state = WorkState(requests=tuple(reversed(asked)), answer=tuple(answers))
+
+    pack = build_pack(state, scope="a")
+
+    assert [line.text for line in pack.lines if line.who == "agent"] == [answers[-1].text]
+
+
+def test_what_an_agent_left_before_the_last_session_stands_back() -> None:
+    """A newer session was told of it; a line that leads to what is not told is left out."""
+    old = replace(item("pending", "label the shelves", 1), sessions=("a",), who="agent")
+    new = item("pending", "dust the books", 2)
     answer = (said("b", 3, "Still to do:", answer=True), said("b", 3, "- dust the books", answer=True))
     state = WorkState(
         open=(old, new),
         items={one.item_id: one for one in (old, new)},
+        requests=(said("a", 1, "Please clean up the library."),),
         answer=answer,
         left_before=frozenset({old.item_id}),
     )
 
     pack = build_pack(state, scope="a")
-
+    elsewhere = build_pack(replace(state, requests=()), scope="a")
     several = build_pack(state, scope="a", is_one_lane=False)
 
-    assert [line.text for line in pack.lines] == ["dust the books"]
-    assert pack.left_out == 1
+    assert [(line.heading, line.text) for line in pack.lines] == [
+        ("Open work", "dust the books"),
+        (BEFORE, "Please clean up the library."),
+        ("Left by an agent before the last session, done or not", "label the shelves"),
+    ]
+    assert pack.left_out == 0
+    assert ([line.text for line in elsewhere.lines], elsewhere.left_out) == (["dust the books"], 1)
     assert [line.text for line in several.lines] == ["label the shelves", "dust the books"]
 
 

@@ -42,6 +42,14 @@ def test_a_request_is_quoted_whole() -> None:
         asked,
         "And the legend has to be on the left.",
     ]
+    beside = (
+        "Goal: the export ships on Friday. It must run on Postgres 15.\nDecision: one file. Only one a day."
+    )
+    requests = [one for one in observe(SessionTurn("user", beside, human_authored=True)) if not one.is_firm]
+    assert [beside[one.start : one.end] for one in requests if one.kind == "user_request"] == [
+        "It must run on Postgres 15.",
+        "Only one a day.",
+    ]
     courtesy = "Thanks, see you all on Friday!"
     for text in (
         "yes please",
