@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 
 from memex.subagent.statements.bullets import FENCE, ITEM, parse_bullet, stamped_day
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.places import destination, kind_of_item
+from memex.subagent.statements.places import destination, kind_of_item, kind_under
 from memex.subagent.work.records import WORK_KINDS, MemoryItem
 
 WORK_FILES: tuple[StatementKind, ...] = ("pending", "decision", "objective")
@@ -51,6 +51,9 @@ def memory_items(path: str, content: str, written_at: datetime, reference: str =
         day = stamped_day(line)
         at = written_at if day is None else datetime.combine(day, time.min, UTC)
         if kind == "done":
-            yield MemoryItem("pending", text, path, at, is_closed=True, reference=reference)
+            # Who ticks a task where it stands leaves its day; below `Done` stands the day on which it was done.
+            is_filed = day is not None and kind_under(heading, path) == "done"
+            ended = min(written_at, at + timedelta(days=1)) if is_filed else written_at
+            yield MemoryItem("pending", text, path, ended, is_closed=True, reference=reference)
         else:
             yield MemoryItem(kind, text, path, at, reference=reference)

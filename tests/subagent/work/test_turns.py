@@ -1,6 +1,7 @@
 """What turns of a session say about work: verbatim spans, by the right author, and nothing that was not said."""
 
 import random
+from datetime import UTC, datetime
 
 from memex.store.work.records import UnderivedMessage
 from memex.subagent.work.deriving import derive
@@ -197,18 +198,21 @@ def test_reading_is_total_and_spans_lie_inside() -> None:
 
 
 def test_memory_says_what_is_open_by_its_boxes() -> None:
-    """The bullets of tasks, decisions and goals, with their days; code and nested lines are left out."""
+    """The bullets of tasks, decisions and goals, with their days; code and nested lines are left out.
+
+    A task that was ticked where it stands is over since the page was written, whatever day the task has.
+    """
     tasks = (
         "# Tasks\n\n## To do\n\n- [ ] Ship it. (2026-03-01)\n- [x] Old. (2026-01-01)\n```\n- [ ] code\n```\n"
+        "\n## Done\n\n- [x] Older. (2026-01-03)\n"
     )
-    from datetime import UTC, datetime
-
-    written = datetime(2026, 4, 1, tzinfo=UTC)
+    written = datetime(2026, 4, 1, 16, tzinfo=UTC)
     found = list(memory_items("projects/apollo/tasks.md", tasks, written, "projects/apollo/tasks.md@2"))
 
-    assert [(one.kind, one.text, one.is_closed, one.at.month) for one in found] == [
-        ("pending", "Ship it.", False, 3),
-        ("pending", "Old.", True, 1),
+    assert [(one.kind, one.text, one.is_closed, one.at) for one in found] == [
+        ("pending", "Ship it.", False, datetime(2026, 3, 1, tzinfo=UTC)),
+        ("pending", "Old.", True, written),
+        ("pending", "Older.", True, datetime(2026, 1, 4, tzinfo=UTC)),
     ]
     assert {one.reference for one in found} == {"projects/apollo/tasks.md@2"}
 
