@@ -66,3 +66,12 @@ def test_near_projects_are_the_users_own(root: Client, backend: Client) -> None:
     assert "Did you mean xylophone?" in member["hint"]
     assert other["code"] == "PROJECT_NOT_FOUND"
     assert "xylophone" not in str(other)
+
+
+def test_an_empty_project_is_said_to_be_empty(backend: Client) -> None:
+    """A client that sends `project=` means no project; it is not told that there is no project ''."""
+    for route in ("topics", "prompt-block", "work", "work/pack", "documents"):
+        answer = backend.get(f"/v1/{route}", params={"project": ""}, headers={"Memex-User": "alice"})
+
+        assert (answer.status_code, answer.json()["code"]) == (422, "VALIDATION_ERROR"), route
+        assert "project is empty" in answer.json()["detail"], route

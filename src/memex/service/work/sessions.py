@@ -57,7 +57,7 @@ class HintArguments(Arguments):
     cwd: _Text | None = None
     repository: _Text | None = None
     branch: _Text | None = None
-    project: Annotated[StorableText | None, Field(max_length=1_000)] = None
+    project: Annotated[StorableText | None, Field(min_length=1, max_length=1_000)] = None
     words: _Text | None = None
     files: Annotated[list[_Text] | None, Field(max_length=100)] = None
     hint: _Text | None = None
