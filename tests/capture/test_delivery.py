@@ -117,6 +117,29 @@ async def test_a_growing_transcript_is_read_once(
     ]
 
 
+async def test_the_lines_that_the_documentation_shows_are_read(
+    service: Service, caller_of: CallerOf, state: CaptureState, tmp_path: Path
+) -> None:
+    """A hook of another client that sends the documented event and writes the documented lines is captured."""
+    page = (Path(__file__).parents[2] / "docs" / "capture.md").read_text("utf-8")
+    part = page.partition("## A hook for another client")[2]
+    event, lines = (part.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("json", "jsonl"))
+    transcript = tmp_path / "claude" / "projects" / "shop" / "aaaa1111.jsonl"
+    transcript.parent.mkdir()
+    transcript.write_text(lines)
+
+    note(json.loads(event) | {"transcript_path": str(transcript), "cwd": str(tmp_path / "repo")})
+    report = await deliver(service, await caller_of("alice"), state)
+
+    session = make_conversation_id("claude_code", "", "aaaa1111")
+    thread = await reading.READ.call(service, await caller_of("alice"), {"reference": session})
+    assert (report.added, report.messages_added) == (1, 2)
+    assert [(one.role, one.text, one.human_authored) for one in thread.messages] == [
+        ("user", "Fix the test.", True),
+        ("assistant", "Fixed the test.", False),
+    ]
+
+
 async def test_a_transcript_that_is_rewritten_is_told_as_it_stands(
     service: Service, caller_of: CallerOf, state: CaptureState, tmp_path: Path
 ) -> None:
