@@ -246,7 +246,7 @@ class Access:
             raise no_user()
         if mount == "projects/":
             raise ValidationFailed(
-                "The project is empty.", hint="Name a project by its slug, or leave `project` out."
+                "The project is empty.", hint="Name a project by its slug, or leave it out."
             )
         raise self._project_not_found(mount.removeprefix("projects/"))
 

@@ -44,9 +44,7 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _MAX_DETAILS = 4
-_LIMITED = re.compile(
-    _TAKEN_BACK.pattern.replace(r"|and|or|plus", "").replace(r"|und|oder", ""), re.IGNORECASE
-)
+_LIMITED = re.compile(re.sub(r"\|(?:and|or|plus|und|oder)\b", "", _TAKEN_BACK.pattern), re.IGNORECASE)
 _PARTS = re.compile(r"[,;:]\s|\s(?:and|or|so|und|oder|et|y)\s", re.IGNORECASE)
 _PARTICIPLE = re.compile(r"\w{2,}ed|\w*ge\w{2,}t|\w{3,}iert|(?:be|er|ver|ent|zer|über)\w{3,}t")
 LEAST_TOLD = 3  # words of a task which a text names that goes on

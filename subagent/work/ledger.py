@@ -26,6 +26,7 @@ from memex.subagent.work.records import (
 _UNBLOCKED = re.compile(
     r"\b(?:unblocked|no longer blocked|not blocked any ?more|nicht mehr blockiert)\b", re.IGNORECASE
 )
+MAX_NAMED = 200  # tasks that a word was said of: by a word of more, none is looked for
 TOLD_SHARE = 0.5  # of the words of a task: a text that names more of them says that it is done
 _Form = tuple[str, ...]
 _Key = tuple[str, _Form]  # the kind, and the form of the words
@@ -169,18 +170,17 @@ class Ledger:
 
     def _told_of(self, mention: WorkMention) -> _Key | None:
         """Return the open task most of which a text tells of; None if there is none, or several may be meant."""
-        near = {key for word in item_form("done", mention.text) for key in self._by_word.get(word, ())}
+        said = set(item_form("done", mention.text))
+        named = {key for word in said if len(keys := self._by_word[word]) <= MAX_NAMED for key in keys}
         shares = {
             key: share
-            for key in near
+            for key in named & self._open.keys()
             if key[0] == "pending"
-            and (entry := self._open.get(key)) is not None
-            and (share := share_told(mention.text, entry.item.text))
+            and (said.issuperset(key[1]) or said.issubset(key[1]))
+            and (share := share_told(mention.text, self._open[key].item.text))
         }
-        if len(shares) != 1:
-            return None
-        [(key, share)] = shares.items()
-        return key if share > TOLD_SHARE else None
+        key = next(iter(shares), None)
+        return key if key is not None and len(shares) == 1 and shares[key] > TOLD_SHARE else None
 
     def close_session(self, mention: WorkMention) -> None:
         """Close what stands open of a session, as a person says that all of it is done; memory's tasks stay."""

@@ -135,8 +135,8 @@ class SettledItems:
         return tuple(sorted(self._standing, key=lambda item: item.at))
 
     def superseded(self) -> tuple[WorkItem, ...]:
-        """Return those that do not hold any more, the oldest first."""
-        return tuple(self._superseded)
+        """Return those that do not hold any more, the newest first."""
+        return tuple(reversed(self._superseded))
 
     def _form(self, text: str) -> _Form:
         return item_form(self._kind, text) or (text,)
@@ -176,11 +176,6 @@ class SettledWork:
         """Return what a person closed, the newest first."""
         return tuple(reversed(self._closed.values()))
 
-    def superseded(self) -> tuple[WorkItem, ...]:
-        """Return the decisions and constraints that do not hold any more, the newest first."""
-        taken = (*self.decisions.superseded(), *self.constraints.superseded())
-        return tuple(sorted(taken, key=lambda item: (item.resolved_at, item.at), reverse=True))
-
     def by_id(self) -> dict[str, WorkItem]:
         """Return all of them by each of the ids that name them."""
         current = () if self.objectives.current is None else (self.objectives.current,)
@@ -189,7 +184,8 @@ class SettledWork:
             *current,
             *self.constraints.standing(),
             *self.decisions.standing(),
-            *self.superseded(),
+            *self.decisions.superseded(),
+            *self.constraints.superseded(),
         )
         found = {item.item_id: item for item in items}
         return found | {name: found[item_id] for name, item_id in self._names().items() if item_id in found}
@@ -231,10 +227,7 @@ def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:
     key = subject_of("decision", newer)
     if key is not None and key == subject_of("decision", older):
         return True
-    chosen = set(choice_forms(older))
-    if any(form in chosen for form in replaced_forms(newer)):
-        return True
-    if has_one_place and _has_another_place(newer, older):
+    if names_replaced(newer, older) or (has_one_place and _has_another_place(newer, older)):
         return True
     one, other = set(item_form("decision", newer)), set(item_form("decision", older))
     if not one & other or len(one ^ other) > MAX_DIFFERING_WORDS:

@@ -49,7 +49,7 @@ class WorkState:
         objective: what is wanted; None if nobody said.
         constraints: in the order in which they were said.
         decisions: those that hold, the newest first.
-        superseded: decisions and constraints that do not hold any more, the newest first.
+        superseded: decisions, then constraints, that do not hold any more, the newest first.
         definition_of_done: the points of it, and what meets them.
         open: tasks, in the order in which they were said.
         blockers: what stands in the way, in this order too.
@@ -193,7 +193,7 @@ def fold(
         objective=settled.objectives.current,
         constraints=settled.constraints.standing(),
         decisions=tuple(sorted(settled.decisions.standing(), key=lambda item: item.at, reverse=True)),
-        superseded=settled.superseded(),
+        superseded=(*settled.decisions.superseded(), *settled.constraints.superseded()),
         definition_of_done=met,
         open=tasks.standing("pending"),
         blockers=tasks.standing("blocker"),

@@ -12,7 +12,6 @@ Pure: no clock, no connection. Total, and linear in the length of the turn.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from memex.subagent.statements import sentences
 from memex.subagent.statements.extraction import is_attack
@@ -151,47 +150,36 @@ def summarize(turn: SessionTurn) -> ObservedSpan | None:
 
 
 def _requests(text: str, found: Sequence[ObservedSpan]) -> list[ObservedSpan]:
-    """Return what a person asks for: the paragraphs, without labelled lines and claims that all is done."""
+    """Return what a person asks for: the paragraphs, without labelled lines and claims that all is done.
+
+    A few words alone answer what was asked, and ask for nothing.
+    """
     if _NOT_SAID.match(text):
         return []
     known = [span for span in found if span.is_firm or span.kind == "completion_claim"]
-    asked = [part for said in _PARAGRAPH.finditer(text) for part in _parts_beside(said, known)]
+    beside, least = (_without(known, text), LEAST_BESIDE) if known else (text, LEAST_WORDS)
+    paragraphs = [said for said in _PARAGRAPH.finditer(beside) if len(said[0].split()) >= least]
     return [
         ObservedSpan(
             "user_request",
-            start,
-            min(end, start + MAX_CLAUSE_CHARS),
+            said.start(),
+            min(said.end(), said.start() + MAX_CLAUSE_CHARS),
             "human",
             is_firm=False,
             confidence=BY_PLACE,
         )
-        for start, end in asked[:MAX_PARAGRAPHS]
+        for said in paragraphs[:MAX_PARAGRAPHS]
     ]
 
 
-def _parts_beside(paragraph: re.Match[str], known: Sequence[ObservedSpan]) -> Iterator[tuple[int, int]]:
-    """Yield what a paragraph says beside spans whose kind is known; sentences that follow each other are one part.
-
-    A few words alone answer what was asked, and ask for nothing.
-    """
-    own = [span for span in known if paragraph.start() <= span.start < paragraph.end()]
-    if not own:
-        if len(paragraph[0].split()) >= LEAST_WORDS:
-            yield paragraph.span()
-        return
-    places = [
-        (paragraph.start() + line.start() + start, paragraph.start() + line.start() + end)
-        for line in _LINE.finditer(paragraph[0])
-        for start, end in sentences.split_sentences(line[0], load_labels())
-    ]
-    beside = [
-        None if any(start < span.end and span.start < end for span in own) else (start, end)
-        for start, end in places
-    ]
-    for is_said, run in groupby(beside, key=bool):
-        parts = [part for part in run if part]
-        if is_said and len(paragraph.string[parts[0][0] : parts[-1][1]].split()) >= LEAST_BESIDE:
-            yield parts[0][0], parts[-1][1]
+def _without(known: Sequence[ObservedSpan], text: str) -> str:
+    """Return a text of the same length with line breaks in the place of the sentences of spans."""
+    for line in _LINE.finditer(text):
+        for start, end in sentences.split_sentences(line[0], load_labels()):
+            at, until = line.start() + start, line.start() + end
+            if any(at < span.end and span.start < until for span in known):
+                text = text[:at] + "\n" * (until - at) + text[until:]
+    return text
 
 
 def _read(clauses: Iterable[Clause], who: WorkAuthor, cues: WorkCues) -> Iterator[ObservedSpan]:

@@ -45,8 +45,6 @@ def lists_what_is_left(one: Observation) -> bool:
 
 def ends_plans(claim: Observation, since: datetime, ran: Sequence[ToolEvent]) -> bool:
     """Return whether a claim that all is done ends a plan that was made at a moment of the same session."""
-    if claim.kind != "completion_claim":
-        return False
     own = [
         event
         for event in ran

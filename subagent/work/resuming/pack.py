@@ -13,8 +13,8 @@ stands before the text, so that no text can name another one. Budgets count byte
 fewer than characters.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import zip_longest
@@ -36,7 +36,6 @@ MAX_LINE_CHARS = 220
 MAX_QUOTE_CHARS = 600
 MAX_SOURCE_CHARS = 120
 MAX_LAST_LINES, MAX_BEFORE_LINES = 24, 24  # of the last turns, and of what was asked before them
-MAX_LEFT = 5  # of what an agent left before the last session
 STALE_AFTER = timedelta(days=14)  # what nobody has named for so long, while work went on, is listed last
 QUOTED_BY_ITEM = 0.6  # of a quote that is also an item of work, or several: it is not told once more
 MAX_LIMITS = 8  # the newest
@@ -127,18 +126,12 @@ def _pinned(state: WorkState, *, is_one_lane: bool) -> list[WorkItem]:
     return [item for item in held if item.is_pinned and not item.is_left_out]
 
 
-def _left_before(state: WorkState, *, is_one_lane: bool) -> frozenset[str]:
-    """Return the items that are only counted; of several lanes, none has the newest report on another one."""
-    return state.left_before if is_one_lane else frozenset()
-
-
 def _left_lately(state: WorkState) -> list[WorkItem]:
     """Return what an agent left in a session of this lane before the last one, the newest first."""
     sessions = {one.conversation_id for one in (*state.requests, *state.answer)}
     items = [item for item in (*state.open, *state.blockers) if item.item_id in state.left_before]
-    return sorted(
-        (item for item in items if item.sessions[-1] in sessions), key=lambda item: item.last_at, reverse=True
-    )
+    items = [item for item in items if item.sessions[-1] in sessions]
+    return sorted(items, key=lambda item: item.last_at, reverse=True)
 
 
 def _last_turns(state: WorkState) -> list[Observation]:
@@ -150,13 +143,9 @@ def _last_turns(state: WorkState) -> list[Observation]:
 
 
 def _said_before(state: WorkState, *, beside: bool) -> list[Observation]:
-    """Return what a person said before the last turns, the newest turn first.
+    """Return what a person said before the last turns, the newest first: beside an item that stands, or all else.
 
     Of questions, only those that begin a session are told: others were answered in their turn.
-
-    Args:
-        state: where work stands.
-        beside: whether what was said in one turn with an item that stands is wanted, or all else.
     """
     wanted = [state.objective] if state.objective else []
     items = (*wanted, *state.constraints, *state.decisions, *state.open, *state.blockers)
@@ -191,6 +180,7 @@ def is_stale(item: WorkItem, state: WorkState) -> bool:
     return state.last_at is not None and item.last_at < state.last_at - STALE_AFTER
 
 
+_LEFT = "Left by an agent before the last session, done or not"
 _LAST_RANK, _EARLIER_RANK = 5, 7  # of the last turns, and of the answers in them but for the last one
 # In the order in which they are shown.
 _SOURCES = (
@@ -226,16 +216,13 @@ _SOURCES = (
         is_of_a_lane=True,
         is_quote=True,
     ),
+    _Source(_LEFT, 8, 5, _left_lately, is_of_a_lane=True),
     _Source("Succeeded since the last change", 9, 3, lambda state: state.proofs),
     _Source("Done lately", 10, 5, lambda state: [item for item in state.done if item.kind != "done"]),
 )
 _PINNED = "Pinned"
-_LEFT = "Left by an agent before the last session, done or not"
 _RESUME = "Resume"
-_LEFT_RANK = 8
-_STANDING = (
-    _LEFT_RANK  # the last rank that `auto` wants to hold whole: what is open or holds, and what was said
-)
+_STANDING = 8  # the last rank that `auto` wants to hold whole: what is open or holds, and what was said
 
 
 def build_pack(
@@ -257,6 +244,8 @@ def build_pack(
         is_one_lane: false where several lanes are worked on; then no objective, request or last session is told.
         read: what holds in the projects that this one reads from.
     """
+    if not is_one_lane:
+        state = replace(state, left_before=frozenset())  # no lane has the newest report on another one
     lines = _lines(state, resume, read, is_one_lane=is_one_lane)
     size: PackSize = "full" if budget == "auto" else budget
     if budget == "auto":
@@ -266,7 +255,7 @@ def build_pack(
             "full",
         )
     kept = _fit(lines, BUDGETS[size])
-    uncounted = _left_before(state, is_one_lane=is_one_lane) - {line.item_id for _, line in lines}
+    uncounted = state.left_before - {line.item_id for _, line in lines}
     return _render(kept, len(lines) - len(kept) + len(uncounted), scope, size)
 
 
@@ -276,35 +265,28 @@ def _lines(
     """Return the lines in the order in which they are shown, each with its rank."""
     pinned = _pinned(state, is_one_lane=is_one_lane)
     found = [(-1, _line(_PINNED, item)) for item in pinned]
-    left = _left_before(state, is_one_lane=is_one_lane)
-    told = {item.item_id for item in pinned} | left
+    told = {item.item_id for item in pinned}
     for source in _SOURCES:
         if not is_one_lane and source.is_of_a_lane:
             continue
-        items = [item for item in source.read(state) if _is_told(item, told)]
+        hidden = told if source.heading == _LEFT else told | state.left_before
+        items = [item for item in source.read(state) if _is_told(item, hidden)]
         lines = [_line(source.heading, item) for item in items]
         if source.is_quote:
             lines = _followed([line for line in lines if not _is_said_by(line, state)])
-        found += _ranked(source, lines[: source.most])
+        lines = lines[: source.most]
+        answers = [line.reference for line in lines if source.is_quote and line.who == "agent"]
+        earlier = set(answers) - set(answers[-1:])
+        found += [(_EARLIER_RANK if line.reference in earlier else source.rank, line) for line in lines]
     for other in read:
         for rank, name, held in ((3, "Constraints", other.constraints), (4, "Decisions", other.decisions)):
             listed = [item for item in held if not item.is_left_out][:MAX_READ]
             found += [(rank, _line(f"{name} of the project {other.project}", item)) for item in listed]
-    lines = [_line(_LEFT, item) for item in _left_lately(state) if _is_told(item, told - left)]
-    found += [(_LEFT_RANK, line) for line in lines[:MAX_LEFT] if left]
     if resume is not None and is_one_lane:
         text = f"{resume.title or 'the last session'}, last turn {resume.last_at}"
         text += f", in {resume.place}" if resume.place else ""
         found.append((_LAST_RANK, PackLine(_RESUME, resume.reference, "session", text)))
     return found
-
-
-def _ranked(source: _Source, lines: Sequence[PackLine]) -> Iterator[tuple[int, PackLine]]:
-    """Yield lines with their ranks: an agent's answers before its last one stand back behind what was asked."""
-    answers = [line.reference for line in lines if line.who == "agent"]
-    for line in lines:
-        is_earlier = source.rank == _LAST_RANK and line.who == "agent" and line.reference != answers[-1]
-        yield _EARLIER_RANK if is_earlier else source.rank, line
 
 
 def _line(heading: str, one: WorkItem | Observation | ToolEvent) -> PackLine:
