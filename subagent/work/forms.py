@@ -94,17 +94,17 @@ def without_details(text: str) -> Iterator[str]:
             yield text[: match.start()]
 
 
-def share_told(report: str, task: str) -> float:
-    """Return which share of a task a text about what is done names, or 0.0 if it tells of something else.
+def tells_of(report: str, task: str) -> bool:
+    """Return whether a text about what is done names all of a task and goes on, or names it in short.
 
-    `Failed webhooks are now retried three times` names all of `Retry failed webhooks`, and goes on. `Done with the
-    rate limit` names two thirds of `Rate limit the login`, as far as it can be said in short. A text that takes
-    something back, or whose participles are of other verbs than the task, names nothing.
+    `Failed webhooks are now retried three times` names `Retry failed webhooks`. `Done with the rate limit` is short
+    for `Rate limit the login`: all that it names are the first words of the task, and half of them or more. A text
+    that takes something back, or whose participles are of other verbs than the task, tells of something else.
     """
     report, task, words = report[:MAX_FORM_CHARS], task[:MAX_FORM_CHARS], _load()
     wanted = item_form("pending", task)
     if _LIMITED.search(report) or not words.ordered.isdisjoint(wanted):
-        return 0.0
+        return False
     verbs = {stem for _, stem in _stems(task)}
     for part in _PARTS.split(report) if len(wanted) >= LEAST_TOLD else ():
         over = {
@@ -114,14 +114,13 @@ def share_told(report: str, task: str) -> float:
         }
         is_over = over <= verbs if over else not words.closing.isdisjoint(_tokens(part))
         if is_over and set(item_form("done", part)).issuperset(wanted):
-            return 1.0
-    said = item_form("done", report)
-    if words.closing.isdisjoint(_tokens(report)) or len(said) < 2 or _PARTS.search(task):
-        return 0.0
-    tokens = list(_tokens(task))
+            return True
+    said, tokens = item_form("done", report), list(_tokens(task))
+    is_short = not words.closing.isdisjoint(_tokens(report)) and _PARTS.search(task) is None
+    if not is_short or not 2 <= len(said) <= len(wanted) <= 2 * len(said):
+        return False
     heads = (tokens[:place] for place, token in enumerate(tokens) if token in words.light)
-    is_head = any(item_form("pending", " ".join(head)) == said for head in heads)
-    return len(said) / len(wanted) if is_head else 0.0
+    return any(item_form("pending", " ".join(head)) == said for head in heads)
 
 
 def replaced_forms(text: str) -> Iterator[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from memex.subagent.work.ending.keeping import CLOSING
-from memex.subagent.work.forms import item_form, share_told, without_details
+from memex.subagent.work.forms import item_form, tells_of, without_details
 from memex.subagent.work.records import (
     DodScope,
     ItemStatus,
@@ -27,7 +27,6 @@ _UNBLOCKED = re.compile(
     r"\b(?:unblocked|no longer blocked|not blocked any ?more|nicht mehr blockiert)\b", re.IGNORECASE
 )
 MAX_NAMED = 200  # tasks that a word was said of: by a word of more, none is looked for
-TOLD_SHARE = 0.5  # of the words of a task: a text that names more of them says that it is done
 _Form = tuple[str, ...]
 _Key = tuple[str, _Form]  # the kind, and the form of the words
 
@@ -172,15 +171,14 @@ class Ledger:
         """Return the open task most of which a text tells of; None if there is none, or several may be meant."""
         said = set(item_form("done", mention.text))
         named = {key for word in said if len(keys := self._by_word[word]) <= MAX_NAMED for key in keys}
-        shares = {
-            key: share
+        told = [
+            key
             for key in named & self._open.keys()
             if key[0] == "pending"
             and (said.issuperset(key[1]) or said.issubset(key[1]))
-            and (share := share_told(mention.text, self._open[key].item.text))
-        }
-        key = next(iter(shares), None)
-        return key if key is not None and len(shares) == 1 and shares[key] > TOLD_SHARE else None
+            and tells_of(mention.text, self._open[key].item.text)
+        ]
+        return told[0] if len(told) == 1 else None
 
     def close_session(self, mention: WorkMention) -> None:
         """Close what stands open of a session, as a person says that all of it is done; memory's tasks stay."""

@@ -23,10 +23,11 @@ _REASON = re.compile(
     r",?\s(?:because|since|weil|denn|parce que|puisque|porque|ya que)\s.*|,\s(?:as|da|car)\s.*",
     re.IGNORECASE | re.DOTALL,
 )
-# The place, the means or the form that a text names first, by a name of up to three words.
+# The place, the means or the form that a text names first, in up to three words.
 _PLACED = re.compile(
-    r"(?P<thing>.+?) (?P<how>(?i:in|on|at|with|by|via|as|auf|bei|mit|als|dans|sur|avec|en|con))"
-    r" [A-ZÄÖÜÉ]\S*(?: [^\s,;]+){0,2}"
+    r"(?P<thing>.+?) (?P<how>in|on|at|with|by|via|as|auf|bei|mit|als|dans|sur|avec|en|con)"
+    r" (?P<where>\S+(?: [^\s,;]+){0,2})",
+    re.IGNORECASE,
 )
 MAX_DIFFERING_WORDS = 6  # of two decisions that are the same but for one value
 
@@ -156,12 +157,8 @@ class SettledWork:
 
     def mark(self, mark: WorkMark) -> None:
         """Carry out what a person decided by hand; decisions and constraints are never done."""
-        item = (
-            self._closed.pop(self._names().get(mark.item_id, mark.item_id), None)
-            if mark.action == "restore"
-            else None
-        )
-        if item is not None:
+        name = self._names().get(mark.item_id, mark.item_id)
+        if mark.action == "restore" and (item := self._closed.pop(name, None)) is not None:
             kinds = {"objective": self.objectives.restore, "decision": self.decisions.restore}
             kinds.get(item.kind, self.constraints.restore)(item.opened())
         status = CLOSING.get(mark.action)
@@ -220,6 +217,7 @@ def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:
     has one place, `in Postgres` replaces `in Redis`; limits may name several, such as the browsers to work in, and
     only another number takes the place of one.
     """
+    gives_reasons = bool(_REASON.search(newer) and _REASON.search(older))
     newer, older = _REASON.sub("", newer), _REASON.sub("", older)
     purpose, other_purpose = _purpose(newer), _purpose(older)
     if purpose and other_purpose and purpose != other_purpose:
@@ -227,7 +225,8 @@ def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:
     key = subject_of("decision", newer)
     if key is not None and key == subject_of("decision", older):
         return True
-    if names_replaced(newer, older) or (has_one_place and _has_another_place(newer, older)):
+    is_moved = has_one_place and _has_another_place(newer, older, is_named=not gives_reasons)
+    if is_moved or names_replaced(newer, older):
         return True
     one, other = set(item_form("decision", newer)), set(item_form("decision", older))
     if not one & other or len(one ^ other) > MAX_DIFFERING_WORDS:
@@ -236,10 +235,12 @@ def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:
     return frame is not None and (has_one_place or any(map(str.isdigit, frame.newer)))
 
 
-def _has_another_place(newer: str, older: str) -> bool:
-    """Tell whether two texts put the same thing somewhere, or do it with something, that has a name."""
+def _has_another_place(newer: str, older: str, *, is_named: bool) -> bool:
+    """Tell whether two texts put the same thing somewhere, or do it with something; `is_named`: that has a name."""
     new, old = _PLACED.fullmatch(newer), _PLACED.fullmatch(older)
     if new is None or old is None or new["how"].casefold() != old["how"].casefold():
+        return False
+    if is_named and not (new["where"][0].isupper() and old["where"][0].isupper()):
         return False
     form = item_form("decision", new["thing"])
     return bool(form) and form == item_form("decision", old["thing"])

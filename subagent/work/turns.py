@@ -150,10 +150,7 @@ def summarize(turn: SessionTurn) -> ObservedSpan | None:
 
 
 def _requests(text: str, found: Sequence[ObservedSpan]) -> list[ObservedSpan]:
-    """Return what a person asks for: the paragraphs, without labelled lines and claims that all is done.
-
-    A few words alone answer what was asked, and ask for nothing.
-    """
+    """Return what a person asks for: the paragraphs, without labelled lines and claims that all is done."""
     if _NOT_SAID.match(text):
         return []
     known = [span for span in found if span.is_firm or span.kind == "completion_claim"]

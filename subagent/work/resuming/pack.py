@@ -13,6 +13,7 @@ stands before the text, so that no text can name another one. Budgets count byte
 fewer than characters.
 """
 
+import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -36,6 +37,9 @@ MAX_LINE_CHARS = 220
 MAX_QUOTE_CHARS = 600
 MAX_SOURCE_CHARS = 120
 MAX_LAST_LINES, MAX_BEFORE_LINES = 24, 24  # of the last turns, and of what was asked before them
+_QUESTION = re.compile(
+    r"(?:\S+[.,!]\s+){0,3}(?:[^.!]|[.!]\S)*\?"
+)  # and nothing else but a few words before it
 STALE_AFTER = timedelta(days=14)  # what nobody has named for so long, while work went on, is listed last
 QUOTED_BY_ITEM = 0.6  # of a quote that is also an item of work, or several: it is not told once more
 MAX_LIMITS = 8  # the newest
@@ -129,9 +133,10 @@ def _pinned(state: WorkState, *, is_one_lane: bool) -> list[WorkItem]:
 def _left_lately(state: WorkState) -> list[WorkItem]:
     """Return what an agent left in a session of this lane before the last one, the newest first."""
     sessions = {one.conversation_id for one in (*state.requests, *state.answer)}
-    items = [item for item in (*state.open, *state.blockers) if item.item_id in state.left_before]
-    items = [item for item in items if item.sessions[-1] in sessions]
-    return sorted(items, key=lambda item: item.last_at, reverse=True)
+    left = (item for item in (*state.open, *state.blockers) if item.item_id in state.left_before)
+    return sorted((item for item in left if item.sessions[-1] in sessions), key=lambda item: item.last_at)[
+        ::-1
+    ]
 
 
 def _last_turns(state: WorkState) -> list[Observation]:
@@ -157,7 +162,7 @@ def _said_before(state: WorkState, *, beside: bool) -> list[Observation]:
         for one in reversed(state.requests)
         if one.reference not in last
         and (one.reference in standing) == beside
-        and (one.reference == first[one.conversation_id] or not one.text.endswith("?"))
+        and (one.reference == first[one.conversation_id] or not _QUESTION.fullmatch(one.text))
     ]
     return sorted(told, key=lambda one: one.at, reverse=True)  # the paragraphs of a turn stay in order
 
