@@ -8,6 +8,8 @@ from playwright.sync_api import Browser
 from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
 
+from memex.service.dreams import gate
+
 TEA = "- I like green tea in the morning. ({})\n"
 FILES = {
     "user/notes.md": f"# Notes\n\n{TEA.format('2026-03-02')}",
@@ -47,6 +49,26 @@ def test_a_proposal_is_made_applied_and_taken_back(site: Site) -> None:
     assert "taken back" in undone.text
     read = api.post("/v1/tools/memory_read/execute", json={"arguments": {"path": "user/notes.md"}})
     assert read.json()["content"] == FILES["user/notes.md"]
+
+
+def test_a_group_that_was_held_back_has_a_button_of_its_own(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the figures with all groups."""
+    monkeypatch.setattr(gate, "MAX_GROWTH", -1.0)  # nothing passes
+    api = make_dirt(site)
+    alice = site.visitor(bound_to="alice")
+
+    alice.get("/ui/review/dreams")
+    alice.post("/ui/review/dreams/run", {"mount": "user"})
+    [proposal] = api.get("/v1/dreams").json()["proposals"]
+    form = {"proposal": proposal["proposal_id"], "mount": "user"}
+    waiting = alice.get("/ui/review/dreams")
+    alice.post("/ui/review/dreams/decide", form | {"decision": "held 1"})
+
+    assert "Apply although it did not pass" in waiting.text
+    assert "With the groups that did not pass, contexts keep 100.0 %" in waiting.text
+    assert "Take it back" in alice.get("/ui/review/dreams").text
 
 
 @pytest.mark.slow

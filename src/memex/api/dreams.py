@@ -44,9 +44,10 @@ class Dreams(UserCalls):
         decision: Decision,
         groups: Sequence[int] | None = None,
         *,
+        held: bool = False,
         tool_call_id: str | None = None,
     ) -> DecidedGroups:
-        """Apply, reject or revert groups of a proposal; by default all."""
+        """Apply, reject or revert groups of a proposal; by default all. `held` applies those held back."""
 
     @operation("dream_choose")
     async def choose(

@@ -313,3 +313,23 @@ async def test_what_the_copy_says_anew_is_embedded_before_it_is_asked(
     assert made is not None
     assert made.gate.held == []
     assert missing == [0, 0]
+
+
+async def test_a_person_may_apply_a_group_that_was_held_back(
+    service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures with all groups are shown; only named groups with `held` are applied, and can be taken back."""
+    monkeypatch.setattr(gate, "MAX_GROWTH", -1.0)  # nothing passes
+    await write_each(service, alice, DIRT)
+    made = (await RUN.call(service, alice, {})).proposal
+    assert made is not None
+
+    assert made.gate.held == [1, 2]
+    assert made.gate.with_held.kept_share == 1.0
+    assert await decide(service, alice, made.proposal_id, "apply") == {}
+    assert await decide(service, alice, made.proposal_id, "apply", groups=[1]) == {1: "held"}
+    with pytest.raises(ValidationFailed):
+        await decide(service, alice, made.proposal_id, "apply", held=True)
+    assert await decide(service, alice, made.proposal_id, "apply", groups=[1], held=True) == {1: "applied"}
+    assert "tea" not in (await texts(service, alice, "user/notes.md"))["user/notes.md"]
+    assert await decide(service, alice, made.proposal_id, "revert") == {1: "reverted"}

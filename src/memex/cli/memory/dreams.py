@@ -110,9 +110,17 @@ async def show(session: CommandSession, proposal_id: ProposalId) -> CommandOutpu
 
 
 @user_command
-async def apply(session: CommandSession, proposal_id: ProposalId, groups: Groups = None) -> CommandOutput:
+async def apply(
+    session: CommandSession,
+    proposal_id: ProposalId,
+    groups: Groups = None,
+    held: Annotated[
+        bool,
+        typer.Option("--held", help="Apply the named groups also where they did not pass the questions."),
+    ] = False,
+) -> CommandOutput:
     """Apply groups of a proposal, each in a commit of its own."""
-    return await _decide(session, proposal_id, "apply", groups)
+    return await _decide(session, proposal_id, "apply", groups, held=held)
 
 
 @user_command
@@ -160,9 +168,9 @@ async def pause(
 
 
 async def _decide(
-    session: CommandSession, proposal_id: str, decision: str, groups: list[int] | None
+    session: CommandSession, proposal_id: str, decision: str, groups: list[int] | None, *, held: bool = False
 ) -> CommandOutput:
-    given = {"proposal_id": proposal_id, "decision": decision, "groups": groups or None}
+    given = {"proposal_id": proposal_id, "decision": decision, "groups": groups or None, "held": held}
     done = await session.call("dream_decide", given)
 
     def show(screen: Screen) -> None:
@@ -203,6 +211,11 @@ def _show_proposal(
             f"Asked {format_count(asked, 'question')} before and after, {gate['real_questions']} of them real: "
             f"{verdict}; contexts keep {gate['kept_share']:.1%} of their lines."
         )
+        if gate["held"] and (whole := gate["with_held"]):
+            screen.line(
+                f"With the groups that are held: contexts keep {whole['kept_share']:.1%}, "
+                f"{format_count(whole['emptied'], 'question')} lost all, growth {whole['growth']:.1%}."
+            )
     for group in proposal["groups"]:
         screen.line()
         title = TITLES[group["kind"]]
@@ -222,11 +235,15 @@ def _show_proposal(
             screen.paragraph(
                 f"{TITLES.get(signal['kind'], signal['kind'])}: ", (places, "cyan"), f"  {signal['note']}"
             )
-    if is_kept and any(group["state"] == "open" for group in proposal["groups"]):
+    states = {group["state"] for group in proposal["groups"]} if is_kept else set()
+    hints = {
+        "To apply": ("open", "apply", "[GROUP...]"),
+        "To apply what is held": ("held", "apply", "GROUP", "--held"),
+        "To reject": ("open", "reject", "[GROUP...]"),
+    }
+    if states & {"open", "held"}:
         screen.line()
-        screen.line(
-            ("To apply: ", "dim"), session.command("dream", "apply", proposal["proposal_id"], "[GROUP...]")
-        )
-        screen.line(
-            ("To reject: ", "dim"), session.command("dream", "reject", proposal["proposal_id"], "[GROUP...]")
-        )
+    for told, (state, verb, *words) in hints.items():
+        if state in states:
+            command = session.command("dream", verb, proposal["proposal_id"], *words)
+            screen.line((f"{told}: ", "dim"), command)

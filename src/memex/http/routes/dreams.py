@@ -50,6 +50,9 @@ class DecideGroupsBody(BaseModel):
 
     decision: Decision
     groups: Annotated[list[int] | None, Field(max_length=40, description="By default all.")] = None
+    held: Annotated[bool, Field(description="Apply `groups` also where they did not pass the questions.")] = (
+        False
+    )
 
 
 class ChooseBody(BaseModel):

@@ -50,18 +50,31 @@ def chosen_parts(stored: StoredProposal, groups: Sequence[int] | None, states: t
 
 
 async def apply(
-    service: Service, caller: Caller, stored: StoredProposal, parts: Sequence[int], now: datetime
+    service: Service,
+    caller: Caller,
+    stored: StoredProposal,
+    parts: Sequence[int],
+    now: datetime,
+    *,
+    held: bool = False,
 ) -> list[DecidedGroup]:
-    """Apply groups one after the other; what does not fit any more is left out, and said to be outdated."""
+    """Apply groups one after the other; what does not fit any more is left out, and said to be outdated.
+
+    With `held`, which a person alone may decide, also those that did not pass the questions.
+    """
     done = []
     for part in parts:
         rows = stored.parts()[part]
         state = rows[0]["state"]
-        if state == "open" and not stored.is_expired:
+        if (state == "open" or (held and state == "held")) and not stored.is_expired:
             done.append(await _apply(service, caller, stored, part, rows, now))
         else:
-            why = "expired" if stored.is_expired and state == "open" else state
-            detail = f"It is {why}." if state != "held" else "It did not pass the questions."
+            why = "expired" if stored.is_expired and state in ("open", "held") else state
+            detail = (
+                f"It is {why}."
+                if why != "held"
+                else "It did not pass the questions: `held` applies it anyway."
+            )
             done.append(
                 DecidedGroup(group=part, state=state, tool_call_id=rows[0]["tool_call_id"], detail=detail)
             )

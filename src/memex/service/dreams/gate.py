@@ -13,7 +13,7 @@ from memex.errors import Conflict, MemexError
 from memex.service.call import Caller
 from memex.service.chunk_embedding import backfill
 from memex.service.dreams import deciding
-from memex.service.dreams.results import GateResult
+from memex.service.dreams.results import GateFigures, GateResult
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.planners import builtin_planners
 from memex.service.recording import Recorder
@@ -62,6 +62,12 @@ class _Compared:
     def passes(self) -> bool:
         return self.kept_share >= KEPT_SHARE and not self.emptied and self.growth <= MAX_GROWTH
 
+    def figures(self) -> GateFigures:
+        """Return the figures, rounded."""
+        return GateFigures(
+            kept_share=round(self.kept_share, 4), emptied=self.emptied, growth=round(self.growth, 4)
+        )
+
 
 async def hold_against_questions(
     service: Service, caller: Caller, state: MountState, groups: Sequence[Group], now: datetime
@@ -94,6 +100,7 @@ async def hold_against_questions(
                 held.append(part)
         await _embed(quiet, dreamer)
         compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins)
+        with_held = compared.figures()
         for _ in range(MAX_ROUNDS):
             if compared.passes or not applied:
                 break
@@ -110,10 +117,9 @@ async def hold_against_questions(
     return GateResult(
         passed=compared.passes,
         **counts,
-        kept_share=round(compared.kept_share, 4),
-        emptied=compared.emptied,
-        growth=round(compared.growth, 4),
+        **dict(compared.figures()),
         held=sorted(held),
+        with_held=with_held,
     )
 
 

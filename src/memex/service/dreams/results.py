@@ -34,7 +34,8 @@ class GroupResult(ResultPart):
     """Edits that are applied together or not at all.
 
     `removed` are lines that go, as `path@version:start-end`, and `kept` says of each what stays in its place. In
-    the state `held` the edits did not pass the questions that were asked before and after: they cannot be applied.
+    the state `held` the edits did not pass the questions that were asked before and after: they are applied only
+    by a decision that says `held`.
     """
 
     group: int
@@ -47,22 +48,31 @@ class GroupResult(ResultPart):
     tool_call_id: str | None
 
 
-class GateResult(ResultPart):
-    """The figures of the gate: how many questions were asked before and after, and what their contexts kept.
+class GateFigures(ResultPart):
+    """What contexts kept of what they said before.
 
     `kept_share` is the share of the statements in contexts that stay in them, or their twins; `emptied` counts
-    the questions that lost all, and `growth` is by how much contexts grow in the median. `held` are the groups that
-    were taken out so that it passes. With fewer than 20 real questions nothing is applied by itself.
+    the questions that lost all, and `growth` is by how much contexts grow in the median.
+    """
+
+    kept_share: float
+    emptied: int
+    growth: float
+
+
+class GateResult(GateFigures):
+    """The figures of the gate: how many questions were asked before and after, and what their contexts kept.
+
+    `held` are the groups that were taken out so that it passes, and `with_held` the figures of all groups. With
+    fewer than 20 real questions nothing is applied by itself.
     """
 
     passed: bool
     real_questions: int
     own_questions: int
     cases: int
-    kept_share: float
-    emptied: int
-    growth: float
     held: list[int]
+    with_held: GateFigures | None = None  # proposals of earlier versions have none
 
 
 class ProposalResult(ResultPart):
