@@ -4,6 +4,8 @@ import json
 import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -288,3 +290,17 @@ def test_a_key_has_a_share_of_the_connections(
                 answers.append(_rest(other))
         assert answers[-1].startswith(b"HTTP/1.1 401")
         assert b"OVERLOADED" in _rest(half[1])
+
+
+def test_a_body_that_is_too_large_is_answered_413(served: Any, key_of: Callable[..., str]) -> None:
+    """Also to a client that reads only after it has sent everything, and asked to close: no reset in between."""
+    request = urllib.request.Request(  # noqa: S310  # loopback
+        f"{served.url}/v1/tools/memory_remember/execute",
+        data=b"x" * (9 << 20),
+        headers={"Authorization": f"Bearer {key_of()}", "Content-Type": "application/json"},
+    )
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=20)  # noqa: S310
+
+    assert (refused.value.code, json.load(refused.value)["code"]) == (413, "FILE_TOO_LARGE")

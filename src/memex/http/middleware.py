@@ -33,6 +33,7 @@ MAX_BYTES_AT = {
     "/ui/conversations/import": MAX_UPLOAD_FORM_BYTES,
 }
 MAX_REQUEST_ID_CHARS = 200
+MAX_DRAINED_BYTES = 64 << 20  # of a body that is refused, before the connection closes
 
 
 class RequestMiddleware:
@@ -59,15 +60,20 @@ class RequestMiddleware:
         expected_bytes = body_bytes(request)
         max_bytes = MAX_BYTES_AT.get(scope["path"], MAX_BODY_BYTES)
         read_bytes = 0
+        is_read = expected_bytes == 0
+        closes = (
+            request.headers.get("connection", "").lower() == "close" or scope.get("http_version") == "1.0"
+        )
         awaits_continue = "100-continue" in request.headers.get("expect", "").lower()
 
         async def limited_receive() -> Message:
-            nonlocal read_bytes, awaits_continue
+            nonlocal read_bytes, awaits_continue, is_read
             if expected_bytes > max_bytes:
                 raise HTTPException(413)
             awaits_continue = False
             message = await receive()
             read_bytes += len(message.get("body", b""))
+            is_read = not message.get("more_body", False)
             if read_bytes > max_bytes:
                 raise HTTPException(413)
             return message
@@ -83,6 +89,11 @@ class RequestMiddleware:
                     message["headers"] += [(b"ratelimit", left), (b"ratelimit-policy", policy)]
                 if awaits_continue:  # whether the body comes now, nobody knows: RFC 9110, section 10.1.1
                     message["headers"].append((b"connection", b"close"))
+            elif closes and not (is_read or awaits_continue or message.get("more_body")):
+                # A close with bytes unread resets the connection, and the client never sees the answer.
+                await send(message | {"more_body": True})
+                await _drain(receive)
+                message = {"type": "http.response.body"}
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -124,6 +135,16 @@ class RequestMiddleware:
                     status=status,
                     duration_ms=round((time.perf_counter() - started_s) * 1000, 1),
                 )
+
+
+async def _drain(receive: Receive) -> None:
+    """Read the rest of a body and throw it away, as far as it is of a bounded size."""
+    left = MAX_DRAINED_BYTES
+    while left > 0:
+        message = await receive()
+        if not message.get("more_body"):
+            return
+        left -= len(message["body"])
 
 
 def _protected(scope: Scope, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
