@@ -13,6 +13,7 @@ from memex.errors import VersionConflict
 from memex.store import diff
 from memex.subagent.dream.pages import LINE
 from memex.subagent.remember.filing.entries import Entry
+from memex.subagent.remember.filing.file_revision import FileRevision
 from memex.subagent.remember.filing.page import revise
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
@@ -35,9 +36,10 @@ class EditChange:
     | add | the line `new` is put behind the last line; a new file begins with the heading `title` |
     | text | `new` is the whole text: of a new file, or of one that nobody wrote since |
     | file | `new` is a statement of the journal, put in as `memory_remember` does |
+    | done | the ticked line `old` moves to the heading of what is done, from below `heading` |
     """
 
-    does: Literal["line", "need", "add", "text", "file"]
+    does: Literal["line", "need", "add", "text", "file", "done"]
     old: str = ""
     new: str | None = None
     nth: int = 0
@@ -160,6 +162,10 @@ def _apply(content: str | None, path: str, change: EditChange) -> str | None:
             return _added(content, change)
         case "file":
             return _filed(content, path, change)
+        case "done":
+            page = FileRevision.of(content or "", "", path, matches_paraphrases=False)
+            page.finish(change.old)
+            return page.content() or content
     lines = split_lines(content or "")
     places = [at for at, line in enumerate(lines) if line.rstrip("\r\n") == change.old]
     if change.does == "need":

@@ -8,7 +8,7 @@ from memex.store.paths import parse
 from memex.subagent.dream.edits import EditChange, FileEdit, Group, fitting, split_lines
 from memex.subagent.dream.pages import LINE, LINKS_AT_END, DreamPage, MountState, PageLine
 from memex.subagent.dream.signals import Signal
-from memex.subagent.statements.places import destination, mount_of
+from memex.subagent.statements.places import destination, is_statement_file, mount_of, stands_for_kind
 
 MAX_EDITS = 40
 MAX_FILES = 20
@@ -66,7 +66,7 @@ def is_refused(group: Group, refused: Refused) -> bool:
         (edit.kind, edit.path, change.old or change.new or "")
         for edit in group
         for change in edit.changes
-        if change.does != "need"
+        if change.does not in ("need", "done")
     ]
     return bool(changes) and all(change in refused for change in changes)
 
@@ -182,6 +182,9 @@ def _ticked(state: MountState, done: PageLine, task: PageLine) -> Group:
     if done.path != task.path and target not in new:
         new = f"{new.rstrip()} {target}"
     changes = line_changes(state, task.path, [(task, new)])
+    is_below_kind = stands_for_kind(task.heading) and f"## {task.heading}\n" in state.pages[task.path].text
+    if is_statement_file(task.path) and is_below_kind:
+        changes = (*changes, EditChange("done", new, heading=task.heading))
     why = f"It is done: {done.text}"
     edit = FileEdit("task_done", task.path, task.version, changes, (), (done.reference,), why)
     return _needing(edit, done)

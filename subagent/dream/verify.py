@@ -18,7 +18,7 @@ from memex.subagent.dream.signals import task_key
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.paraphrase import paraphrase_form
-from memex.subagent.statements.places import mount_of
+from memex.subagent.statements.places import DONE_HEADING, mount_of
 from memex.subagent.statements.subjects import subject_of
 
 Check = Literal["mount", "bounds", "tenth", "lost", "twin", "invented", "stamp", "box", "link", "merge"]
@@ -90,7 +90,9 @@ def _check_lost(
 ) -> None:
     """Check that each line that stands nowhere any more is named as removed, and has a twin that stands."""
     by_reference = {line.reference: line for line in state.lines}
-    named: Counter[str] = Counter()
+    named = Counter(
+        f"## {change.heading}" for edit in edits for change in edit.changes if change.does == "done"
+    )  # headings without a task any more go
     for edit in edits:
         if edit.kind not in GOING:
             continue
@@ -186,6 +188,8 @@ def _allowed(state: MountState, edit: FileEdit) -> Iterator[str]:
     for change in edit.changes:
         if change.does == "add":
             yield f"# {change.title}"
+        elif change.does == "done":
+            yield f"## {DONE_HEADING}"
         elif change.does == "text" and edit.kind == "split":
             yield from (
                 f"[[{path.removeprefix(f'{state.mount}/').removesuffix('.md')}]]" for path in edit.kept

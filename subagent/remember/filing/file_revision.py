@@ -127,6 +127,12 @@ class FileRevision:
         item.is_gone = True
         return EntryOutcome("removed", item.text)
 
+    def finish(self, line: str) -> None:
+        """Move the task of a ticked line to what is done, unless something stands below it."""
+        found = (item for item in self.items if self.text[item.start : item.own_end].rstrip("\r\n") == line)
+        if (item := next(found, None)) is not None:
+            self._keep(item, item.text)
+
     def _replace(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put an entry in the place of a text; None when that is not there, or says the same."""
         older, keeps = self._find_item(text), planned.entry.keeps

@@ -71,7 +71,8 @@ async def test_a_proposal_is_applied_and_taken_back_to_the_same_bytes(
     assert after["user/preferences.md"] == LIKES.replace("2026-04-02", "2026-03-02")
     assert "tea" not in after["user/notes.md"]
     assert "bins" in after["user/notes.md"]
-    assert "- [x] call the plumber about the sink (2026-02-01) [[house]]\n" in after["user/tasks.md"]
+    done = "- [x] call the plumber about the sink (2026-02-01) [[house]]\n"
+    assert after["user/tasks.md"] == f"# Tasks\n\n## Done\n\n{done}"
     assert after["user/house.md"] == HOUSE
     channels = await select(service.database, "select distinct channel from revision where version > 1")
     assert channels == [("dream",)]
