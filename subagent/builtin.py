@@ -20,7 +20,7 @@ from memex.subagent.context.evidence import (
 )
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
-from memex.subagent.context.lists import listed_statements, without_other_days
+from memex.subagent.context.lists import listed_statements, without_done, without_other_days
 from memex.subagent.context.pool import (
     ContextLine,
     add_meaning,
@@ -125,7 +125,7 @@ class BuiltinPlanner:
         listed: Sequence[StatementUnit] = ()
         if intent is not None:
             listed = await listed_statements(intent, request, tools)
-            asked_for = without_other_days(lines, intent, request)
+            asked_for = without_done(without_other_days(lines, intent, request), intent)
             lines = in_force(with_listed(asked_for, listed), tools.out_of_time)
         judgement = survey.judge(
             request.query,

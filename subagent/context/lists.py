@@ -16,7 +16,7 @@ from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
-from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.bullets import ITEM, parse_bullet
 from memex.subagent.statements.comparison.views import view
 from memex.subagent.statements.days.asked import asked_days, days_before
 from memex.subagent.statements.days.dating import due_day
@@ -178,6 +178,20 @@ def without_other_days(
     if days is None or not (is_told or intent.by == "days"):
         return lines
     return [line for line in lines if not _is_of_other_days(line, days, is_told=is_told)]
+
+
+def without_done(lines: Sequence[ContextLine], intent: Intent) -> Sequence[ContextLine]:
+    """Return lines without tasks that are done, if a question asks for what is open, also those without a date."""
+    if not intent.kinds or not intent.kinds <= _OPEN_KINDS:
+        return lines
+    return [line for line in lines if line.included is not None or not _is_done(line)]
+
+
+def _is_done(line: ContextLine) -> bool:
+    if line.unit is not None and line.unit.kind == "done":
+        return True
+    item = ITEM.match(line.candidate.text)
+    return item is not None and item[3] not in (None, " ")
 
 
 def _is_of_other_days(line: ContextLine, days: DateRange, *, is_told: bool) -> bool:

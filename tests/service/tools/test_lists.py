@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.kit.memory import open_project, put
+from tests.kit.memory import open_project, put, run_tool, write
 
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
@@ -214,3 +214,21 @@ async def test_a_list_over_several_projects_is_replayed(service: Service, caller
 
     assert len(re.findall("of clay", found["context"])) == 5
     assert (await replay_call(service, caller, "new")).is_equal
+
+
+async def test_a_task_that_is_done_is_no_open_one_on_a_page_without_dates(
+    service: Service, alice: Caller
+) -> None:
+    """Its box says so, also where somebody else wrote the page; a question for what is done gets it."""
+    tasks = (
+        "# Tasks\n\n## To do\n\n- [ ] paint the roof\n- [X] order sand\n- [x] sign the lease (2026-11-01)\n"
+    )
+    await write(service, alice, "user/tasks.md", tasks)
+
+    for call_id, question in (("open", "What are my open tasks?"), ("due", "What is due?")):
+        answer = (await run_tool(service, alice, "context", call_id, query=question))["context"]
+        assert "paint the roof" in answer
+        assert "sand" not in answer
+        assert "lease" not in answer
+    done = (await run_tool(service, alice, "context", "done", query="Which tasks are done?"))["context"]
+    assert "sign the lease" in done

@@ -13,11 +13,19 @@ QUESTIONS = {
     "tasks": [
         "What's on my to-do list?",
         "What’s left to do before the regatta?",
+        "Which tasks are not done yet?",
         "what do I still have to do",
         "What to do before Monday?",
         "Was muss ich diese Woche noch erledigen?",
         "Qu'est-ce que je dois faire ?",
         "¿Qué tengo pendiente?",
+    ],
+    "done": [
+        "Which tasks are done?",
+        "my completed tasks",
+        "Welche Aufgaben sind schon erledigt?",
+        "Quelles tâches sont faites ?",
+        "¿Qué tareas están hechas?",
     ],
     "open questions": [
         "Which questions about the regatta are still open?",
