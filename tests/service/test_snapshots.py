@@ -204,7 +204,7 @@ async def test_a_mount_that_a_state_leaves_out_held_nothing(service: Service, ca
 
 NO_MOMENTS: list[tuple[Any, str]] = [
     ("yesterday", "no time"),
-    ("2026-11-22", "no time"),
+    ("2026-13-22", "no time"),
     ("2026-11-22T10:00:00", "no zone"),
     ("2026-13-22T10:00:00Z", "no time"),
     ("2026-11-22T10:00:60Z", "no time"),
@@ -225,6 +225,19 @@ NO_MOMENTS: list[tuple[Any, str]] = [
     (7, "neither a time nor a state"),
     ([], "neither a time nor a state"),
 ]
+
+
+async def test_a_day_is_memory_as_it_stood_at_its_end(service: Service, alice: Caller) -> None:
+    """Of UTC, as days are elsewhere: today has all that was written until now."""
+    written = await service.execute(alice, "memory_write", {"path": "user/a.md", "content": "oolong"})
+    read = await service.execute(alice, "memory_read", {"path": "user/a.md"})
+    today = read["updated_at"][:10]
+
+    now = await service.execute(alice, "memory_read", {"path": "user/a.md", "as_of": today})
+    before = await service.execute(alice, "memory_list", {"as_of": "2020-01-01"})
+
+    assert now["version"] == written["version"]
+    assert before["files"] == []
 
 
 async def test_a_moment_that_is_none_is_refused(service: Service, alice: Caller) -> None:

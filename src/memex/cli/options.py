@@ -29,8 +29,9 @@ BaseVersion = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME|STATE",
-        help="Use memory as it was at a time, such as 2026-11-22T09:30:00Z, or in the `state` of an answer (JSON).",
+        metavar="DAY|TIME|STATE",
+        help="Use memory as it was at the end of a day (UTC), such as 2026-11-22, at a time, such as "
+        "2026-11-22T09:30:00Z, or in the `state` of an answer (JSON).",
     ),
 ]
 

@@ -23,10 +23,11 @@ from memex.store.waiting.failures import takes_no_row
 from memex.subagent.memory_tools import MemorySnapshot
 
 HINT = (
-    "Send a time with its zone, such as 2026-11-22T09:30:00Z, or the state of an earlier answer, "
-    'such as {"user": 12, "shared": 3}.'
+    "Send a day, such as 2026-11-22, a time with its zone, such as 2026-11-22T09:30:00Z, or the state of an "
+    'earlier answer, such as {"user": 12, "shared": 3}.'
 )
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
@@ -43,7 +44,8 @@ AsOf = Annotated[
     str | dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]],
     WrapValidator(_parse_as_of),
     Field(
-        description="Memory as it stood at this time (RFC 3339), or in the `state` that an earlier answer returned."
+        description="Memory as it stood at this time (RFC 3339), at the end of this day (UTC), or in the `state` "
+        "that an earlier answer returned."
     ),
 ]
 
@@ -55,7 +57,13 @@ def as_of_in(arguments: object) -> AsOf | None:
 
 
 def parse_time(text: str) -> datetime:
-    """Return the time that a text names; raises ValidationFailed if it is no time of RFC 3339, or has no zone."""
+    """Return the time that a text names, of a day its end in UTC.
+
+    Raises:
+        ValidationFailed: it is neither a day nor a time of RFC 3339, or the time has no zone.
+    """
+    if _DAY.fullmatch(text):
+        text += "T23:59:59.999999Z"
     match = _RFC_3339.fullmatch(text)
     if match is not None and match["zone"] is None:
         raise ValidationFailed(f"as_of {text} has no zone.", hint=HINT)

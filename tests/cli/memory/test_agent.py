@@ -164,16 +164,24 @@ def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("tea", "--file", "-"), ("--file", "/nonexistent/said.txt"), ()],
-    ids=["two", "absent", "empty"],
+    [("tea", "--file", "-"), ("--file", "/nonexistent/said.txt")],
+    ids=["two", "absent"],
 )
 def test_remember_needs_one_text(memex: Memex, arguments: tuple[str, ...]) -> None:
-    """Two texts, a file that is not there and an empty one are refused."""
+    """Two texts and a file that is not there are refused."""
     done = memex.run("remember", *arguments)
 
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error VALIDATION_ERROR: ")
-    assert bool(arguments) != ("The text is empty. Say in plain sentences what to remember." in done.err)
+
+
+@pytest.mark.parametrize("arguments", [(), ("",), (" \n ",)], ids=["stdin", "empty", "spaces"])
+def test_a_text_without_a_word_is_a_misuse(memex: Memex, arguments: tuple[str, ...]) -> None:
+    """Nothing is asked of memory: the command says what to give it."""
+    done = memex.run("remember", *arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert "The text is empty" in done.err
 
 
 def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:

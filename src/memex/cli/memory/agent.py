@@ -227,16 +227,22 @@ def _planner(answer: dict[str, Any]) -> str:
 
 
 def _read_text(text: list[str] | None, file: str | None) -> str:
-    """Return the text to remember; raises ValidationFailed for no text, for two texts, and as `text_of`."""
-    if text:
-        if file is not None:
-            raise ValidationFailed("remember takes TEXT or --file, not both.")
-        return text_of(STDIN) if text == [STDIN] else " ".join(text)
-    if file is None and sys.stdin.isatty():
+    """Return the text to remember.
+
+    Raises:
+        BadParameter: it is empty.
+        ValidationFailed: there is no text, there are two, or it cannot be read.
+    """
+    if text and file is not None:
+        raise ValidationFailed("remember takes TEXT or --file, not both.")
+    if not text and file is None and sys.stdin.isatty():
         raise ValidationFailed(
             "There is no text to remember.", hint="Give TEXT, name a --file, or pipe the text to stdin."
         )
-    return text_of(file)
+    said = " ".join(text) if text and text != [STDIN] else text_of(file)
+    if not said.strip():
+        raise typer.BadParameter("The text is empty. Say in plain sentences what to remember.")
+    return said
 
 
 def show_remembered(screen: Screen, session: CommandSession, said: str, done: dict[str, Any]) -> None:

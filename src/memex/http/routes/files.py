@@ -29,7 +29,7 @@ IfNoneMatch = Annotated[str | None, Header(description="On a read the version th
 AsOfQuery = Annotated[
     str | None,
     Query(
-        description="Memory as it stood at this time (RFC 3339, its + encoded as %2B), or in this state, as JSON.",
+        description="Memory as it stood at this time (RFC 3339, + encoded as %2B), day, or state (JSON).",
         examples=["2026-11-22T09:30:00Z"],
     ),
 ]
