@@ -27,6 +27,10 @@ WITHHELD = (
     "written with characters that disguise it. To have it again, say it anew in plain words, without `said_at`."
 )
 AGAIN = "The text says what was forgotten on request before; it is kept, and holds again."
+UNRESOLVED = (
+    "No stored statement has the handles in `unresolved`: nothing {was} taken out or confirmed for them. "
+    "Only handles of an earlier answer count, while the statement stands as it did."
+)
 RECALLED = "What memory itself said before is not kept again."
 _FORGOTTEN = (
     "{count} {was} taken out of memory, as the request asks. "
@@ -41,20 +45,24 @@ def describe(
     rivals: Sequence[Rivalry],
     *,
     is_again: bool = False,
+    is_unknown: bool = False,
     is_dry_run: bool,
 ) -> str | None:
-    """Return the note; None where nothing was asked to be forgotten, contradicts or was said by memory itself.
+    """Return the note; None where nothing of what it speaks about is so.
 
     Args:
         plan: the plan that was carried out.
         done: the outcome of each file.
         rivals: those of the plan that still stand beside the new statement.
         is_again: the text says anew what was forgotten.
+        is_unknown: a handle of the call names no stored statement.
         is_dry_run: nothing was written.
     """
     reasons = {skip.reason for skip in plan.skipped}
     if "forget" in reasons:
         return _forgetting(plan, done, is_dry_run=is_dry_run)
+    if is_unknown:
+        return UNRESOLVED.format(was="would be" if is_dry_run else "was")
     if "forgotten" in reasons:
         return WITHHELD
     if is_again:

@@ -22,6 +22,7 @@ from itertools import takewhile
 from typing import Literal
 
 from memex.subagent.statements import language, segments, sentences
+from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguagePattern,
@@ -40,11 +41,11 @@ from memex.subagent.statements.subjects import (
     strip_opening,
 )
 
-# small_talk: manners alone; question: asks; instruction: an order to whoever reads; assistant: a turn of the
-# assistant; heading: names what follows and states nothing; empty: no letter and no digit. Where a model read the
-# text also: duplicate and superseded within it; unsure; secret; other; limit: one edit too many; invalid: an edit
-# that cannot be carried out. recalled: what Memex itself has said before; unfiled: the kind is not sure, so that
-# the journal keeps it and no page.
+# small_talk: manners or stop words alone; question: asks; instruction: an order to whoever reads; assistant: a
+# turn of the assistant; heading: names what follows and states nothing; empty: no letter and no digit. Where a
+# model read the text also: duplicate and superseded within it; unsure; secret; other; limit: one edit too many;
+# invalid: an edit that cannot be carried out. recalled: what Memex itself has said before; unfiled: the kind is
+# not sure, so that the journal keeps it and no page.
 SkipReason = Literal[
     "small_talk",
     "question",
@@ -391,7 +392,7 @@ def _verdict(
         return "instruction"
     if hint is None and _fits(tables.task, plain, languages):
         return "pending"
-    return hint or "note"
+    return hint or ("small_talk" if is_courtesy(head) else "note")
 
 
 def _fits(patterns: Iterable[LanguagePattern], plain: str, languages: frozenset[str]) -> bool:

@@ -203,3 +203,26 @@ async def test_a_search_by_meaning_shows_a_statement_once(
     assert tea not in hits
     assert shop in hits
     assert mode == "vectors" or replayed.is_equal
+
+
+async def test_an_entry_without_words_is_no_hit_and_far_ones_are_named_so(
+    database: Database, alice: Caller
+) -> None:
+    """All words of an entry were forgotten; no word of the query stands in memory."""
+    if not database.has_vectors:
+        pytest.skip("this server has no vectors")
+    service = Service(database, max_files=100, embedder=HashEmbedder())
+    for text in (
+        "I like figs.",
+        "We met Bruno near the harbour.",
+        "Please forget that we met Bruno near the harbour.",
+    ):
+        await remember(service, alice, text)
+    await backfill(database, HashEmbedder())
+
+    far = await service.execute(alice, "memory_find", {"query": "quantum chromodynamics", "mode": "hybrid"})
+    near = await service.execute(alice, "memory_find", {"query": "figs", "mode": "hybrid"})
+
+    assert [hit["path"] for hit in far["hits"]] == ["user/preferences.md"]
+    assert "not near enough" in far["note"]
+    assert "note" not in near

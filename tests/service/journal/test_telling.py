@@ -171,3 +171,12 @@ async def test_a_text_that_is_told_64_times_at_once_is_one_entry(service: Servic
     assert {answer["entry"] for answer in answers} == {f"{path}@1"}
     assert sorted(answer["status"] for answer in answers) == ["committed", *["nothing"] * 63]
     assert len(entry.told_again) == 63
+
+
+async def test_a_text_of_stop_words_is_stored_nowhere(service: Service, alice: Caller) -> None:
+    """It says nothing: neither the journal keeps it, nor a page."""
+    for number, text in enumerate(("a", "the", "I am")):
+        answer = await remember(service, alice, text, call=f"call-{number}")
+
+        assert (answer["status"], answer["writes"]) == ("nothing", [])
+        assert [skip["reason"] for skip in answer["skipped"]] == ["small_talk"]

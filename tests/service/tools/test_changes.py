@@ -601,6 +601,9 @@ async def test_a_bad_handle_loses_no_text(service: Service, known_user: Caller) 
 
     assert torn["unresolved"] == [{"handle": kept, "reason": "conflict"}]
     assert (torn["status"], NEW_ROOM in await everything(service, known_user)) == ("nothing", True)
+    assert answer["note"].startswith(
+        "No stored statement has the handles in `unresolved`: nothing was taken out"
+    )
     reasons_of = {one["handle"]: one["reason"] for one in answer["unresolved"]}
     assert [reasons_of[one] for one in bad] == ["unknown"] * len(bad)
     assert [reasons_of[one] for one in many] == ["unknown"] * 3 + ["limit"] * 3

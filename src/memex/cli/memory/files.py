@@ -402,6 +402,9 @@ def _show_hits(
         if screen.is_terminal:
             all_files = session.command("list", "--catalogue")
             screen.line(("Use other words, or list all files: ", "dim"), all_files)
+    if note := found.get("note"):
+        screen.line((note, "yellow"))
+        screen.line()
     for at, hit in enumerate(found["hits"]):
         if at:
             screen.line()

@@ -41,7 +41,8 @@ async def find_once(
 ) -> tuple[SearchResult, list[OneHit]]:
     """Return what a search found, and its hits, at most `limit`, each statement once.
 
-    An entry whose passages say nothing of the query but what was replaced or taken out is no hit.
+    An entry whose passages say nothing of the query but what was replaced or taken out, or whose words were all
+    forgotten, is no hit.
     Where the passages of an entry say no more of the query than statements that were made from it, and one page
     that is a hit too shows all of these, the page is the hit of both, at the better rank of the two.
     """
@@ -61,7 +62,8 @@ async def _once(memory: Memory, found: SearchResult) -> list[OneHit]:
     stated = defaultdict[str, list[EntryStatement]](list)
     for statement in await memory.entry_statements([hit.path for hit in found.hits if is_entry_at(hit.path)]):
         stated[statement.path].append(statement)
-    found = await _without_gone(memory, found, stated)
+    said = tuple(hit for hit in found.hits if hit.snippet.strip() or not is_entry_at(hit.path))
+    found = await _without_gone(memory, replace(found, hits=said), stated)
     shown_by = await _pages_of_entries(memory, found, stated)
     entries_of = defaultdict[str, list[str]](list)
     for entry, page in shown_by.items():

@@ -21,12 +21,16 @@ from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
 from memex.store.records import Hit, Link, Span
+from memex.store.search.confidence import LEAST
 from memex.store.search.find import MAX_HITS
 from memex.store.snapshot.reads import Reads
 from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
 
 MAX_HEADING_CHARS = 1_000
+NOT_NEAR = (
+    "No file holds a word of the query. The hits are the nearest in meaning, and not near enough to answer."
+)
 EVIDENCE: Literal["evidence"] = "evidence"
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
@@ -134,9 +138,11 @@ class FindResult(ReadAnswer):
     """The hits, best first.
 
     `included` is there if something was searched beside memory: its hits do not compare with those of memory.
+    `note` is there if no hit is likely to answer.
     """
 
     hits: list[HitResult]
+    note: Annotated[str | None, Field(exclude_if=lambda note: note is None)] = None
     included: IncludedHits = None
 
 
@@ -172,7 +178,10 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
     )
     forgotten = await what_is_forgotten(memory)
     rendered = [render_hit(hit, entries, forgotten.spans_in(hit.path, hit.snippet)) for hit, entries in hits]
-    result = FindResult(hits=rendered).body()
+    is_far = all(not hit.match.terms and (hit.confidence or 0) < LEAST["weak"] for hit in rendered)
+    by_meaning_alone = arguments.mode == "vectors"
+    note = NOT_NEAR if rendered and is_far and not by_meaning_alone else None
+    result = FindResult(hits=rendered, note=note).body()
     kept = ("path", "version", "span", "score", "match", "more_spans", "entries", "forgotten")
     logged: dict[str, Any] = {
         "hits": [{name: hit[name] for name in kept if name in hit} for hit in result["hits"]]

@@ -215,6 +215,7 @@ def render_answer(
         for known in plan.known
     ]
     rivals = note.standing_rivals(plan, done)
+    unresolved = _unresolved(settled, done)
     replaced = list(_replaced(plan, done))
     skipped += [
         SkippedResult.taken_from(
@@ -237,9 +238,16 @@ def render_answer(
             CandidateResult.taken_from(candidate, handle=handle_of(candidate.path, candidate.text))
             for candidate in plan.candidates
         ],
-        unresolved=_unresolved(settled, done),
+        unresolved=unresolved,
         again=list(map(_said_again, again)),
-        note=note.describe(plan, done, rivals, is_again=bool(again), is_dry_run=is_dry_run),
+        note=note.describe(
+            plan,
+            done,
+            rivals,
+            is_again=bool(again),
+            is_unknown=any(handle.reason == "unknown" for handle in unresolved),
+            is_dry_run=is_dry_run,
+        ),
         planner=plan.planner,
         degraded=degraded_code(plan.failure),
         statements=_statements(plan, done) if lists_statements else None,

@@ -75,6 +75,7 @@ async def search(
         limits=LIMITS,
         changes=changes,
         hits=found["hits"],
+        note=found.get("note"),
         degraded=found.get("degraded"),
         explained=explained,
         places=WORD_PLACES,
