@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.rows import dict_row
@@ -35,6 +35,12 @@ FORMAT = 1
 KEYS_ENDING = ".keys.zip"  # in the place of `.zip`
 KEYS = ("api_key",)
 LEFT_OUT = ("ui_session", "ui_link", "write_rate", "write_probe", "seal", "embedding_hnsw")
+# Commands that only read leave rows in these tables alone; what refers to others comes first.
+OF_READS = ("operation", "scope_stat", "scope", "tenant")
+KEPT_ROWS: dict[str, LiteralString] = {  # of them: texts that wait, and projects
+    "operation": "parent_id is null and status in ('queued', 'quarantined', 'running')",
+    "scope": "kind = 'project'",
+}
 READ_BYTES = 1 << 20
 COMPRESSION = 1  # of zlib: a third of the time of the default, for a tenth more bytes
 
@@ -144,15 +150,20 @@ def check(path: Path) -> Backup:
 
 
 def refuse_used(conninfo: str, backup: Backup) -> None:
-    """Raise ValidationFailed unless a database can take a backup: it is empty, and has no newer schema."""
+    """Raise ValidationFailed unless a database can take a backup: it holds nothing, and has no newer schema."""
     with _reading(conninfo) as connection:
         schema = _applied(connection)
+        there = [table["table_name"] for table in _tables(connection)]
         used = [
-            table["table_name"]
-            for table in _tables(connection)
-            if table["table_name"] not in LEFT_OUT
-            and connection.execute(SQL("select from {} limit 1").format(_named(table["table_name"]))).rowcount
+            name
+            for name in there
+            if name not in (*LEFT_OUT, *OF_READS)
+            and connection.execute(SQL("select from {} limit 1").format(_named(name))).rowcount
         ]
+        for name, which in KEPT_ROWS.items():
+            others = SQL("select from {} where {} limit 1").format(_named(name), SQL(which))
+            if name in there and connection.execute(others).rowcount:
+                used.append(name)
     hint = "Let DATABASE_URL name an empty database, or MEMEX_DATA_DIR an empty folder."
     if used:
         raise ValidationFailed(
@@ -189,6 +200,9 @@ def restore(conninfo: str, path: Path, *, progress: Progress) -> dict[str, int]:
             if name in there
         ]
         todo.sort(key=lambda one: list(there).index(one[1]))  # what is referred to comes first
+        for name in filter(there.__contains__, OF_READS):
+            with _unbound(connection, there[name]):
+                connection.execute(SQL("delete from {}").format(_named(name)))
         for number, (source, name, rows) in enumerate(todo):
             progress("Restore", number, len(todo))
             with _unbound(connection, there[name]), _opened(source) as archive:

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -194,6 +194,13 @@ class UndoneRevision:
     after: Head
     before: Head | None
     later_calls: tuple[str, ...] = ()
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether later calls left the file as it was before the revision."""
+        if self.before is None or self.before.deleted:
+            return self.head.deleted
+        return replace(self.before, version=self.head.version) == self.head
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,9 +447,16 @@ class WorkingTree:
                     _require(self._find(place) is None, revision)
                     file.path, self.standing[place.key] = path, file
             except VersionConflict as conflict:
+                message, hint = conflict.message, "Revert the later calls first, or change the file by hand."
+                if revision.is_undone:
+                    stands = (
+                        "it is gone" if revision.head.deleted else f"version {revision.head.version} stands"
+                    )
+                    message = f"{revision.place} is as it was before the call: {stands}. Nothing was changed."
+                    hint = f"To have back what the call wrote, revert {revision.later_calls[-1]}."
                 raise VersionConflict(
-                    conflict.message,
-                    hint="Revert the later calls first, or change the file by hand.",
+                    message,
+                    hint=hint,
                     path=str(revision.place),
                     current_version=revision.head.version,
                     later_calls=list(revision.later_calls),

@@ -15,7 +15,10 @@ OLDER = Path(__file__).parents[2] / "store" / "older" / "249f7824.sql.gz"
 
 
 def test_a_backup_is_restored_into_an_empty_folder(memex: Memex, server_folder: Path) -> None:
-    """With its keys; what was erased since is erased again, and `doctor` says how old the backup is."""
+    """With its keys; what was erased since is erased again, and `doctor` says how old the backup is.
+
+    A command that only read has made a database in the folder.
+    """
     memex.plain("remember", "I prefer oolong tea.")
     before = memex.plain("doctor")
     memex.plain("remember", "My tutor is called Xanthippe.")
@@ -27,6 +30,7 @@ def test_a_backup_is_restored_into_an_empty_folder(memex: Memex, server_folder: 
     elsewhere.data_dir.mkdir()
     (elsewhere.data_dir / "erasures.jsonl").write_bytes((memex.data_dir / "erasures.jsonl").read_bytes())
 
+    elsewhere.plain("find", "tea")
     checked = elsewhere.json("backup", "restore", made["path"], "--check")
     restored = elsewhere.json("backup", "restore", made["path"])
 

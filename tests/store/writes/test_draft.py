@@ -582,6 +582,24 @@ async def test_a_revert_that_no_longer_fits_changes_nothing(service: Service, al
     assert await content(service, alice, "user/b.md") == "old\n"
 
 
+@pytest.mark.parametrize("before", [None, "old\n"])
+async def test_a_second_revert_says_what_stands(service: Service, alice: Caller, before: str | None) -> None:
+    """Nothing is left to undo, and the answer says how to have back what the call wrote."""
+    if before is not None:
+        await write(service, alice, "user/a.md", before)
+    await write(service, alice, "user/a.md", "new\n", overwrite=True, call="call-1")
+    undone = await service.revert(alice, "call-1")
+
+    with pytest.raises(VersionConflict) as refused:
+        await service.revert(alice, "call-1")
+
+    stands = "it is gone" if before is None else "version 3 stands"
+    assert refused.value.message == f"user/a.md is as it was before the call: {stands}. Nothing was changed."
+    assert refused.value.hint == f"To have back what the call wrote, revert {undone['tool_call_id']}."
+    await service.revert(alice, undone["tool_call_id"])
+    assert await content(service, alice, "user/a.md") == "new\n"
+
+
 async def test_a_revert_is_of_the_callers_own_call(
     service: Service, apollo: Caller, caller_of: CallerOf
 ) -> None:
