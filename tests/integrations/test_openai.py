@@ -17,6 +17,7 @@ CALLS = [
     ("call_c", "memory_remember", "{not json"),
     ("call_d", "memory_write", {"path": "user/a.md", "content": "x"}),
     ("call_e", "memory_remember", {"text": "I live in Oslo.", "project": None}),
+    ("call_f", "memory_recall_all", {}),
 ]
 
 
@@ -46,13 +47,15 @@ async def test_parallel_calls_are_answered_in_their_order(
     ids = [message.get("tool_call_id") or message["call_id"] for message in answered.messages]
     texts = dict(zip(ids, texts_of(answered.messages), strict=True))
 
-    assert ids == ["call_a", "call_c", "call_d", "call_e"]
+    assert ids == ["call_a", "call_c", "call_d", "call_e", "call_f"]
     assert [getattr(other, "name", None) or other.function.name for other in answered.others] == [
         "get_weather"
     ]
     assert texts["call_a"].startswith("Remembered.")
     assert "VALIDATION_ERROR" in texts["call_c"]
-    assert "UNKNOWN_TOOL" in texts["call_d"]
+    for unknown in ("call_d", "call_f"):
+        assert "UNKNOWN_TOOL" in texts[unknown]
+        assert "The tools are: memory_remember, memory_context." in texts[unknown]
     assert answered.outcomes["call_e"].result is not None
     assert len(await memory.operation("call_e")) == 1
     assert "Oslo" in (await memory.context("Where do I live?")).context

@@ -25,8 +25,8 @@ def allowed_arguments(profile: Profile = "agent") -> Mapping[str, tuple[str, ...
 
 
 def is_ours(tool: str) -> bool:
-    """Return whether a tool is Memex's, of this profile or another."""
-    return tool in TOOLS or tool in ALIASES
+    """Return whether a tool is Memex's, of this profile or another, or has a name as if it were."""
+    return tool in TOOLS or tool in ALIASES or tool.startswith("memory_")
 
 
 async def answer(

@@ -259,10 +259,11 @@ def _failed(error: MemexError, tool_call_id: str | None) -> types.CallToolResult
 
 
 def _unknown_tool(name: str, allowed: Mapping[str, Any]) -> MCPError:
-    hint = f"The tools are: {', '.join(allowed)}."
-    return MCPError(
-        types.INVALID_PARAMS, f"There is no tool {name[:100]!r}.", {"code": "UNKNOWN_TOOL", "hint": hint}
+    hint = (
+        f"The tools are: {', '.join(allowed)}."  # in the message too: most clients show a model nothing else
     )
+    told = {"code": "UNKNOWN_TOOL", "hint": hint}
+    return MCPError(types.INVALID_PARAMS, f"There is no tool {name[:100]!r}. {hint}", told)
 
 
 def _code(error: MemexError, context: Context) -> int:
