@@ -154,6 +154,8 @@ async def resolve(
     """
     user_id = _user(principal, context)
     actor = None if context.actor is None else check_id(context.actor, "actor")
+    if context.project == "":
+        raise ValidationFailed("The project has no name.", hint="Give its slug, or leave the project out.")
     project = None if context.project is None else check_slug(context.project)
     log_kind = "user" if principal.role == "agent" else "admin"
     async with database.connection((principal.tenant_id, user_id)) as connection:

@@ -269,6 +269,17 @@ def test_null_is_absent_in_context_and_arguments(alice: Client) -> None:
     assert listed.json()["files"] == []
 
 
+def test_a_model_that_names_an_empty_project_names_none(alice: Client) -> None:
+    """Models fill in an empty text for what they leave out; a host that does so has a fault."""
+    told = run(alice, "memory_remember", text="I prefer oolong tea.", project="")
+    asked = run(alice, "memory_context", query="Which tea?", project="")
+    refused = run(alice, "memory_context", context={"project": ""}, query="Which tea?").json()
+
+    assert (refused["code"], refused["detail"]) == ("VALIDATION_ERROR", "The project has no name.")
+    assert [write["path"] for write in told.json()["writes"]] == ["user/preferences.md"]
+    assert "oolong" in asked.json()["context"]
+
+
 def test_an_unbound_key_names_the_user_with_each_call(client_of: ClientOf) -> None:
     """Without one the call is refused, and the hint says where it goes."""
     refused = run(client_of("agent"), "memory_list")

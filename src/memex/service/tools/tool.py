@@ -174,12 +174,14 @@ class Tool(Generic[A]):
         return self.result.in_order(result) if is_repeated else result
 
     def parse(self, arguments: dict[str, Any]) -> A:
-        """Return the arguments, checked; null means absent.
+        """Return the arguments, checked; null means absent, and so does a project without a name.
 
         Raises:
             ValidationFailed: with the first problems, each naming its argument.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
+        if given.get("project") == "":
+            del given["project"]
         try:
             return self.arguments.model_validate(given)
         except ValidationError as error:
