@@ -19,7 +19,7 @@ def test_words_are_erased_once_that_is_confirmed(memex: Memex, tmp_path: Path) -
     kept = memex.plain("read", "user/preferences.md", *nina)
     done = memex.plain("erase", "quetzalcoatl", "--yes", "--receipt", str(receipt), *nina)
     left = memex.plain("read", "user/preferences.md", *nina)
-    checked = memex.plain("erasure", "verify", str(receipt), *nina)
+    checked = memex.plain("erasure", "verify", str(receipt))  # the receipt names nina
 
     assert "Would be erased for good (text):\n    quetzalcoatl\n" in shown
     assert (asked.code, "Nothing was erased." in asked.out) == (3, True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from memex.cli.options import UserOptions
 from memex.cli.output import CommandOutput, Screen, format_count, format_time
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
@@ -69,7 +70,10 @@ async def verify(
     session: CommandSession,
     receipt: Annotated[Path, typer.Argument(help="The file that `memex erase --receipt` wrote.")],
 ) -> CommandOutput:
-    """Check a receipt of an erasure against the database: whether it is known, and whether the words are gone."""
+    """Check a receipt of an erasure against the database: whether it is known, and whether the words are gone.
+
+    Without --user, it is checked for the user whom the receipt names.
+    """
     try:
         told = json.loads(receipt.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -77,7 +81,10 @@ async def verify(
             f"{receipt} is no receipt: {type(error).__name__}.",
             hint="`memex erase --receipt FILE` writes one.",
         ) from error
-    checked = await session.call("erasure_verify", {"receipt": told.get("receipt") or told})
+    told = told.get("receipt") or told
+    if session.user == UserOptions().user and isinstance(told.get("user"), str):
+        session = session.of(told["user"])  # no other user was named, and the receipt names its own
+    checked = await session.call("erasure_verify", {"receipt": told})
     is_good = checked["is_known"] and checked["is_gone"]
     return CommandOutput(
         checked, lambda screen: _show_check(screen, checked), exit_code=0 if is_good else FOUND
