@@ -17,7 +17,7 @@ from memex.subagent.remember.told_sentences import standing_sentences
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.extraction import Statement
-from memex.subagent.statements.places import is_statement_file, kind_of_item, mount_of
+from memex.subagent.statements.places import is_statement_file, kind_of_item, mount_of, stands_for_kind
 from memex.subagent.statements.subjects import normal_form, subject_of
 
 HITS = 8
@@ -130,13 +130,16 @@ def _is_about(hit: Hit, statement: Statement) -> bool:
 def _states_outright(hit: Hit, statement: Statement) -> bool:
     """Tell whether a file says the same outright: no task, no box to tick, nothing under a heading of a section.
 
-    `## Rejected` or `## Said by Tom` makes another statement of what stands below it.
+    `## Rejected` or `## Said by Tom` makes another statement of what stands below it. The heading of a kind does
+    not: a page that `memory_remember` wrote keeps it where it is moved to.
     """
     if statement.kind in _TASKS:
         return False
     form = normal_form(statement.text)
     return any(
-        len(heading) <= 1 and not _BOX.match(line) and normal_form(parse_bullet(line)) == form
+        (len(heading) <= 1 or (len(heading) == 2 and stands_for_kind(heading[1])))
+        and not _BOX.match(line)
+        and normal_form(parse_bullet(line)) == form
         for heading, _, line in _lines(hit)
     )
 

@@ -509,7 +509,7 @@ async def test_work_goes_to_the_project_and_what_is_personal_to_the_user(
     ]
 
 
-@pytest.mark.parametrize("project", ["zeus", "nothing", "", "../user", "apollo/x", "Apollo", "\0", "x" * 300])
+@pytest.mark.parametrize("project", ["zeus", "nothing", "../user", "apollo/x", "Apollo", "\0", "x" * 300])
 async def test_a_project_of_others_is_not_found(service: Service, apollo: Caller, project: str) -> None:
     """Whether it exists or not; what is personal in the text is not written either."""
     with pytest.raises((ProjectNotFound, ValidationFailed)) as refused:
@@ -857,3 +857,15 @@ async def test_others_see_nothing_of_it(service: Service, apollo: Caller, caller
 
 def _days_since(before: date) -> set[str]:
     return {before.isoformat(), datetime.now(UTC).date().isoformat()}
+
+
+async def test_a_page_that_was_moved_away_still_says_what_it_says(service: Service, alice: Caller) -> None:
+    """A statement that stands there is a duplicate; one that is new goes to the page of its kind."""
+    await remember(service, alice, "I prefer oolong tea.")
+    await run(service, alice, "move", path="user/preferences.md", to="user/tea/choices.md")
+
+    again = await remember(service, alice, "I prefer oolong tea. I prefer window seats.")
+
+    assert [skip["known_in"] for skip in again["skipped"]] == ["user/tea/choices.md@2"]
+    [new] = await bullets(service, alice, "user/preferences.md")
+    assert new.startswith("I prefer window seats.")
