@@ -63,6 +63,20 @@ def test_what_a_model_planned_is_written_as_it_was_shown(site: Site, model: Mode
     assert bob.post("/ui/ask/remember/write", {"dry_run_id": dry_run_id}).status_code == 404
 
 
+def test_a_text_for_the_journal_alone_is_shown_and_written(site: Site) -> None:
+    """The page says that the words stand in the journal, and has its button though no page changes."""
+    alice = site.visitor(bound_to="alice")
+    alice.get("/ui/ask/remember")
+    shown = alice.post("/ui/ask/remember", {"text": "We met Bruno near the harbour."}).text
+    dry_run_id = shown.partition('name="dry_run_id" value="')[2].partition('"')[0]
+    written = alice.post("/ui/ask/remember/write", {"dry_run_id": dry_run_id})
+    nothing = alice.post("/ui/ask/remember", {"text": "Thanks!"}).text
+
+    assert "The words themselves would stand in the journal." in shown
+    assert "notice=told" in written.headers["Location"]
+    assert "There is nothing to write." in nothing
+
+
 def test_documents_are_included_where_the_box_is_ticked(site: Site) -> None:
     """Each stands with its title and its text; without the box, memory alone is asked."""
     push_documents(

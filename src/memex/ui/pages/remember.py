@@ -37,11 +37,18 @@ REASONS = {
     "forget": "a request to forget",
     "absent": "not stored",
     "nested": "other items are below it",
+    "unfiled": "on no page: its kind is not sure",
+    "quoted": "words of somebody else",
+    "pasted": "a pasted letter, log or trace",
+    "recalled": "words of Memex itself",
+    "forgotten": "asked to be forgotten",
     "unsure": "the model was not sure",
     "other": "left out by the model",
     "limit": "too many edits of the model",
     "invalid": "a wrong edit of the model",
 }
+# Parts that the journal does not keep, or that are nothing by themselves.
+NOT_TOLD = frozenset({"forget", "forgotten", "recalled", "secret", "small_talk", "empty"})
 
 
 @router.get("")
@@ -72,7 +79,7 @@ async def write(page: Page) -> Response:
         done = await page.memex.execute(context, TOOL, arguments | {"dry_run_id": dry_run_id})
     except PlanChanged as error:
         return await _shown(page, arguments, changed=error)
-    return lead_to_written(page, done, "remembered")
+    return lead_to_written(page, done, "told" if done.get("entry") else "remembered")
 
 
 async def _shown(
@@ -102,6 +109,8 @@ def _rendered(
 ) -> Response:
     writes = shown["writes"] if shown is not None else []
     skipped = shown["skipped"] if shown is not None else []
+    stated = [one for one in (shown or {}).get("statements") or () if one["outcome"] != "removed"]
+    is_told = bool(stated) or any(skip["reason"] not in NOT_TOLD for skip in skipped)
     return page.render(
         "remember.html",
         status=status if error is None else status_of(error),
@@ -109,6 +118,7 @@ def _rendered(
         error=error,
         shown=shown,
         has_changed=has_changed,
+        is_told=is_told and page.service.keeps_journal,
         writes=[written | {"lines": diff_lines(written["diff"])} for written in writes],
         skipped=[skip | {"text": _piece(asked["text"], skip["start"], skip["end"])} for skip in skipped],
         outcomes=OUTCOMES,
