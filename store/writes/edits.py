@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -187,6 +187,7 @@ class UndoneRevision:
         after: the revision that is taken back.
         before: the one before it, None when it made the file.
         later_calls: the tool calls that wrote the file since.
+        is_undone: they left it as it was before the revision.
     """
 
     place: ScopedPath
@@ -194,13 +195,7 @@ class UndoneRevision:
     after: Head
     before: Head | None
     later_calls: tuple[str, ...] = ()
-
-    @property
-    def is_undone(self) -> bool:
-        """Whether later calls left the file as it was before the revision."""
-        if self.before is None or self.before.deleted:
-            return self.head.deleted
-        return replace(self.before, version=self.head.version) == self.head
+    is_undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,10 +444,8 @@ class WorkingTree:
             except VersionConflict as conflict:
                 message, hint = conflict.message, "Revert the later calls first, or change the file by hand."
                 if revision.is_undone:
-                    stands = (
-                        "it is gone" if revision.head.deleted else f"version {revision.head.version} stands"
-                    )
-                    message = f"{revision.place} is as it was before the call: {stands}. Nothing was changed."
+                    stands = "gone" if revision.head.deleted else f"at version {revision.head.version}"
+                    message = f"{revision.place} is {stands}, as it was before the call; nothing was changed."
                     hint = f"To have back what the call wrote, revert {revision.later_calls[-1]}."
                 raise VersionConflict(
                     message,

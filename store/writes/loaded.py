@@ -1,7 +1,7 @@
 """The rows that a commit loads before it plans: scopes, heads and chunks of the files that the edits name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -215,10 +215,13 @@ def _undone_revision(place: ScopedPath, version: int, chain: Sequence[_ChainRevi
     before = [revision for revision in chain if revision.rev < after.rev]
     for needed in (after, *before[-1:]):
         check_text(f"{place.scope.virtual(needed.path)}@{needed.version}", needed.thinned)
+    head, older = chain[-1].head, before[-1].head if before else None
+    stood = None if older is None or older.deleted else replace(older, version=head.version)
     return UndoneRevision(
         place=place,
-        head=chain[-1].head,
+        head=head,
         after=after.head,
-        before=before[-1].head if before else None,
+        before=older,
+        is_undone=head.deleted if stood is None else head == stood,
         later_calls=tuple(revision.tool_call_id for revision in chain if revision.rev > after.rev),
     )

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
 import structlog
@@ -34,6 +35,7 @@ MAX_BYTES_AT = {
 }
 MAX_REQUEST_ID_CHARS = 200
 MAX_DRAINED_BYTES = 64 << 20  # of a body that is refused, before the connection closes
+MAX_DRAIN_S = 10.0
 
 
 class RequestMiddleware:
@@ -61,9 +63,7 @@ class RequestMiddleware:
         max_bytes = MAX_BYTES_AT.get(scope["path"], MAX_BODY_BYTES)
         read_bytes = 0
         is_read = expected_bytes == 0
-        closes = (
-            request.headers.get("connection", "").lower() == "close" or scope.get("http_version") == "1.0"
-        )
+        closes = "close" in request.headers.get("connection", "").lower() or scope["http_version"] == "1.0"
         awaits_continue = "100-continue" in request.headers.get("expect", "").lower()
 
         async def limited_receive() -> Message:
@@ -91,7 +91,7 @@ class RequestMiddleware:
                     message["headers"].append((b"connection", b"close"))
             elif closes and not (is_read or awaits_continue or message.get("more_body")):
                 # A close with bytes unread resets the connection, and the client never sees the answer.
-                await send(message | {"more_body": True})
+                await send({**message, "more_body": True})
                 await _drain(receive)
                 message = {"type": "http.response.body"}
             await send(message)
@@ -138,13 +138,12 @@ class RequestMiddleware:
 
 
 async def _drain(receive: Receive) -> None:
-    """Read the rest of a body and throw it away, as far as it is of a bounded size."""
+    """Read the rest of a body and throw it away, within bounds of size and time."""
     left = MAX_DRAINED_BYTES
-    while left > 0:
-        message = await receive()
-        if not message.get("more_body"):
-            return
-        left -= len(message["body"])
+    with suppress(TimeoutError):
+        async with asyncio.timeout(MAX_DRAIN_S):
+            while left > 0 and (message := await receive()).get("more_body"):
+                left -= len(message["body"])
 
 
 def _protected(scope: Scope, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -259,10 +259,9 @@ def _failed(error: MemexError, tool_call_id: str | None) -> types.CallToolResult
 
 
 def _unknown_tool(name: str, allowed: Mapping[str, Any]) -> MCPError:
-    hint = (
-        f"The tools are: {', '.join(allowed)}."  # in the message too: most clients show a model nothing else
-    )
+    hint = f"The tools are: {', '.join(allowed)}."
     told = {"code": "UNKNOWN_TOOL", "hint": hint}
+    # Most clients show a model the message alone.
     return MCPError(types.INVALID_PARAMS, f"There is no tool {name[:100]!r}. {hint}", told)
 
 

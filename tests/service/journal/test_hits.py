@@ -224,5 +224,5 @@ async def test_an_entry_without_words_is_no_hit_and_far_ones_are_named_so(
     near = await service.execute(alice, "memory_find", {"query": "figs", "mode": "hybrid"})
 
     assert [hit["path"] for hit in far["hits"]] == ["user/preferences.md"]
-    assert "not near enough" in far["note"]
+    assert "may not answer" in far["note"]
     assert "note" not in near

@@ -593,8 +593,8 @@ async def test_a_second_revert_says_what_stands(service: Service, alice: Caller,
     with pytest.raises(VersionConflict) as refused:
         await service.revert(alice, "call-1")
 
-    stands = "it is gone" if before is None else "version 3 stands"
-    assert refused.value.message == f"user/a.md is as it was before the call: {stands}. Nothing was changed."
+    stands = "gone" if before is None else "at version 3"
+    assert refused.value.message == f"user/a.md is {stands}, as it was before the call; nothing was changed."
     assert refused.value.hint == f"To have back what the call wrote, revert {undone['tool_call_id']}."
     await service.revert(alice, undone["tool_call_id"])
     assert await content(service, alice, "user/a.md") == "new\n"

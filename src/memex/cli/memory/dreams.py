@@ -235,15 +235,14 @@ def _show_proposal(
             screen.paragraph(
                 f"{TITLES.get(signal['kind'], signal['kind'])}: ", (places, "cyan"), f"  {signal['note']}"
             )
-    states = {group["state"] for group in proposal["groups"]} if is_kept else set()
-    hints = {
-        "To apply": ("open", "apply", "[GROUP...]"),
-        "To apply what is held": ("held", "apply", "GROUP", "--held"),
-        "To reject": ("open", "reject", "[GROUP...]"),
-    }
-    if states & {"open", "held"}:
+    if is_kept and any(group["state"] == "open" for group in proposal["groups"]):
         screen.line()
-    for told, (state, verb, *words) in hints.items():
-        if state in states:
-            command = session.command("dream", verb, proposal["proposal_id"], *words)
-            screen.line((f"{told}: ", "dim"), command)
+        screen.line(
+            ("To apply: ", "dim"), session.command("dream", "apply", proposal["proposal_id"], "[GROUP...]")
+        )
+        screen.line(
+            ("To reject: ", "dim"), session.command("dream", "reject", proposal["proposal_id"], "[GROUP...]")
+        )
+    if is_kept and any(group["state"] == "held" for group in proposal["groups"]):
+        applying = session.command("dream", "apply", proposal["proposal_id"], "GROUP", "--held")
+        screen.line(("To apply what is held: ", "dim"), applying)

@@ -70,11 +70,8 @@ async def apply(
             done.append(await _apply(service, caller, stored, part, rows, now))
         else:
             why = "expired" if stored.is_expired and state in ("open", "held") else state
-            detail = (
-                f"It is {why}."
-                if why != "held"
-                else "It did not pass the questions: `held` applies it anyway."
-            )
+            asks = "It did not pass the questions: `held` applies it anyway."
+            detail = asks if why == "held" else f"It is {why}."
             done.append(
                 DecidedGroup(group=part, state=state, tool_call_id=rows[0]["tool_call_id"], detail=detail)
             )

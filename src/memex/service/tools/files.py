@@ -28,9 +28,7 @@ from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
 
 MAX_HEADING_CHARS = 1_000
-NOT_NEAR = (
-    "No file holds a word of the query. The hits are the nearest in meaning, and not near enough to answer."
-)
+NOT_NEAR = "No file holds a word of the query. The hits are the nearest in meaning, and may not answer it."
 EVIDENCE: Literal["evidence"] = "evidence"
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
@@ -178,10 +176,9 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
     )
     forgotten = await what_is_forgotten(memory)
     rendered = [render_hit(hit, entries, forgotten.spans_in(hit.path, hit.snippet)) for hit, entries in hits]
-    is_far = all(not hit.match.terms and (hit.confidence or 0) < LEAST["weak"] for hit in rendered)
-    by_meaning_alone = arguments.mode == "vectors"
-    note = NOT_NEAR if rendered and is_far and not by_meaning_alone else None
-    result = FindResult(hits=rendered, note=note).body()
+    far = [hit for hit in rendered if not hit.match.terms and (hit.confidence or 0) < LEAST["weak"]]
+    is_far = bool(rendered) and len(far) == len(rendered) and arguments.mode != "vectors"
+    result = FindResult(hits=rendered, note=NOT_NEAR if is_far else None).body()
     kept = ("path", "version", "span", "score", "match", "more_spans", "entries", "forgotten")
     logged: dict[str, Any] = {
         "hits": [{name: hit[name] for name in kept if name in hit} for hit in result["hits"]]
