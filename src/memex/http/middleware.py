@@ -63,7 +63,9 @@ class RequestMiddleware:
         max_bytes = MAX_BYTES_AT.get(scope["path"], MAX_BODY_BYTES)
         read_bytes = 0
         is_read = expected_bytes == 0
-        closes = "close" in request.headers.get("connection", "").lower() or scope["http_version"] == "1.0"
+        closes = (
+            "close" in request.headers.get("connection", "").lower() or scope.get("http_version") == "1.0"
+        )
         awaits_continue = "100-continue" in request.headers.get("expect", "").lower()
 
         async def limited_receive() -> Message:
