@@ -20,7 +20,7 @@ from memex.subagent.context.evidence import (
 )
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
-from memex.subagent.context.lists import listed_statements, without_done, without_other_days
+from memex.subagent.context.lists import asked_for, listed_statements
 from memex.subagent.context.pool import (
     ContextLine,
     add_meaning,
@@ -34,7 +34,6 @@ from memex.subagent.context.pool import (
     standing,
     window_weight,
     with_listed,
-    with_waiting,
     without_score,
 )
 from memex.subagent.context.recency import newest_day, with_recency
@@ -116,17 +115,16 @@ class BuiltinPlanner:
         scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
         if survey.is_compared:
             lines = await add_meaning(request.query, scored, tools, survey.nearness())
-            lines = with_waiting(lines) if is_small else lines
         else:
             lines = scored + without_score(others)
         asks_little = len(set(tools.analyzer.lexemes(without_days(request.query)))) <= MAX_LIST_LEXEMES
         if (intent := intent_of(request.query)) is not None and not (asks_little or intent.by == "person"):
             intent = None
         listed: Sequence[StatementUnit] = ()
+        best = max([line.score for line in lines[:1]], default=0.0)
         if intent is not None:
             listed = await listed_statements(intent, request, tools)
-            asked_for = without_done(without_other_days(lines, intent, request), intent)
-            lines = in_force(with_listed(asked_for, listed), tools.out_of_time)
+            lines = in_force(with_listed(asked_for(lines, intent, request), listed), tools.out_of_time)
         judgement = survey.judge(
             request.query,
             lines,
@@ -141,8 +139,9 @@ class BuiltinPlanner:
             survey,
             lines if listed else with_recency(lines, newest),
             judgement,
-            is_shown_whole=is_small and not survey.is_compared and not listed,
+            is_shown_whole=is_small and not listed,
             is_list=bool(listed),
+            best=best if intent is not None and intent.is_open_ended else None,
             included=with_recency(included, newest),
         )
 

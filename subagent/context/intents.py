@@ -35,6 +35,11 @@ class Intent:
     by: ListOrder
     match: re.Pattern[str]
 
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether what answers may also stand where no list finds it; a list of days holds all that it can."""
+        return self.by in ("kind", "person")
+
 
 def intent_of(question: str) -> Intent | None:
     """Return the list that a question asks for; None if it asks for no list."""

@@ -169,7 +169,12 @@ class _DueList:
         return self.intent.by == "kind" and unit.kind in _TASKS and _due(unit) is None
 
 
-def without_other_days(
+def asked_for(lines: Sequence[ContextLine], intent: Intent, request: ContextRequest) -> Sequence[ContextLine]:
+    """Return lines without those of other days than a question asks about, and without what is done."""
+    return _without_done(_without_other_days(lines, intent, request), intent)
+
+
+def _without_other_days(
     lines: Sequence[ContextLine], intent: Intent, request: ContextRequest
 ) -> Sequence[ContextLine]:
     """Return lines without those of other days than a question asks about, such as an old `tomorrow`."""
@@ -180,7 +185,7 @@ def without_other_days(
     return [line for line in lines if not _is_of_other_days(line, days, is_told=is_told)]
 
 
-def without_done(lines: Sequence[ContextLine], intent: Intent) -> Sequence[ContextLine]:
+def _without_done(lines: Sequence[ContextLine], intent: Intent) -> Sequence[ContextLine]:
     """Return lines without tasks that are done, if a question asks for what is open, also those without a date."""
     if not intent.kinds or not intent.kinds <= _OPEN_KINDS:
         return lines

@@ -57,6 +57,7 @@ NEARNESS = (
 )
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
+MAX_LEAD_IN_CHARS = 60
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
 STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
 POOL_LINES = 400  # the best, among which a context chooses
@@ -64,7 +65,7 @@ MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, wi
 
 _WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
-_LEAD_IN = re.compile(r"[^\W\d]+(?:[ ,:]+[^\W\d]+){0,3}[ ,:]*")  # `Remind me to`, which says nothing alone
+_LEAD_IN = re.compile(r"\s*[^\W\d]+(?:[ ,:]+[^\W\d]+){0,3}[ ,:]*")  # `Remind me to`, which says nothing alone
 EntriesBeside = Mapping[str, Mapping[str, int]]  # see `Memory.entries_beside`
 NOTHING_BESIDE: EntriesBeside = {}
 _NOTHING: Mapping[str, int] = {}
@@ -253,8 +254,6 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
             heading = (*above, *titles) if titles and not is_entry else above
         for start, end in left_of(text, line, gone) if gone else (line,):
             piece = text[start:end] if gone else said
-            if gone and _LEAD_IN.fullmatch(piece) and any(0 <= at - end <= 1 for at, _ in gone):
-                continue
             reference = Reference(path, version, (first + start, first + end))
             candidate = CandidatePassage(reference, piece, value, reason, linked_from, heading)
             unit = None
@@ -265,6 +264,8 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
 
 def left_of(text: str, line: Span, gone: Iterable[Span]) -> Iterator[Span]:
     """Yield what is left of a text outside some spans: pieces that hold words, without the space around them.
+
+    A few words that only lead to such a span, such as `Goal:`, are not left.
 
     Args:
         text: of which a line is a part.
@@ -277,7 +278,8 @@ def left_of(text: str, line: Span, gone: Iterable[Span]) -> Iterator[Span]:
         yield line
         return
     for start, stop in within:
-        yield from _piece(text, at, start)
+        if start - at > MAX_LEAD_IN_CHARS or not _LEAD_IN.fullmatch(text, at, max(at, start)):
+            yield from _piece(text, at, start)
         at = max(at, stop)
     yield from _piece(text, at, end)
 
@@ -534,16 +536,6 @@ def waiting_lines(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """Return the lines that nothing can judge yet: those of a told text of which no line is embedded so far."""
     embedded = {line.reference.path for line in lines if line.similarity is not None}
     return [line for line in lines if line.is_waiting and line.reference.path not in embedded]
-
-
-def with_waiting(lines: Sequence[ContextLine]) -> list[ContextLine]:
-    """Return lines of a small memory, best first: those that nothing can judge yet score enough to be recalled."""
-    least = STOP * max([line.score for line in lines], default=0.0)
-    waiting = {line.reference for line in waiting_lines(lines) if line.score < least}
-    return best_first(
-        line._replace(score=least, why=_why(line, "recent")) if line.reference in waiting else line
-        for line in lines
-    )
 
 
 def _nearness(line: ContextLine, near: Mapping[str, float]) -> float:

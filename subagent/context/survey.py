@@ -87,7 +87,7 @@ class LinePool:
         judgement: how sure it is that memory answers.
         is_shown_whole: the memory is so small that all lines are shown that fit.
         is_list: the question asks for a list, and the lines begin with it.
-        best: the best score by rules, where a model's picks have changed scores.
+        best: the best score by rules, where a list or a model's picks have changed scores.
         included: the lines of what was found beside memory, the best first.
     """
 

@@ -138,7 +138,9 @@ def with_picks(pool: LinePool, picked: Sequence[ContextLine], worth: float) -> L
         known = lines.get(line.reference, line)
         lines[line.reference] = known._replace(score=max(known.score, 0.0) + worth, why=line.why)
     judgement = pool.judgement.lifted("model") if picked else pool.judgement  # it has read what it picked
-    best = max((line.score for line in (*pool.lines[:1], *pool.included[:1])), default=0.0)
+    best = pool.best
+    if best is None:
+        best = max((line.score for line in (*pool.lines[:1], *pool.included[:1])), default=0.0)
     return replace(pool, lines=best_first(lines.values()), judgement=judgement, best=best)
 
 

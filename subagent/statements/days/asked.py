@@ -2,13 +2,27 @@
 
 import re
 from calendar import monthrange
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
 from memex.store.search.dates import DateRange, parse_days
-from memex.subagent.statements.days.mentions import LANGUAGES, DayMention, find_days, last_day, stands_behind
+from memex.subagent.statements.days.mentions import (
+    LANGUAGES,
+    LOOK_BEHIND,
+    DayMention,
+    find_days,
+    last_day,
+    stands_behind,
+)
 
 _ANY_DAY = date(2000, 1, 3)
 _YEAR = re.compile(r"\d{4}")
+_SINCE = re.compile(r"\b(?:since|from|seit|depuis|dès|desde)(?: the| dem| le| el)?\s*$", re.IGNORECASE)
+_FIRST_OF_TWO = re.compile(  # the `26 to` of `26 to 29 November`
+    r"(?<![\d.,])(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|\.)?\s?(?:to|and|until|till|through|bis|und|au|et|al|y|[-–])"
+    r"\s?(?:the |zum |den |le |el )?$",
+    re.IGNORECASE,
+)
 
 
 def asked_days(question: str, today: date) -> DateRange | None:
@@ -16,7 +30,7 @@ def asked_days(question: str, today: date) -> DateRange | None:
 
     Of `by Friday` or `until Friday`, all days from today on count.
     """
-    mentions = find_days(question, today)
+    mentions = _find_days(question, today)
     if not mentions:
         return None
     first = min(_first(question, mention, today) for mention in mentions)
@@ -41,10 +55,27 @@ def days_before(question: str, today: date) -> DateRange | None:
     for language in LANGUAGES:
         if days := parse_days(question, now, language):
             return days
-    found = [
-        days for mention in find_days(question, today) if (days := _in_the_past(question, mention, today))
-    ]
-    return DateRange(min(found).first, max(days.last for days in found)) if found else None
+    mentions = _find_days(question, today)
+    found = [days for mention in mentions if (days := _in_the_past(question, mention, today))]
+    if not found:
+        return None
+    *_, mention = mentions
+    is_one = mention.days.first == mention.days.last
+    is_since = is_one and stands_behind(_SINCE, question, mention.start)
+    last = today if is_since else max(days.last for days in found)
+    return DateRange(min(found).first, last)
+
+
+def _find_days(question: str, today: date) -> list[DayMention]:
+    """Return the days that a question names; `26 to 29 November` names four."""
+    mentions = find_days(question, today)
+    for place, mention in enumerate(mentions):
+        before = question[max(0, mention.start - LOOK_BEHIND) : mention.start]
+        two = _FIRST_OF_TWO.search(before) if mention.form == "date" and mention.unit == "day" else None
+        if two is not None and int(two["day"]) < mention.days.first.day:
+            days = DateRange(mention.days.first.replace(day=int(two["day"])), mention.days.last)
+            mentions[place] = replace(mention, start=mention.start - len(two[0]), days=days)
+    return mentions
 
 
 def _in_the_past(question: str, mention: DayMention, today: date) -> DateRange | None:

@@ -181,6 +181,18 @@ async def test_a_context_is_gathered_by_meaning_too(with_vectors: Database, alic
     assert without["sources"] == []
 
 
+async def test_a_small_memory_is_shown_whole_by_meaning_too(with_vectors: Database, alice: Caller) -> None:
+    """Behind what answers best: a change is told in words that are near to no question."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+    told = ("The cluster of the boat club runs on five nodes.", "Bought a lamp.")
+    for text in told:
+        await service.execute(caller, "memory_remember", {"text": text})
+
+    recalled = await service.execute(caller, "memory_context", {"query": "How many nodes has the cluster?"})
+
+    assert all(text in recalled["context"] for text in told)
+
+
 async def test_an_embedder_that_fails_leaves_words(with_vectors: Database, alice: Caller) -> None:
     """Auto goes on by words and a context says that it is degraded; who asks for hybrid gets the error."""
     service, caller = await service_with(with_vectors, alice, Failing())

@@ -130,6 +130,21 @@ async def test_lists_are_answered_in_their_order(service: Service, caller_of: Ca
     await check_answers(service, caller_of, ANSWERS)
 
 
+async def test_behind_a_list_stands_what_answers_by_its_words(service: Service, caller_of: CallerOf) -> None:
+    """To be in the list is worth so much that a tenth of it would leave out every other line."""
+    caller = await caller_of("mara")
+    await put(service, await caller_of(None, role="admin"), MANY)
+    await remember(service, caller, "I need to water the ferns.", "2026-11-20")
+    await remember(
+        service, caller, "Half of what stands on the list on the fridge is for Ida alone.", "2026-11-21"
+    )
+
+    found = await ask(service, caller, "What is on my to-do list?")
+
+    assert "ferns" in found[0]
+    assert any("fridge" in line for line in found)
+
+
 async def test_what_happens_on_a_day_is_listed(service: Service, caller_of: CallerOf) -> None:
     """Beside what is due then; what is new stands the newest first."""
     await check_answers(service, caller_of, EVENTS)
