@@ -23,6 +23,7 @@ _NO_OWNERS = frozenset(
 )
 # `Kaffee mag ich nicht`: the verb comes before who likes it.
 _FIRST_PERSON = re.compile(r" (?:ich|wir)\b", re.IGNORECASE)
+_THIRD_PERSON = re.compile(r"(?:he|she|they|er|sie|il|elle|ils|elles|él|ella|ell[oa]s)\b", re.IGNORECASE)
 _FIRST_DOER = re.compile(r"(?:i|we|ich|wir|je|j['’]|nous|yo|nosotr[oa]s)\b", re.IGNORECASE)
 
 
@@ -55,7 +56,7 @@ def _doer(text: str) -> str:
     plain = strip_opening(language.load("en").lead_ins, plain_form(text[:JUDGED_CHARS]))
     if _FIRST_DOER.match(plain):
         return "user"
-    return "person" if _person().match(plain) else ""
+    return "person" if _THIRD_PERSON.match(plain) or _person().match(plain) else ""
 
 
 @cached_for_short_texts(entries=8_192)

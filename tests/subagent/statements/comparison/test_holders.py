@@ -122,6 +122,7 @@ TWO_HOLDERS = [
     ("Meine Adresse ist Am Ring 4.", "Lenas Haus ist rot, und Bob's Adresse ist Am Tor 5."),
     ("Mon adresse est 4 rue du Lac.", "L'adresse de Léa est 5 rue du Port."),
     ("Monday's rehearsal is at 18:00.", "Friday's rehearsal is at 19:00."),
+    ("We start on 23 November.", "He starts on 1 December, no more nights."),
 ]
 ONE_HOLDER = [
     ("My email is ana@example.org.", "My email is ana@example.com now."),

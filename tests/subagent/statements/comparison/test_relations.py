@@ -125,6 +125,19 @@ def test_the_thing_of_another_holder_is_no_rival() -> None:
     assert relate(new, older) is not None
 
 
+def test_a_person_in_common_is_no_topic() -> None:
+    """Unless both have a value of one kind, or the words of the newer one say that something changed."""
+    older = seen("Nadia Brenner reads the minutes of each council meeting.")
+    weights = dict.fromkeys(older.topic, 9.0)
+
+    def compared_with(text: str) -> float:
+        return compare(seen(text), older, weights).likeness
+
+    assert compared_with("Nadia Brenner plays the organ.") == 0
+    assert compared_with("Nadia Brenner plays the organ now.") > 0
+    assert compared_with("Nadia Brenner writes the minutes.") > 0
+
+
 def test_another_task_is_no_rival() -> None:
     """Many hold at a time; the same one with another day may be one."""
     texts = [
