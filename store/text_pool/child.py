@@ -10,7 +10,8 @@ import signal
 import struct
 import sys
 from contextlib import suppress
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import BinaryIO
 
 from memex.errors import LimitExceeded
 
@@ -97,7 +98,16 @@ def _limit_itself() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _peak_bytes() -> Any:
-    import resource  # noqa: PLC0415
+def _peak_bytes() -> int:
+    """Return the most memory that this process had at a time.
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    On Linux `ru_maxrss` is at least what the parent had when it started this process, so the kernel is asked for
+    the peak of the program that runs now.
+    """
+    with suppress(OSError, StopIteration):
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(peak.split()[1]) * 1024
+    import resource  # noqa: PLC0415  # not on every system
+
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * RSS_UNIT

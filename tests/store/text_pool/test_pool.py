@@ -12,7 +12,7 @@ import pytest
 from tests.store.text_pool import tasks
 
 from memex.errors import LimitExceeded, VersionConflict
-from memex.store.text_pool import offload, pool
+from memex.store.text_pool import child, offload, pool
 from memex.store.text_pool.pool import TextPool
 
 ALICE, BOB, EVE = (1, "alice"), (1, "bob"), (2, "eve")
@@ -97,6 +97,15 @@ def test_a_killed_process_is_replaced(processes: TextPool) -> None:
     with pytest.raises(LimitExceeded, match="ends"):
         begin(processes, tasks.kill_itself).result(PATIENCE_S)
     assert begin(processes, len, "abc").result(PATIENCE_S) == 3
+
+
+def test_a_process_of_a_large_service_is_kept(processes: TextPool) -> None:
+    """The memory of the service is none of the process, which goes on as long as its own texts are small."""
+    service = b"x" * (child.KEPT_MEMORY_BYTES + (16 << 20))
+    pids = {begin(processes, os.getpid).result(PATIENCE_S) for _ in range(3)}
+
+    assert len(service) > child.KEPT_MEMORY_BYTES
+    assert len(pids) == 1
 
 
 def test_an_idle_process_ends() -> None:
