@@ -449,14 +449,15 @@ class Memory:
         return [summary_of(scopes[row["scope_id"]], **without_scope(row)) for row in found]
 
     async def history(
-        self, path: str, *, limit: int = 100, before: tuple[int, int] | None = None
+        self, path: str, *, limit: int = 100, before: tuple[int, int, str] | None = None
     ) -> Sequence[Revision]:
         """Return the revisions of a path and the earlier ones of its file, newest first, without the texts.
 
         Args:
             path: the path of a file that exists, or that was deleted or moved away.
             limit: 1 to 1,000.
-            before: `(rev, version)` of the revision that the last page ended with.
+            before: `(rev, version, path in its mount)` of the revision that the last page ended with; with an empty
+                path, revisions of the same change and version are left out.
 
         Raises:
             FileNotFound: nothing ever stood there.
@@ -471,6 +472,7 @@ class Memory:
             path=parsed.relative,
             before=before[0] if before else NEWEST,
             before_version=before[1] if before else 0,
+            before_path=before[2] if before else "",
             limit=limit,
         )
         if not found and before is None:

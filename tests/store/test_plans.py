@@ -74,6 +74,7 @@ PARAMETERS: dict[str, Any] = {
     "time": datetime(2026, 11, 22, tzinfo=UTC),
     "before": None,
     "before_version": None,
+    "before_path": None,
     "user_id": "alice",
     "tool_call_id": "call-1",
     "file_id": 1,
@@ -242,7 +243,7 @@ async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alic
             assert "lexeme = " in conditions[0]
 
 
-@pytest.mark.parametrize("analyzed", [True, False])
+@pytest.mark.parametrize("analyzed", [pytest.param(True, marks=pytest.mark.slow), False])
 async def test_entries_beside_one_are_the_first_of_their_index(
     service: Service, alice: Caller, *, analyzed: bool
 ) -> None:

@@ -21,6 +21,6 @@ with stood as (
 )
 select *, '' as content
   from stood
- where (rev, version) < (%(before)s::bigint, %(before_version)s::bigint)
- order by rev desc, version desc
+ where (rev, version, path) < (%(before)s::bigint, %(before_version)s::bigint, %(before_path)s)
+ order by rev desc, version desc, path desc
  limit %(limit)s;

@@ -419,6 +419,31 @@ async def test_a_move_keeps_the_history(service: Service, alice: Caller) -> None
     assert old["content"] == "one"
 
 
+async def test_pages_of_a_history_show_two_files_of_one_change(service: Service, alice: Caller) -> None:
+    """A file that one change made stands where another file of the same change stood: each is on one page."""
+    edits = [{"kind": "write", "path": f"user/{name}.md", "content": name} for name in ("a", "b")]
+    await service.execute(alice, "memory_write_many", {"edits": edits})
+    await service.execute(alice, "memory_delete", {"path": "user/b.md"})
+    await service.execute(alice, "memory_move", {"path": "user/a.md", "to": "user/b.md"})
+    whole = (await service.execute(alice, "memory_history", {"path": "user/b.md"}))["revisions"]
+    paged: dict[int, list[Any]] = {}
+    for limit in range(1, 5):
+        cursor: str | None = None
+        paged[limit] = []
+        while not paged[limit] or cursor is not None:
+            page = await service.execute(
+                alice, "memory_history", {"path": "user/b.md", "limit": limit, "cursor": cursor}
+            )
+            paged[limit] += page["revisions"]
+            cursor = page["next_cursor"]
+
+    assert [(one["path"], one["version"]) for one in whole] == [
+        *(("user/b.md", 3), ("user/b.md", 2)),
+        *(("user/b.md", 1), ("user/a.md", 1)),
+    ]
+    assert paged == dict.fromkeys(range(1, 5), whole)
+
+
 async def test_a_move_between_mounts_leaves_a_tombstone(service: Service, apollo: Caller) -> None:
     """A new file there, a deletion here, in one change of each scope, each naming the other."""
     await write(service, apollo, "user/a.md", "one")

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from memex.errors import MalformedCursor
 from memex.service.log import references
 from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.file_edits import BaseVersion, PlacedResult, Reason, answer_placed
@@ -63,12 +64,10 @@ class HistoryResult(ReadAnswer):
 
 async def history(memory: Memory, arguments: HistoryArguments) -> CallAnswer:
     """Answer memory_history."""
-    before = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
-    found = await memory.history(
-        arguments.path, limit=arguments.limit + 1, before=(before[0], before[1]) if before else None
-    )
+    before = _place(arguments.cursor) if arguments.cursor is not None else None
+    found = await memory.history(arguments.path, limit=arguments.limit + 1, before=before)
     page = found[: arguments.limit]
-    cursor = to_cursor(page[-1].rev, page[-1].version) if len(found) > arguments.limit else None
+    cursor = _cursor(page[-1], found[-1]) if len(found) > arguments.limit else None
     revisions = [
         RevisionResult.taken_from(revision, path=revision.virtual_path, thinned=revision.thinned is not None)
         for revision in page
@@ -76,6 +75,24 @@ async def history(memory: Memory, arguments: HistoryArguments) -> CallAnswer:
     result = HistoryResult(revisions=revisions, next_cursor=cursor)
     logged = {"revisions": [revision.reference for revision in page], "next_cursor": cursor}
     return CallAnswer(result.body(), arguments.canonical(), logged)
+
+
+def _cursor(last: Revision, following: Revision) -> str:
+    """Return the cursor behind the last revision of a page.
+
+    It names the path too where one change made two files of the same version, of which the history holds both.
+    """
+    place = (last.rev, last.version)
+    return to_cursor(*place, last.path) if place == (following.rev, following.version) else to_cursor(*place)
+
+
+def _place(cursor: str) -> tuple[int, int, str]:
+    try:
+        rev, version = from_cursor(cursor, int, int)
+    except MalformedCursor:
+        rev, version, path = from_cursor(cursor, int, int, str)
+        return rev, version, path
+    return rev, version, ""
 
 
 class DiffArguments(Arguments):
