@@ -1,20 +1,23 @@
 """The few shared fixtures: two real servers, a fresh database a test, a service over it, callers."""
 
 import asyncio
+import fcntl
 import gc
 import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 import tests.kit.property_budget  # noqa: F401  # sets how much is tried
 from psycopg.conninfo import make_conninfo
 from tests import selection
-from tests.kit import clusters
-from tests.kit.forked_commands import Forks, forks
+from tests.kit import clusters, forked_commands
+from tests.kit.forked_commands import Forks
 from tests.kit.model_server import ModelServer, serving
 from tests.kit.postgres_servers import LentDatabase, Server
 from tests.measured_times import Writing
@@ -31,6 +34,7 @@ from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 from memex.store.migrate import migrate
 
+SHARED = pytest.StashKey[Path]()  # of the process that gives the tests to the workers
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
@@ -63,12 +67,26 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Writing())
     if config.getoption("--fast"):
         config.pluginmanager.register(NoProcess())
+    selection.begin_apart(config)
     # Only this machine is called: a folder without certificates saves each client from reading them all.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
     os.environ["MEMEX_EMBEDDER"] = "none"  # but in tests that ask for one
     os.environ["MEMEX_WORKERS"] = "1"  # a second process only costs time, but in tests of workers
     gc.disable()  # collecting tests only adds objects
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give the workers of a run a folder that they share, and the command, which each would load otherwise."""
+    config: pytest.Config = node.config
+    if SHARED not in config.stash:
+        held = ExitStack()
+        config.add_cleanup(held.close)
+        config.stash[SHARED] = held.enter_context(clusters.reachable_folder("memex-test-"))
+        if not config.getoption("--fast"):
+            held.enter_context(forked_commands.loading(config.stash[SHARED], os.environ))
+    node.workerinput["shared_folder"] = str(config.stash[SHARED])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -79,6 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Leave what was loaded out of every later garbage collection."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # a twentieth of the time of the tests, at the price of some memory
     gc.enable()
 
 
@@ -90,12 +109,24 @@ def server_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def made_data_dir(server_folder: Path) -> Path:
+def shared_folder(request: pytest.FixtureRequest, server_folder: Path) -> Path:
+    """A folder that the workers of a run share."""
+    worker = getattr(request.config, "workerinput", {})
+    return Path(worker.get("shared_folder", server_folder))
+
+
+@pytest.fixture(scope="session")
+def made_data_dir(shared_folder: Path) -> Path:
     """The data directory of a server that was started once, migrated and stopped; to be copied."""
-    made = server_folder / "made"
-    with embedded.start(made) as lease:
-        asyncio.run(migrate(lease.conninfo, superuser=lease.admin_conninfo))
-    clusters.await_stop(made)
+    made = shared_folder / "made"
+    with (shared_folder / "made.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            unfinished = shared_folder / "unfinished"
+            with embedded.start(unfinished) as lease:
+                asyncio.run(migrate(lease.conninfo, superuser=lease.admin_conninfo))
+            clusters.await_stop(unfinished)
+            unfinished.rename(made)
     return made
 
 
@@ -221,7 +252,9 @@ def model_server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session")
-def forked(server_folder: Path) -> Iterator[Forks]:
+def forked(request: pytest.FixtureRequest, shared_folder: Path) -> Iterator[Forks]:
     """The command `memex`, loaded once for all that runs it."""
-    with forks(server_folder, os.environ) as loaded:
-        yield loaded
+    with ExitStack() as held:
+        if not hasattr(request.config, "workerinput"):
+            held.enter_context(forked_commands.loading(shared_folder, os.environ))
+        yield forked_commands.loaded(shared_folder)

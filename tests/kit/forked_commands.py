@@ -106,20 +106,29 @@ class Forks:
 
 
 @contextmanager
-def forks(folder: Path, environment: Mapping[str, str]) -> Iterator[Forks]:
-    """Load the command in a process of its own, and end that with the block."""
-    door = str(folder / "forks.sock")
-    process = subprocess.Popen([sys.executable, "-m", "tests.kit.forked_commands", door], env=environment)
-    deadline = time.monotonic() + DEADLINE_S
-    while not Path(door).exists():
-        assert process.poll() is None, "the forking process ended"
-        assert time.monotonic() < deadline, "the forking process did not start"
-        time.sleep(0.02)
+def loading(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """Load the command in a process of its own, for `loaded` of the same folder, and end that with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.kit.forked_commands", _door(folder)], env=environment
+    )
     try:
-        yield Forks(door)
+        yield
     finally:
         process.kill()
         process.wait()
+
+
+def loaded(folder: Path) -> Forks:
+    """Return the commands of the process that loads them for this folder, once it takes them."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not Path(_door(folder)).exists():
+        assert time.monotonic() < deadline, "the forking process did not start"
+        time.sleep(0.02)
+    return Forks(_door(folder))
+
+
+def _door(folder: Path) -> str:
+    return str(folder / "forks.sock")
 
 
 def serve(path: str) -> NoReturn:
@@ -135,9 +144,16 @@ def serve(path: str) -> NoReturn:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path + "~")
     listener.listen(64)
+    listener.settimeout(1)
+    parent = os.getppid()
     Path(path + "~").rename(path)  # now it takes connections
     while True:
-        door, _ = listener.accept()
+        try:
+            door, _ = listener.accept()
+        except TimeoutError:
+            if os.getppid() != parent:  # the run was killed
+                sys.exit()
+            continue
         if os.fork() == 0:
             listener.close()
             _attend(door)
