@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.kit.agents_logins import agents_login
+from tests.kit.kept_rows import KeptRows
 from tests.kit.memory import open_project, write
 from tests.kit.postgres_servers import Server
 
@@ -65,20 +66,18 @@ def login() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """The databases that hold the world of these tests: one a server and login, which each test copies."""
+    """The databases that hold the world of these tests: one a server and login, whose rows are put back."""
 
-    made: dict[tuple[Server, str], str] = field(default_factory=dict)
+    made: dict[tuple[Server, str], tuple[str, KeptRows]] = field(default_factory=dict)
 
     @contextmanager
-    def copied(self, server: Server, login: str) -> Iterator[str]:
-        """A database that a test has for itself: its conninfo."""
-        world = self.made.get((server, login)) or self._make(server, login)
-        kept, name = conninfo_to_dict(world), f"memex_test_{uuid.uuid4().hex[:12]}"
-        server._run(f'create database "{name}" owner {kept["user"]} template "{kept["dbname"]}"')
-        yield make_conninfo(world, dbname=name)
-        server.drop(name)
+    def lend(self, server: Server, login: str) -> Iterator[str]:
+        """A database that a test has for itself: its conninfo. Afterwards it holds what it held before."""
+        conninfo, rows = self.made.get((server, login)) or self._make(server, login)
+        yield conninfo
+        rows.put_back()
 
-    def _make(self, server: Server, login: str) -> str:
+    def _make(self, server: Server, login: str) -> tuple[str, KeptRows]:
         name = f"memex_test_{uuid.uuid4().hex[:12]}"
         if login != "as owner":
             conninfo = server.create(name)
@@ -90,12 +89,14 @@ class Worlds:
             conninfo = make_conninfo(server.admin, dbname=name, user=user, password="lone")
             asyncio.run(migrate.migrate(conninfo))
         asyncio.run(fill(conninfo))
-        self.made[server, login] = conninfo
-        return conninfo
+        superuser = psycopg.connect(make_conninfo(server.admin, dbname=name), autocommit=True)
+        self.made[server, login] = conninfo, KeptRows.of(superuser)
+        return self.made[server, login]
 
     def drop(self) -> None:
         """Drop them."""
-        for (server, login), conninfo in self.made.items():
+        for (server, login), (conninfo, rows) in self.made.items():
+            rows.superuser.close()
             kept = conninfo_to_dict(conninfo)
             server.drop(str(kept["dbname"]))
             if login == "as owner":
@@ -104,7 +105,7 @@ class Worlds:
 
 @pytest.fixture(scope="module")
 def worlds() -> Iterator[Worlds]:
-    """The databases to copy."""
+    """The databases to lend."""
     worlds = Worlds()
     yield worlds
     worlds.drop()
@@ -114,7 +115,7 @@ def worlds() -> Iterator[Worlds]:
 def conninfo(request: pytest.FixtureRequest, login: str, server: Server, worlds: Worlds) -> Iterator[str]:
     """A migrated database for the application, or for a login that is bound by forced row-level security."""
     if "world" in request.fixturenames:
-        with worlds.copied(server, login) as conninfo:
+        with worlds.lend(server, login) as conninfo:
             yield conninfo
     else:
         assert login == "by role"
