@@ -56,6 +56,8 @@ CALLERS = (
     *("backend", "alice as bob", *FOR_ALICE, *FOR_BOB),
     *("admin", "admin for alice", "admin as alice's agent", "their alice", "their admin"),
 )
+# Who the caller is does not depend on the arguments: these try the first request of each route.
+ONCE = ("unknown key", "revoked key", "alice as bob", "backend for bob")
 MAY_SEE: Mapping[str, set[str]] = {
     **{caller: set() for caller in CALLERS},
     **{caller: set(WORDS.values()) for caller in (*FOR_ALICE, "admin for alice", "admin as alice's agent")},
@@ -969,28 +971,27 @@ def test_the_table_has_a_row_for_every_route() -> None:
 
 
 @pytest.mark.parametrize(
-    ("route", "tried"),
+    ("route", "tried", "callers"),
     [
         pytest.param(
-            route,
-            tried,
+            *(route, tried, CALLERS if n == 0 else [caller for caller in CALLERS if caller not in ONCE]),
             id=f"{route}-{n}",
         )
         for route, tries in ROUTES.items()
         for n, tried in enumerate(tries)
     ],
 )
-def test_nobody_gets_what_is_not_theirs(route: str, tried: Try, world: World) -> None:
+def test_nobody_gets_what_is_not_theirs(route: str, tried: Try, callers: Sequence[str], world: World) -> None:
     """Every caller gets what the table says, reads no word that is another's, and the refused change nothing."""
-    refused = [caller for caller in CALLERS if tried.outcomes[caller] != OK]
-    let_in = [caller for caller in CALLERS if tried.outcomes[caller] == OK]
+    refused = [caller for caller in callers if tried.outcomes[caller] != OK]
+    let_in = [caller for caller in callers if tried.outcomes[caller] == OK]
 
     for caller in refused:
         _check(world.send(caller, route, tried), caller, tried)
     assert world.changed() <= MADE_ON_DEMAND
 
-    for callers in [let_in] if is_read(route, tried) else rounds(let_in):
-        for caller in callers:
+    for together in [let_in] if is_read(route, tried) else rounds(let_in):
+        for caller in together:
             _check(world.send(caller, route, tried), caller, tried)
         world.renew()
 

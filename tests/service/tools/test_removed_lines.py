@@ -242,36 +242,22 @@ async def tell_all(service: Service, caller: Caller, removal: Removal) -> None:
 
 
 @pytest.mark.parametrize("name", REMOVALS)
-async def test_what_is_taken_out_is_listed_and_never_shown_alone(
+async def test_what_is_taken_out_is_listed_and_can_be_put_back(
     service: Service, alice: Caller, name: str
 ) -> None:
-    """The list has the line with its state and words, and a context has it at most beside the newer one."""
-    removal = REMOVALS[name]
-    await tell_all(service, alice, removal)
-    before = await recalled(service, alice, removal.asks)
+    """The list has the line with its state, a context has it at most beside the newer one; put back, it stands.
 
-    await removal.act(service, alice)
-    after = await recalled(service, alice, removal.asks)
-    listed = await removed(service, alice)
-
-    assert removal.line in before
-    bare = removal.line.rstrip(".")
-    assert bare not in after or (removal.newer is not None and removal.newer in after), after
-    found = [one for one in listed if one["text"] == removal.line]
-    assert [one["state"] for one in found] == [removal.state], listed
-    assert found[0]["held_in"].startswith(found[0]["path"] + "@")
-
-
-@pytest.mark.parametrize("name", REMOVALS)
-async def test_what_is_put_back_stands_and_is_shown_again(service: Service, alice: Caller, name: str) -> None:
-    """The page holds the line as it was, a context shows it, and a revert takes it out again."""
+    A revert of that takes the line out again.
+    """
     removal = REMOVALS[name]
     await tell_all(service, alice, removal)
     page = await page_of(service, alice, removal.line)
     [whole] = [one for one in page["content"].splitlines() if removal.line in one]
-    await removal.act(service, alice)
-    [line] = [one for one in await removed(service, alice) if one["text"] == removal.line]
+    before = await recalled(service, alice, removal.asks)
 
+    await removal.act(service, alice)
+    after = await recalled(service, alice, removal.asks)
+    [line] = [one for one in await removed(service, alice) if one["text"] == removal.line]
     done = await put_back(service, alice, line["id"], "back")
     again = await put_back(service, alice, line["id"], "back")
     stands = await service.execute(alice, "memory_read", {"path": page["path"]})
@@ -281,13 +267,19 @@ async def test_what_is_put_back_stands_and_is_shown_again(service: Service, alic
     taken_out = [one for one in await removed(service, alice) if one["text"] == removal.line]
     hidden = await recalled(service, alice, removal.asks)
 
+    assert removal.line in before
+    assert line["state"] == removal.state
+    assert line["held_in"].startswith(line["path"] + "@")
     assert (done["status"], done["path"], done["text"]) == ("put_back", page["path"], removal.line)
     assert again == done
     assert whole in stands["content"].splitlines()
     assert removal.line in shown
     assert removal.line not in left
     assert [one["state"] for one in taken_out] == [removal.state]
-    assert removal.line.rstrip(".") not in hidden or (removal.newer and removal.newer in hidden)
+    for context in (after, hidden):
+        assert removal.line.rstrip(".") not in context or (removal.newer and removal.newer in context), (
+            context
+        )
 
 
 async def test_what_was_overtaken_before_a_page_held_it_is_not_shown_alone(
