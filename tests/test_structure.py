@@ -90,6 +90,7 @@ def test_no_more_runs_in_a_call() -> None:
     assert more == {}
 
 
+@pytest.mark.slow
 def test_what_is_installed_needs_nothing_of_a_checkout() -> None:
     """The wheel holds what `memex eval` needs, and nothing in it imports a measurement, which the wheel lacks."""
     tree = Tree.read(ROOT)

@@ -68,6 +68,7 @@ def test_a_test_over_the_limit_fails_unless_it_is_slow(tmp_path: Path) -> None:
     assert "FAILED test_times.py::test_wrong - AssertionError: its own failure" in printed
 
 
+@pytest.mark.slow
 def test_a_slow_machine_has_more_time(tmp_path: Path) -> None:
     """A test fails only after the limit times what the machine takes longer than a quiet one."""
     printed = outcomes(tmp_path, took_s=0.2, limit_s=0.1, slowness=1_000)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("serving")
 EVIL = "# Evil \x1b[31m\n\n[bold]red[/bold] \x1b]0;title\x07 tea\n"
 
 
+@pytest.mark.slow
 def test_write_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> None:
     """From a file, from stdin with and without a dash, and from an option; --append adds to what is there."""
     source = tmp_path / "source.md"

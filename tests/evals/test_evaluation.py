@@ -121,6 +121,7 @@ def statuses(run: Run) -> dict[str, str]:
     return {case.id.partition("/")[2]: case.status for case in run.cases}
 
 
+@pytest.mark.slow
 async def test_memex_is_asked_through_its_service(service: Service, cases: list[Case]) -> None:
     """Questions, texts and sequences each see the state as it is given; what is wrong is said."""
     run = await run_cases("all", cases, MemexAdapter(service), EvaluationOptions())

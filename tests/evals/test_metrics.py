@@ -81,6 +81,7 @@ def test_interval_of_a_share_is_that_of_theory() -> None:
     assert estimate.high == pytest.approx(0.5 + 1.96 * 0.025, abs=0.005)
 
 
+@pytest.mark.slow
 def test_no_difference_is_none() -> None:
     """A run beside itself has gained nothing, lost nothing, and is certain of it."""
     measured = [{"any": float(number % 2), "ndcg": number / 10} for number in range(10)]

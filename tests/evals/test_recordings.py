@@ -106,6 +106,7 @@ def figures(run: Run) -> list[dict[str, float]]:
     ]
 
 
+@pytest.mark.slow
 async def test_a_recorded_run_is_the_run_without_the_model(
     database: Database, cases: list[Case], tmp_path: Path
 ) -> None:

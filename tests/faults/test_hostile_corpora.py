@@ -17,7 +17,7 @@ from memex.store.identity import tenants
 
 CORPORA = os.environ.get("MEMEX_EVAL_DATA")
 SECRET = "xylophoneorchard"
-QUICK_CALLS = 300
+QUICK_CALLS = 150
 FULL_SHARE = 4  # in the full run each line goes through about a quarter of the doors
 # Arguments that let a tool come as far as the one that is hostile.
 PLAIN: dict[str, Any] = {

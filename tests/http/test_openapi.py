@@ -23,6 +23,12 @@ OPERATIONS = [
     for method in route.methods or ()
     if getattr(route, "include_in_schema", False)
 ]
+# What an administrator does as an agent does it: the same function behind another address.
+FOR_BOTH = {
+    (method, path)
+    for method, path in OPERATIONS
+    if path.startswith("/v1/admin/") and (method, path.replace("/v1/admin/", "/v1/")) in OPERATIONS
+}
 EXAMPLES = 200
 SENT = settings(
     derandomize=True, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
@@ -59,7 +65,10 @@ def keys(served: Any) -> dict[str, str]:
     return secrets
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [pytest.param(*one, marks=pytest.mark.slow if one in FOR_BOTH else ()) for one in OPERATIONS],
+)
 def test_what_is_documented_is_what_happens(
     method: str, path: str, api: Any, served: Any, keys: dict[str, str]
 ) -> None:

@@ -134,6 +134,7 @@ def test_a_body_without_an_end_is_answered_408(connect: Connect, key_of: Callabl
         assert _problem(answer) == (408, "REQUEST_TIMEOUT"), rest
 
 
+@pytest.mark.slow
 def test_a_large_body_has_longer(connect: Connect, key_of: Callable[..., str]) -> None:
     """What has come gives time for what is to come."""
     connection = connect()
@@ -231,8 +232,8 @@ def test_a_field_behind_the_body_is_no_header(connect: Connect, key_of: Callable
 @pytest.mark.parametrize(
     "begun",
     [
-        b"GET",
-        LIVE,
+        pytest.param(b"GET", marks=pytest.mark.slow),
+        pytest.param(LIVE, marks=pytest.mark.slow),
         PUT + b"KEY\r\nContent-Length: 9\r\n\r\nshort",
         PUT + b"mx_nobody\r\nContent-Length: 99\r\n\r\nanswered before it is read",
     ],

@@ -62,6 +62,7 @@ async def said(tool: Any, command: str, arguments: dict[str, Any]) -> tuple[str,
         return "refused", str(error.content)
 
 
+@pytest.mark.slow
 async def test_the_memory_tool_answers_as_the_librarys_own(memory: UserMemory, tmp_path: Path) -> None:
     """Word for word, over every command and refusal, as the tool that `anthropic` brings along."""
     from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesystemMemoryTool

@@ -120,6 +120,7 @@ async def test_a_call_that_comes_twice_writes_once(
         assert [call.status for call in await memory.operation("call_1")] == ["repeated", "committed"]
 
 
+@on_few_surfaces
 async def test_a_refusal_is_an_answer_that_the_model_can_act_on(
     surface: Surface, home: Home, user: str
 ) -> None:

@@ -107,6 +107,7 @@ async def test_every_framework_has_all_tools_on_files(memory: UserMemory) -> Non
     assert told == [expected] * 4
 
 
+@pytest.mark.slow
 async def test_adks_memory_service_keeps_what_the_user_said(memex: Memex, user: str) -> None:
     """Each event once, for the user of the session alone; a search gives it back with its source."""
     from google.adk.events.event import Event

@@ -152,6 +152,7 @@ async def test_one_conversation_goes_to_both(
     assert min(proxy.served.values()) >= 4
 
 
+@pytest.mark.slow
 async def test_a_revoked_key_opens_neither_from_then_on(
     replicas: list[Replica], keys: dict[str, str]
 ) -> None:
@@ -180,6 +181,7 @@ async def test_a_revoked_key_opens_neither_from_then_on(
     assert statuses == {"before": [200] * 4, "after": [401] * 4}
 
 
+@pytest.mark.slow
 def test_both_end_cleanly(replicas: list[Replica]) -> None:
     """One made the schema and the first keys, both took requests, and neither has anything to complain of."""
     for replica in replicas:

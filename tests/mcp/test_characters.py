@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests.kit.mcp_results import read_by_model, result_of
 from tests.mcp.conftest import Connect
 
@@ -16,6 +17,7 @@ TOLD = (
 )
 
 
+@pytest.mark.slow
 async def test_a_model_reads_the_answers_and_not_what_is_for_programs(connect: Connect) -> None:
     """A context is within its budget with all that is around it; remember and find say what the model needs."""
     async with connect("files", bound_to="alice") as client:

@@ -56,6 +56,7 @@ def program(forked: Forks, tmp_path_factory: pytest.TempPathFactory) -> Program:
     )
 
 
+@pytest.mark.slow
 async def test_memory_in_the_programs_own_process(program: Program, here: dict[str, str]) -> None:
     """For the user me unless another is named; a second program on the same data recalls what one remembered."""
     async with Client(program(here)) as client:

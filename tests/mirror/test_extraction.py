@@ -160,6 +160,7 @@ async def test_a_hostile_file_is_left_out_by_name(
     assert REASONS.keys() >= set(reasons.values())
 
 
+@pytest.mark.slow
 async def test_without_the_extra_its_files_are_counted(
     pushing: Make, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memex.errors import ValidationFailed
@@ -125,7 +125,6 @@ def is_ignored(patterns: GitPatterns, path: str) -> bool:
     return any(patterns.verdict(one) for one in folders) or bool(patterns.verdict(path))
 
 
-@settings(max_examples=120, deadline=None)
 @given(lines=st.lists(LINES, min_size=1, max_size=3))
 @example(["*", "!*/", "!a"])
 @example(["/**", "!a"])
@@ -155,6 +154,7 @@ def test_hostile_patterns_take_no_longer_than_others() -> None:
     assert parse_pattern("[" * 5_000) is None
 
 
+@pytest.mark.slow
 def test_a_folder_with_hostile_patterns_is_looked_at(folder: Path) -> None:
     """One line of `.gitignore` or `.memex.toml` beside a long name stops nobody's push; too many are refused."""
     (folder / ("a" * 200 + ".md")).write_text("text")

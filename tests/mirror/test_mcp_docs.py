@@ -44,6 +44,7 @@ async def test_a_folder_is_pushed_while_mcp_runs(remote: RemoteMemex, key: str, 
     assert [one.path for one in (await documents.list(root="repo")).documents] == ["a.md", "b.md"]
 
 
+@pytest.mark.slow
 async def test_a_folder_that_an_agent_adds_is_watched_on(remote: RemoteMemex, key: str, folder: Path) -> None:
     """With --watch: what is noted for the user is compared as the session begins, and what comes is pushed."""
     (folder / "a.md").write_text("# Oolong\n")

@@ -108,6 +108,7 @@ async def test_a_service_that_is_away_is_waited_for(
     assert said["code"] == "STORE_UNAVAILABLE"
 
 
+@pytest.mark.slow
 async def test_one_process_of_a_machine_watches_a_root(pushing: Make, folder: Path) -> None:
     """Another one waits, and takes over."""
     (folder / "a.md").write_text("a")
@@ -123,6 +124,7 @@ async def test_one_process_of_a_machine_watches_a_root(pushing: Make, folder: Pa
             await settled(pushes, {"a.md": "a", "b.md": "b"})
 
 
+@pytest.mark.slow
 async def test_somebody_else_asks_for_a_sync(
     pushing: Make, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

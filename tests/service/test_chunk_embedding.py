@@ -197,6 +197,7 @@ async def test_a_scope_that_is_gone_is_done(database: Database) -> None:
     assert await embed_scope(database, Scripted(), 4711) == EmbeddingProgress(0, is_complete=True)
 
 
+@pytest.mark.slow
 async def test_long_files_are_read_in_batches(service: Service, alice: Caller) -> None:
     """Every chunk of a file with a thousand sections gets its vector, a repeated text one."""
     words = [f"w{n % 900}" for n in range(1_000)]

@@ -345,6 +345,7 @@ async def test_a_search_says_what_it_did_without(
     assert any("Leave out a filter (role)." in line for line in filtered.guidance)
 
 
+@pytest.mark.slow
 async def test_a_brief_process_waits_a_moment_for_its_model(
     both: Service, alice: Caller, scope_id: int, embedder: Topics
 ) -> None:

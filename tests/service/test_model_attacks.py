@@ -63,7 +63,7 @@ async def filled(service: Service, caller: Caller) -> None:
         await service.execute(caller, "memory_write", arguments)
 
 
-@pytest.mark.parametrize("picked", [2, 99])
+@pytest.mark.parametrize("picked", [2, pytest.param(99, marks=pytest.mark.slow)])
 async def test_a_model_cannot_use_up_what_the_answer_needs(
     database: Database, alice: Caller, picked: int
 ) -> None:

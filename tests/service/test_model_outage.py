@@ -168,17 +168,16 @@ async def test_only_one_request_tries_a_model_and_an_answer_brings_it_back(
 @pytest.mark.parametrize(
     ("act", "is_to_blame"),
     [
-        (hangs(), True),
-        (resets(), True),
-        (fails(500), True),
-        (fails(429), True),
-        (fails(400), False),
-        (fails(401), False),
-        (fails(422), False),
-        (filtered(), False),
-        (says("no plan"), False),
+        pytest.param(hangs(), True, id="hangs"),
+        pytest.param(resets(), True, id="resets", marks=pytest.mark.slow),
+        pytest.param(fails(500), True, id="500"),
+        pytest.param(fails(429), True, id="429", marks=pytest.mark.slow),
+        pytest.param(fails(400), False, id="400"),
+        pytest.param(fails(401), False, id="401", marks=pytest.mark.slow),
+        pytest.param(fails(422), False, id="422", marks=pytest.mark.slow),
+        pytest.param(filtered(), False, id="filtered", marks=pytest.mark.slow),
+        pytest.param(says("no plan"), False, id="no plan"),
     ],
-    ids=["hangs", "resets", "500", "429", "400", "401", "422", "filtered", "no plan"],
 )
 async def test_only_failures_of_the_server_count(
     service_of: ServiceOf, model_server: ModelServer, act: Step, is_to_blame: bool
@@ -216,6 +215,7 @@ async def test_no_tenant_takes_the_model_from_another(
     assert (answer["planner"], answer["degraded"]) == (MODEL, None)
 
 
+@pytest.mark.slow
 async def test_a_slow_context_leaves_remembering_alone(
     service_of: ServiceOf, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +290,7 @@ async def test_health_says_who_plans_and_how_many_answers_were_degraded(
     assert await replayable(service, ann, only_degraded=True, limit=20) != []
 
 
+@pytest.mark.slow
 async def test_a_search_waits_once_for_an_embedder_that_hangs(
     service_of: ServiceOf, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,7 +126,7 @@ async def test_an_obedient_model_can_do_nothing_with_a_poisoned_memory(
     alice, bob = await caller_of("alice"), await caller_of("bob")
     await service.execute(bob, "memory_write", {"path": "user/secret.md", "content": SECRET})
     await service.execute(alice, "memory_write", {"path": "user/keep.md", "content": "Keep me."})
-    texts = payloads() if EVAL_DATA is None else sampled(payloads(), 4)
+    texts = payloads() if EVAL_DATA is None else sampled(payloads(), 8)
     await store(service, alice, channel, texts, tmp_path)
     before = await revisions(database)
 

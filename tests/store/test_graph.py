@@ -194,6 +194,7 @@ async def test_a_hub_gives_its_first_thousand_backlinks(service: Service, alice:
     assert {(link.target, link.exists, link.hop) for link in found} == {("user/hub.md", True, 1)}
 
 
+@pytest.mark.slow
 async def test_one_file_many_times_does_not_hide_another(service: Service, alice: Caller) -> None:
     """A file's links are read to the last, and repeats are no part of the thousand."""
     repeats = "[[label|a]] " * (links.MAX_LINKS - 1)
@@ -570,6 +571,7 @@ async def test_the_links_of_an_old_version_resolve_as_of_now(service: Service, a
     assert await into(service, alice, "user/b.md") == []
 
 
+@pytest.mark.slow
 async def test_a_long_old_version_is_read_as_its_head_was(service: Service, alice: Caller) -> None:
     """Repeats, both sides and the limit count alike, however the links are come by."""
     parts = [f"[[b#{n}]] [[label|b#{n}]] [[x {n}]]\n" * 2 for n in range(510)]

@@ -288,6 +288,7 @@ async def test_links_within_the_text_come_first(service: Service, alice: Caller,
     ]
 
 
+@pytest.mark.slow
 async def test_links_of_a_hub_are_bounded(service: Service, alice: Caller) -> None:
     """Forty of each file, and of these the near ones however far behind they stand."""
     await put(service, alice, {f"user/n/{n}.md": "" for n in range(100)})

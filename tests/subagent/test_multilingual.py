@@ -28,6 +28,7 @@ def multilingual() -> Embedder:
     return choose_embedder("local-multilingual")
 
 
+@pytest.mark.slow
 async def test_a_question_is_near_to_its_answer_in_each_language(multilingual: Embedder) -> None:
     """In other words, and in another language too."""
     texts = [

@@ -95,6 +95,7 @@ def has_ended(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 async def test_a_text_has_the_same_bytes_in_any_batch_order_and_thread() -> None:
     """Alone, among others, in another order, and while other threads use the model."""
     local: Any = choose.choose_embedder("local")

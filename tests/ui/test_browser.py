@@ -355,6 +355,7 @@ def test_hostile_names_of_users_stay_text(site: Site, in_browser: Callable[..., 
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
     """Down to the item, one key to take the older statement out, and one to have it back."""
     leave_to_a_person(site)

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import httpx2
+import pytest
 from tests.kit.http_service import serving_http
 from tests.kit.model_server import ModelServer, fails
 from tests.kit.postgres_servers import Server
@@ -34,6 +35,7 @@ def test_health_says_what_works(site: Site) -> None:
     assert 'href="/ui/health"' not in site.visitor(bound_to="alice").get("/ui/memory").text
 
 
+@pytest.mark.slow
 def test_the_calls_of_the_day_are_a_table_without_javascript(site: Site) -> None:
     """Calls, failures and times by tool and by hour; a problem stands above all, with what to do."""
     alice, admin = site.api(bound_to="alice"), site.visitor("admin")

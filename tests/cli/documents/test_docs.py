@@ -27,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_find_and_context_include_documents_when_asked(here: Memex, folder: Path) -> None:
     """Behind what memory has, with root, path and heading; without `--include` nothing of them is there."""
     user = ("--user", "docs-ann")

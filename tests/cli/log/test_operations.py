@@ -185,6 +185,7 @@ def test_a_tree_fits_a_terminal(memex: Memex) -> None:
     assert "└── took" in screen
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(memex: Memex) -> None:
     """Each command that docs/observability.md shows does what the page says, in its order."""
     page = (Path(__file__).parents[3] / "docs" / "observability.md").read_text(encoding="utf-8")

@@ -280,6 +280,7 @@ def test_the_log_keeps_ids_on_one_line(memex: Memex) -> None:
     assert max(map(len, screen.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_a_state_asks_the_memory_of_then(memex: Memex) -> None:
     """What context, find, list and read said is said again; a catalogue is of now."""
     evelyn = ("--user", "evelyn")

@@ -29,6 +29,7 @@ def test_the_demo_shows_what_its_questions_are_for(memex: Memex) -> None:
     assert memex.plain("list") == "No files.\n", "nothing of the caller's is touched"
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_run_again(memex: Memex) -> None:
     """What stands is left, also another's file at a path of the sample; what is missing is written."""
     ida = ("--user", "ida")
@@ -45,6 +46,7 @@ def test_the_demo_can_be_run_again(memex: Memex) -> None:
     assert memex.plain("read", "user/profile.md", *ida) == "# Ida\n"
 
 
+@pytest.mark.slow
 def test_the_commands_that_the_demo_names_work(memex: Memex) -> None:
     """Pasted one after the other, each does what it says."""
     done = memex.json("demo", "--user", "jo")

@@ -62,6 +62,7 @@ def test_a_group_is_rejected_and_dreams_are_paused(memex: Memex) -> None:
     assert paused.startswith("user  auto: duplicate, paused until ")
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(memex: Memex) -> None:
     """Each line of the blocks of docs/dreaming.md, one after the other, with the id of the proposal."""
     una = ("--user", "una-reads")

@@ -37,6 +37,7 @@ def test_words_are_erased_once_that_is_confirmed(memex: Memex, tmp_path: Path) -
     assert (memex.data_dir / "erasures.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_a_target_is_taken_for_what_it_looks_like(memex: Memex) -> None:
     """A path, the id of a removed line and the id of a call are found by themselves; --as says another thing."""
     olga = ("--user", "olga")

@@ -14,6 +14,7 @@ from memex.store.migrate import migrations
 OLDER = Path(__file__).parents[2] / "store" / "older" / "249f7824.sql.gz"
 
 
+@pytest.mark.slow
 def test_a_backup_is_restored_into_an_empty_folder(memex: Memex, server_folder: Path) -> None:
     """With its keys; what was erased since is erased again, and `doctor` says how old the backup is.
 
@@ -47,7 +48,6 @@ def test_a_backup_is_restored_into_an_empty_folder(memex: Memex, server_folder: 
     assert "There is nothing to do." in memex.plain("upgrade")
 
 
-@pytest.mark.both_servers
 def test_an_upgrade_says_from_where_to_where_and_makes_a_backup(
     memex: Memex, server: Server, empty: str, tmp_path: Path
 ) -> None:

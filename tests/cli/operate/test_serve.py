@@ -222,6 +222,7 @@ def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: st
 
 
 @pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
+@pytest.mark.slow
 def test_a_second_port_answers_the_health_alone(prepared: Memex, workers: str) -> None:
     """For probes, whatever stands before the other one."""
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -35,7 +35,10 @@ def ways(memex: Memex, serving: Serving, server_folder: Path) -> dict[str, Memex
 
 
 @pytest.mark.parametrize("way", [pytest.param("here", marks=pytest.mark.slow), "there"])
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in ("list", "context") else pytest.mark.slow) for name in READING],
+)
 def test_a_command_shows_what_the_users_agent_sees(ways: dict[str, Memex], way: str, name: str) -> None:
     """No project that the user is not a member of, and no call of an admin; with --as-admin both."""
     by_default = ways[way].plain(*READING[name])

@@ -39,6 +39,7 @@ def test_words_are_for_errors_that_there_are() -> None:
         assert reason is None or reason in given, reason
 
 
+@pytest.mark.slow
 def test_hints_name_commands(files: Memex) -> None:
     """And options, for the user of the command; never a route, or an argument in JSON."""
     told = {

@@ -28,6 +28,7 @@ def test_a_chat_is_played_and_measured(beam: Memex) -> None:
     assert not beam.data_dir.exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_played_ends_with_two(beam: Memex) -> None:
     """Without the data, of a size or a chat that is missing; no figure is made up."""
     calls = [

@@ -12,6 +12,7 @@ from memex.service.service import Service
 pytestmark = pytest.mark.embedded_only
 
 
+@pytest.mark.slow
 async def test_memory_holds_what_one_person_said_and_conversations_hold_the_rest(
     service: Service, retrieval_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,7 @@ async def test_turns_are_evidence_of_sessions(retrieval_data: Path, conninfo: st
     assert all(0 < outcome.contexts[2_000].used_chars <= 2_000 for outcome in turns)
 
 
+@pytest.mark.slow
 async def test_what_was_not_written_is_not_found(retrieval_data: Path, conninfo: str) -> None:
     """Among the user's messages that of the assistant has no rank; among all it has one."""
     run = await evaluation.run_suite("beam", retrieval_data, RetrievalOptions(database_url=conninfo))

@@ -195,6 +195,7 @@ def test_passages_stand_once_in_their_notes() -> None:
 
 
 @needs_data
+@pytest.mark.slow
 def test_notes_are_linked_as_their_kind_says() -> None:
     """A forward link, a link back only, or no link between the two but a page that is linked with both."""
     assert wrong_cases(is_linked_as_its_kind_says) == []

@@ -170,6 +170,7 @@ class _Loads(HTMLParser):
         ]
 
 
+@pytest.mark.slow
 def test_a_page_loads_nothing() -> None:
     """It is one file: addresses lead into it alone, no script runs, and its styles name no other file."""
     from memex.evals.retrieval import page

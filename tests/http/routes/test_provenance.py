@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from httpx2 import Client
 
 ClientOf = Callable[..., Client]
@@ -45,6 +46,7 @@ def test_a_call_is_told_as_typed_fields_beside_what_was_logged(alice: Client) ->
     assert [one["trace"] for one in listed] == [None] * 3, "the list has no stories"
 
 
+@pytest.mark.slow
 def test_the_story_is_documented_with_its_kinds_of_steps(alice: Client) -> None:
     """The OpenAPI document names the fields, and by which one the kinds are told apart."""
     schemas = alice.get("/openapi.json").json()["components"]["schemas"]

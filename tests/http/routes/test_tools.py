@@ -367,6 +367,7 @@ def test_lines_appended_at_once_are_all_kept(alice: Client) -> None:
     assert sorted(read["content"].splitlines()[1:]) == sorted(f"line {n}" for n in range(32))
 
 
+@pytest.mark.slow
 def test_a_text_of_1_mib_fits_however_json_spells_it(alice: Client) -> None:
     """The bound on a request leaves room for a whole file with every character escaped."""
     content = "é" * (1 << 19)

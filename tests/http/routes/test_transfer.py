@@ -93,7 +93,10 @@ BODIES: dict[str, tuple[Callable[[], bytes], int, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", BODIES)
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=pytest.mark.slow if what.startswith("100,000") else ()) for what in BODIES],
+)
 def test_a_body_that_cannot_be_taken_is_a_problem(alice: Client, what: str) -> None:
     """Whatever a zip claims, the answer is a problem, and soon."""
     make_body, status, code = BODIES[what]

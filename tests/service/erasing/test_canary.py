@@ -143,7 +143,6 @@ def run(server: Server, command: str, database: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.both_servers
 async def test_a_restored_database_loses_the_words_before_the_first_answer(
     server: Server, lent: LentDatabase, tmp_path: Path
 ) -> None:

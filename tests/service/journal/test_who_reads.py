@@ -47,7 +47,13 @@ async def answer(service: Service, caller: Caller, tool: str, arguments: Result)
         return f"{error.code} {error}"
 
 
-@pytest.mark.parametrize("allergy", ALLERGIES)
+@pytest.mark.parametrize(
+    "allergy",
+    [
+        pytest.param(one, marks=() if number % 2 == 0 else pytest.mark.slow)
+        for number, one in enumerate(ALLERGIES)
+    ],
+)
 async def test_what_one_is_allergic_to_is_nobody_elses(
     service: Service, members: tuple[Caller, Caller], allergy: str
 ) -> None:

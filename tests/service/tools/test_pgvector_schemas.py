@@ -80,7 +80,13 @@ async def opened(conninfo: str) -> Any:
     await database.close()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "layout",
+    [  # `public` is that of every other test with vectors
+        pytest.param(one, marks=pytest.mark.slow if one in ("public", "granted to the login") else ())
+        for one in LAYOUTS
+    ],
+)
 async def test_vectors_are_used_wherever_pgvector_stands(
     admin: "psycopg.Connection[Any]", empty: str, layout: str
 ) -> None:

@@ -68,6 +68,7 @@ async def told(service: Service, caller: Caller, *texts: str) -> dict[str, list[
 
 
 @notes_are_filed
+@pytest.mark.slow
 async def test_a_stated_request_forgets_what_says_at_most_when(service: Service, caller_of: CallerOf) -> None:
     """The request names what, and leaves out how often and when."""
     for number, (text, request) in enumerate(FORGOTTEN):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.kit.memory import open_project, run_tool
+from tests.kit.property_budget import costly
 
 from memex.errors import FileExists, LimitExceeded, MemexError, ValidationFailed, VersionConflict
 from memex.service.log.blame import BLAME
@@ -83,7 +84,7 @@ async def test_a_batch_leaves_what_its_edits_leave_one_after_the_other(
 ) -> None:
     """Texts, links and the scores of search are equal; where a single edit fails, a batch names the same one."""
     alice, bob, chance = await caller_of("alice"), await caller_of("bob"), random.Random(5)
-    for _ in range(25):
+    for _ in range(10 * costly()):
         edits = [_random_edit(chance) for _ in range(chance.randint(1, 8))]
         failed: tuple[int, str] | None = None
         for index, edit in enumerate(edits):

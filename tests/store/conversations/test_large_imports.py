@@ -68,7 +68,15 @@ CHUNKS = """
 
 
 @pytest.mark.parametrize(
-    "way", ["analysed again", "too many to analyse", "under another title", "of an older version"]
+    "way",
+    [
+        "analysed again",
+        "too many to analyse",
+        *(
+            pytest.param(way, marks=pytest.mark.slow)
+            for way in ("under another title", "of an older version")
+        ),
+    ],
 )
 async def test_what_goes_leaves_the_postings_of_the_rest(
     service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch, way: str

@@ -107,7 +107,7 @@ async def fill_scopes(service: Service, alice: Caller) -> int:
     return mine
 
 
-@pytest.mark.parametrize("analyzed", [False, True])
+@pytest.mark.parametrize("analyzed", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_statements_read_no_other_scope(service: Service, alice: Caller, analyzed: bool) -> None:
     """Also in a database that was filled and never analyzed; the scope is a condition of each index."""
     async with service.database.maintenance() as connection:

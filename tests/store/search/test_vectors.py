@@ -262,6 +262,7 @@ async def fill(service: Service, scope: Scope, literals: Sequence[str]) -> None:
             await connection.execute(statement, common)
 
 
+@pytest.mark.slow
 async def test_a_large_scope_is_searched_by_its_own_index(
     service: Service, alice: Caller, large: Scope
 ) -> None:
@@ -346,7 +347,9 @@ async def test_a_model_is_dropped_whole(service: Service, alice: Caller, large: 
         assert {row["relname"] for row in await cursor.fetchall()} == {other.name}
 
 
-@pytest.mark.parametrize("name", ["vectors/embedding_near", "vectors/embedding_missing"])
+@pytest.mark.parametrize(
+    "name", ["vectors/embedding_near", pytest.param("vectors/embedding_missing", marks=pytest.mark.slow)]
+)
 async def test_a_scope_is_looked_up_by_its_key(
     service: Service, alice: Caller, large: Scope, name: str
 ) -> None:

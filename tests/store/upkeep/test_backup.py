@@ -13,7 +13,7 @@ from tests.conftest import CallerOf
 from tests.kit.catalogue import catalogue, run
 from tests.kit.postgres_servers import LentDatabase, Server
 from tests.service.erasing.kit import CANARY, plant
-from tests.store.test_older_databases import EACH, load, schema
+from tests.store.test_older_databases import COMMITS, QUICK, load, schema
 
 from memex.errors import StoreUnavailable, ValidationFailed
 from memex.service.service import Caller, Service
@@ -219,7 +219,9 @@ def test_the_ledger_of_this_machine_is_kept(conninfo: str, tmp_path: Path) -> No
     assert ledger.read(here) == [{"erasure": "later"}, {"erasure": "one"}]
 
 
-@pytest.mark.parametrize("commit", EACH)
+@pytest.mark.parametrize(
+    "commit", [pytest.param(one, marks=() if one in QUICK[:2] else pytest.mark.slow) for one in COMMITS]
+)
 async def test_a_backup_of_an_older_schema_is_restored_and_upgraded(
     commit: str, server: Server, empty: str, conninfo: str, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from tests.ui.conftest import Site, Visitor
 from tests.ui.conversations.planted import THREAD, conversation, deletion, put, shown
 
@@ -68,6 +69,7 @@ def test_what_was_shown_is_written_and_each_statement_shows_its_evidence(site: S
     assert "is known" in asked(alice, chat, again="true")
 
 
+@pytest.mark.slow
 def test_what_changed_since_is_shown_anew(site: Site) -> None:
     """Then nothing is written, as with a text to remember; and only a dry run of the user can be written."""
     [chat] = put(site, TEA)
@@ -94,6 +96,7 @@ def test_what_changed_since_is_shown_anew(site: Site) -> None:
     assert written.status_code == 303
 
 
+@pytest.mark.slow
 def test_a_typed_citation_is_not_verified_and_a_deleted_message_is_named(site: Site) -> None:
     """What somebody typed proves nothing; deleting asks what becomes of the statements, and can take them along."""
     [chat, other] = put(site, TEA, conversation("other", "Other", ["I play the cello."]))

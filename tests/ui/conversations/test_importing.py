@@ -65,6 +65,7 @@ def test_an_export_is_imported_and_grows(site: Site) -> None:
     assert not list(imports.folder.glob("upload-*"))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_named_with_what_to_do(site: Site, tmp_path: Path) -> None:
     """Pages of HTML, databases, passwords, empty and silent files; without any conversation, the formats."""
     with sqlite3.connect(tmp_path / "chat.db") as database:
@@ -228,6 +229,7 @@ def test_a_file_whose_client_goes_is_removed(site: Site) -> None:
     assert not list(site.served.app.state.imports.folder.glob("upload-*"))
 
 
+@pytest.mark.slow
 def test_any_worker_tells_of_an_import_and_cancels_it(site: Site, conninfo: str, tmp_path: Path) -> None:
     """Another one than received the file. One that is asked to end removes its files, and says: cut off."""
     alice = site.visitor(bound_to="alice")
