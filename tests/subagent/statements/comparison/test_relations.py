@@ -127,7 +127,7 @@ def test_the_thing_of_another_holder_is_no_rival() -> None:
 
 def test_a_person_in_common_is_no_topic() -> None:
     """Unless both have a value of one kind, or the words of the newer one say that something changed."""
-    older = seen("Nadia Brenner reads the minutes of each council meeting.")
+    older = seen("Nadia Brenner reads the letters of the council.")
     weights = dict.fromkeys(older.topic, 9.0)
 
     def compared_with(text: str) -> float:
@@ -135,7 +135,7 @@ def test_a_person_in_common_is_no_topic() -> None:
 
     assert compared_with("Nadia Brenner plays the organ.") == 0
     assert compared_with("Nadia Brenner plays the organ now.") > 0
-    assert compared_with("Nadia Brenner writes the minutes.") > 0
+    assert compared_with("Nadia Brenner writes the letters.") > 0
 
 
 def test_another_task_is_no_rival() -> None:
