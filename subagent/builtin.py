@@ -234,7 +234,8 @@ class BuiltinPlanner:
             if about.known:
                 known[adds[place]] = about.known
             else:
-                adds[place] = await changes.take(adds[place], about, tools)
+                first_said = None if place else said
+                adds[place] = await changes.take(adds[place], about, tools, first_said)
         for add in await find_replacements(adds, known, request.day, tools):
             known.pop(add, None)
         new = [add for add in adds if add not in known]

@@ -9,8 +9,9 @@ from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, FiledStatement, Overtaking, Removal, Rivalry
+from memex.subagent.remember.lately import told_lately
 from memex.subagent.remember.mounts import is_writable
-from memex.subagent.remember.related import RelatedFiles
+from memex.subagent.remember.related import RelatedFiles, SaidTime
 from memex.subagent.remember.told_sentences import is_stated
 from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.putting_right import denies, puts_right
@@ -22,6 +23,7 @@ from memex.subagent.statements.comparison.relations import (
     decide,
     may_give_way,
 )
+from memex.subagent.statements.comparison.short_corrections import ShortCorrection, short_correction
 from memex.subagent.statements.comparison.values import says_more
 from memex.subagent.statements.comparison.views import StatementView, view
 from memex.subagent.statements.extraction import Statement
@@ -69,8 +71,17 @@ class Changes:
     overtaken: list[Overtaking] = field(default_factory=list)
     gone: set[tuple[str, str]] = field(default_factory=set)  # the paths and texts of what the call takes out
 
-    async def take(self, add: Addition, about: RelatedFiles, tools: MemoryTools) -> Addition:
-        """Note what a new statement changes, and return its addition, which may replace a stored statement."""
+    async def take(
+        self, add: Addition, about: RelatedFiles, tools: MemoryTools, first_said: SaidTime | None = None
+    ) -> Addition:
+        """Note what a new statement changes, and return its addition, which may replace a stored statement.
+
+        Args:
+            add: the new statement and where it goes.
+            about: what memory holds about it.
+            tools: reads memory.
+            first_said: when it was said, if it is the first statement of a text that the journal keeps.
+        """
         if (done := self._corrected(add, about, tools.analyzer)) is not None:
             return done
         if (older := await self._put_right(add, about, tools)) is not None:
@@ -78,6 +89,8 @@ class Changes:
             return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=is_all))
         if (told := self._corrected_words(add, about, tools.analyzer)) is not None:
             return self.carry_out(add, about, Contradiction(told, "rival", may_give_way=False))
+        if (done := await self._put_right_shortly(add, about, first_said, tools)) is not None:
+            return done
         for _ in range(MAX_READ):
             found = find_contradiction(add, about, tools.analyzer, self.day, self.gone, self.project)
             if found is None or not is_entry_at(found.older.path):
@@ -122,6 +135,49 @@ class Changes:
         if len(found) != 1:
             return None
         [(older, right)] = found.items()
+        return self._rewritten(add, older, right)
+
+    async def _put_right_shortly(
+        self, add: Addition, about: RelatedFiles, said: SaidTime | None, tools: MemoryTools
+    ) -> Addition | None:
+        """Return the addition of a short correction of one statement; None if it corrects none beyond doubt.
+
+        A sentence that the journal alone has stays beside it, since it alone says of what both speak.
+        """
+        if (correction := short_correction(add.statement.text)) is None:
+            return None
+        older = None
+        if correction.topic:
+            older = self._named_by(correction, about, tools.analyzer)
+        elif said is not None:
+            older = await told_lately(correction, add, said, tools)
+        if older is None:
+            return None
+        if is_entry_at(older.path):
+            return self.carry_out(add, about, Contradiction(older, "rival", may_give_way=False))
+        right = correction.applied_to(older.text)
+        is_open = (older.path, older.text) not in self.gone and is_writable(older.path, self.project)
+        return self._rewritten(add, older, right) if right and is_open else None
+
+    def _named_by(
+        self, correction: ShortCorrection, about: RelatedFiles, analyzer: Analyzer
+    ) -> FiledStatement | None:
+        """Return the one stored statement of which a correction speaks by its topic; None for none."""
+        topic = set(analyzer.lexemes(correction.topic))
+        if correction.value.sort == "name":
+            topic -= set(analyzer.lexemes("name"))  # which `is called` says as well
+        found = {
+            normal_form(stored.text): stored
+            for stored in reversed(about.stored)
+            if stored.day <= self.day
+            and topic
+            and topic <= set(analyzer.lexemes(stored.text))
+            and correction.applied_to(stored.text) is not None
+        }
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def _rewritten(self, add: Addition, older: FiledStatement, right: str) -> Addition:
+        """Return the addition of a statement that stands for a stored one, in which it puts a value right."""
         self.gone.add((older.path, older.text))
         place = destination(older.kind, self.project)
         statement = replace(add.statement, kind=older.kind, text=right)

@@ -55,9 +55,9 @@ async def sentences_of(hits: Iterable[Hit], tools: MemoryTools) -> list[ToldSent
     sentences = []
     for (place, text), spans in zip(passages, split, strict=True):
         for span in spans:
-            made = _made_of(span, place.span[0], stated.get(place.path, ()))
+            made = made_of(span, place.span[0], stated.get(place.path, ()))
             if not any(statement.is_in_force for statement in made):
-                sentences.append(ToldSentence(_sentence(place, text, span), is_past=bool(made)))
+                sentences.append(ToldSentence(sentence_at(place, text, span), is_past=bool(made)))
     return sentences
 
 
@@ -66,7 +66,7 @@ async def sentence_of(handle: str, path: str, content: str, version: int) -> Fil
     place = Reference(path, version, (0, len(content)))
     for sentence in await offload.run_on(content, all_sentences, content):
         if handle_of(path, content[slice(*sentence)]) == handle:
-            return _sentence(place, content, sentence)
+            return sentence_at(place, content, sentence)
     return None
 
 
@@ -131,13 +131,14 @@ def _split_each(texts: Sequence[str]) -> list[Sequence[Span]]:
     return [known_sentences(text) for text in texts]
 
 
-def _made_of(span: Span, shift: int, stated: Sequence[EntryStatement]) -> list[EntryStatement]:
+def made_of(span: Span, shift: int, stated: Sequence[EntryStatement]) -> list[EntryStatement]:
     """Return the statements that were made from words of a sentence."""
     start, end = span[0] + shift, span[1] + shift
     return [statement for statement in stated if statement.start_char < end and start < statement.end_char]
 
 
-def _sentence(place: Reference, text: str, span: Span) -> FiledStatement:
+def sentence_at(place: Reference, text: str, span: Span) -> FiledStatement:
+    """Return the sentence that stands at a span of the text of a place in an entry."""
     start, end = (place.span[0] + at for at in span)
     reference = Reference(place.path, place.version, (start, end))
     day = entry_day(place.path.removeprefix("user/"))

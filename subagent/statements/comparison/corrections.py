@@ -37,7 +37,7 @@ _ASIDE = re.compile(
     r"|corrección|es|son|el|los|las|en)\b",
     re.IGNORECASE,
 )
-_DATE = re.compile(r"^ \(\d{4}-\d\d-\d\d[^)\n]{0,20}\)")  # beside the day that was wrong
+DATE_BESIDE = re.compile(r"^ \(\d{4}-\d\d-\d\d[^)\n]{0,20}\)")  # beside the day that was wrong
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MANY = re.compile(
     r"[.!?;:]\s|\n|\b(?:if|because|unless|should|would|could|maybe|perhaps|wenn|si)\b", re.IGNORECASE
@@ -63,7 +63,7 @@ def corrected(text: str, stored: str, analyzer: Analyzer) -> str | None:
     """
     for correction in _known_corrections(text):
         if _is_meant(correction, stored, analyzer) and (place := _place_of(correction.wrong, stored)):
-            return stored[: place[0]] + correction.right + _DATE.sub("", stored[place[1] :])
+            return stored[: place[0]] + correction.right + DATE_BESIDE.sub("", stored[place[1] :])
     return None
 
 

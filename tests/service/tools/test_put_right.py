@@ -105,3 +105,46 @@ async def test_a_value_of_a_told_sentence_is_marked_as_wrong(service: Service, a
 
     assert [(rival["older"], rival["newer"]) for rival in answer["rivals"]] == [(older, newer)]
     assert shown.index(newer) < shown.index("earlier, may be out of date") < shown.index(older)
+
+
+async def test_a_short_correction_puts_right_what_was_told_lately(service: Service, alice: Caller) -> None:
+    """A page gets the value; a sentence that the journal alone has stays, below the correction."""
+    room = "The meeting is at 3 pm in room 4."
+    await remember(service, alice, "My sister is called Branka.")
+    await remember(service, alice, "My insurance number is KV-644952.")
+    name = await remember(service, alice, "Wait, I meant Solveig.")
+    again = await remember(service, alice, "No, it is Ottilie.")
+    await remember(service, alice, room)
+    time = await remember(service, alice, "No, it is at 4 pm.")
+
+    assert [replaced["newer"] for replaced in name["replaced"]] == ["My sister is called Solveig."]
+    assert [replaced["newer"] for replaced in again["replaced"]] == ["My sister is called Ottilie."]
+    assert [rival["older"] for rival in time["rivals"]] == [room]
+
+
+async def test_a_short_correction_of_something_unclear_changes_nothing(
+    service: Service, alice: Caller
+) -> None:
+    """What was told on another day or forgotten is not meant, nor one of two statements, nor a question."""
+    for told, day in (
+        ("The meeting is at 3 pm.", TOLD),
+        ("The meeting is at 3 pm. The train leaves at 5 pm.", None),
+        ("Is the meeting at 3 pm?", None),
+    ):
+        await remember(service, alice, told, said_at=day)
+        answer = await remember(service, alice, "No, it is at 4 pm.")
+        await remember(service, alice, "Forget it.")
+
+        assert (answer["replaced"], answer["rivals"]) == ([], [])
+
+
+async def test_a_correction_says_by_a_topic_what_it_is_about(service: Service, alice: Caller) -> None:
+    """It may follow days later; of two statements with all words of the topic, none is meant."""
+    text = "Small correction about my sister's name: it is Ottilie."
+    await remember(service, alice, "My sister is called Branka.", said_at=TOLD)
+    answer = await remember(service, alice, text)
+    await remember(service, alice, "My sister works for Siemens.")
+    other = await remember(service, alice, text.replace("Ottilie", "Solveig"))
+
+    assert [replaced["newer"] for replaced in answer["replaced"]] == ["My sister is called Ottilie."]
+    assert (other["replaced"], other["rivals"]) == ([], [])
