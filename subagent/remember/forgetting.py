@@ -25,7 +25,14 @@ from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences, calls_past
-from memex.subagent.statements.named import content_of, names, names_part, spellings, thing_of
+from memex.subagent.statements.named import (
+    content_of,
+    names,
+    names_part,
+    spellings,
+    thing_of,
+    without_article,
+)
 from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.referring import refers_back
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
@@ -150,13 +157,18 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
 
     The caller is asked about statements that only share a word with the name, about all statements where the text
     says more, since it may be an order such as `Forget Python. Use Rust.`, and about secrets: marks look alike.
+    An article before the name says that one statement is meant, if none has the name with the article.
     """
     asked = spellings(request.named)
     found = await _find_matches(asked, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
     named = [match for match in found if names(request.named, match.stored.text)]
+    most = MAX_NAMED
+    if not named and (thing := without_article(request.named)) != request.named:
+        request, most = replace(request, named=thing), 1
+        named = [match for match in found if names(thing, match.stored.text)]
     meant = [match for match in named if not match.is_past] or named
     others = [match for match in found if match not in named and names_part(request.named, match.stored.text)]
-    is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= MAX_NAMED
+    is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= most
     if meant and is_sure and _are_writable(meant, said):
         taken = _taking_out(request, meant, request.named, tools.analyzer)
         return replace(taken, candidates=_asking(others).candidates, named=request.named)

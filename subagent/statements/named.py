@@ -95,7 +95,14 @@ def spellings(thing: str) -> str:
 
 def names_part(thing: str, text: str) -> bool:
     """Return whether a text holds a part of a name as a whole, such as the first name of somebody."""
-    return not {form for form in _forms(thing) if len(form) > 1}.isdisjoint(_forms(text))
+    parts = {form for form in _forms(thing) if len(form) > 1} - _tables()["particles"] - _ARTICLES
+    return not parts.isdisjoint(_forms(text))
+
+
+def without_article(thing: str) -> str:
+    """Return a name without the article before it, as in `the Golf`."""
+    first, _, rest = thing.partition(" ")
+    return rest if rest and first in _ARTICLES else thing
 
 
 def _forms(text: str) -> list[str]:

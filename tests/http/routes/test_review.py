@@ -102,6 +102,7 @@ def test_candidates_of_a_request_to_forget_wait(alice: Client) -> None:
     assert len(answer["candidates"]) == 2, answer
 
     first, second = review(alice, kind="forget")["items"]
+    assert {first["detail"], second["detail"]} == {"Forget that I pay Karim."}
     sent = [{"id": first["id"], "decision": "apply"}, {"id": second["id"], "decision": "keep"}]
     done = alice.post("/v1/review", json={"decisions": sent}).json()["items"]
 

@@ -51,6 +51,7 @@ FORGOTTEN = [
         ("Subaru", "9 October"),
         "oolong",
     ),
+    (("I drive a Golf.", "The Kombi is Ana's."), "Forget the Golf.", ("Golf",), "Kombi"),
     ((OTHER, "My doctor is Dr. Weiss. She works in Graz."), "Vergiss es.", ("Weiss", "Graz"), "oolong"),
 ]
 
@@ -99,6 +100,15 @@ async def test_a_name_beside_another_sentence_is_asked_about(service: Service, a
         "Python is the language of our scripts."
     ]
     assert "scripts" in await whole(service, alice, "Which language do our scripts have?")
+
+
+async def test_an_article_means_one_statement_of_a_name(service: Service, alice: Caller) -> None:
+    """Of several that have the name, the person is asked; what shares the article alone is no candidate."""
+    for text in ("I drive a Golf.", "Bob drives a Golf too.", "The doors of the hall are red."):
+        await remember(service, alice, text)
+    answer = await remember(service, alice, "Forget the Golf.")
+
+    assert {one["text"] for one in answer["candidates"]} == {"I drive a Golf.", "Bob drives a Golf too."}
 
 
 async def test_words_that_one_statement_has_are_enough_outright(service: Service, alice: Caller) -> None:

@@ -63,6 +63,8 @@ def _show_waiting(screen: Screen, session: CommandSession, found: dict[str, Any]
         where = f"  {item['path']}@{item['version']}" if item["path"] else f"  call {item['tool_call_id']}"
         screen.line((item["id"], "bold"), where, (f"  {format_time(item['since'])}", "dim"))
         screen.paragraph((f"  {TITLES[item['kind']]}: ", "yellow"), item["text"] or item["detail"] or "")
+        if item["kind"] == "forget" and item["detail"]:
+            screen.paragraph(("  request: ", "dim"), item["detail"])
         if item["newer"]:
             screen.paragraph(("  newer: ", "dim"), item["newer"])
         screen.line()

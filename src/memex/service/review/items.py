@@ -20,13 +20,13 @@ class ReviewItem(ResultPart):
     | kind | meaning | `apply` | `keep` |
     | --- | --- | --- | --- |
     | rival | `newer` probably contradicts the stored statement `text` | takes `text` out | both hold |
-    | forget | a request to forget may mean the stored statement `text` | takes `text` out | it holds |
+    | forget | the request to forget `detail` may mean the stored statement `text` | takes `text` out | it holds |
     | secret | the file holds what looks like a secret of the kind `detail` | puts a mark in its place | it stays |
     | queue | a queued call was given up with the error `detail` | tries it again | it stays given up |
 
-    `path`, `version` and `span` say where the statement or the secret stands; null for `queue`. A secret itself is
-    never in `text`. `tool_call_id` is the call that left the item, `since` its time, and `decisions` says what the
-    caller may decide.
+    `detail` is null for a request that stood in a longer text. `path`, `version` and `span` say where the statement
+    or the secret stands; null for `queue`. A secret itself is never in `text`. `tool_call_id` is the call that left
+    the item, `since` its time, and `decisions` says what the caller may decide.
     """
 
     id: str

@@ -143,10 +143,17 @@ def _statements(
         span=found.span,
         text=found.text,
         newer=named.get("newer"),
+        detail=_asked(call) if kind == "forget" else None,
         since=call.started_at.isoformat(),
         tool_call_id=call.tool_call_id,
         decisions=["apply", "keep"],
     )
+
+
+def _asked(call: ReviewedCall) -> str | None:
+    """Return the words of a request to forget; None if it stood in a text that says more, which the journal has."""
+    text = call.request.get("text")
+    return text if isinstance(text, str) else None
 
 
 def _secrets(call: ReviewedCall, files: FilesAsTheyStand, user: str) -> Iterator[ReviewItem]:
