@@ -34,6 +34,20 @@ def test_a_forged_form_puts_nothing_back(site: Site) -> None:
     assert api.get("/v1/removed", params={"state": "replaced"}).json()["lines"] == [line]
 
 
+def test_a_line_that_its_handle_took_out_is_not_called_replaced(site: Site) -> None:
+    """Nothing newer takes its place: somebody said that it no longer holds."""
+    api, call = site.api(bound_to="alice"), "/v1/tools/memory_remember/execute"
+    for text in ("I drive a Golf.", "My sister drives a Golf."):
+        api.post(call, json={"arguments": {"text": text}})
+    asked = api.post(call, json={"arguments": {"text": "Forget the Golf."}}).json()
+    handle = asked["candidates"][0]["handle"]
+    api.post(call, json={"arguments": {"outdated": [handle]}})
+    page = site.visitor(bound_to="alice").client.get("/ui/removed").text
+
+    assert '<span class="badge">Taken out</span>' in page
+    assert '<span class="badge">Replaced</span>' not in page
+
+
 @pytest.mark.slow
 def test_a_line_is_put_back_by_its_button_and_taken_out_again(
     site: Site, in_browser: Callable[..., Any]

@@ -55,7 +55,9 @@ def _show_lines(screen: Screen, session: CommandSession, found: dict[str, Any]) 
     for line in found["lines"]:
         where = line["path"] if line["file_stands"] else f"{line['path']} (deleted)"
         screen.line((line["id"], "bold"), f"  {where}", (f"  {format_time(line['removed_at'])}", "dim"))
-        screen.paragraph((f"  {TITLES[line['state']]}: ", "yellow"), line["text"] or "(erased)")
+        is_outdated = line["state"] == "replaced" and not line["newer"]  # by its handle
+        title = "taken out" if is_outdated else TITLES[line["state"]]
+        screen.paragraph((f"  {title}: ", "yellow"), line["text"] or "(erased)")
         if line["newer"]:
             screen.paragraph(("  newer: ", "dim"), line["newer"])
         screen.line((f"  call {line['tool_call_id']}", "dim"))

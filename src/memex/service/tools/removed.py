@@ -72,9 +72,10 @@ class RemovedArguments(Arguments):
 class RemovedLineResult(ResultPart):
     """A line that was taken out of a file.
 
-    `state` says why: `replaced` by `newer`, `closed` since the task was done, `forgotten` on request, or `removed`
-    by an edit. `path` is the file now, and `file_stands` false if it is deleted. `text` is the statement as it
-    stood in `held_in`, null where that version was erased. `tool_call_id` is the call that took it out.
+    `state` says why: `replaced` by `newer`, or by nothing if somebody said that it no longer holds; `closed` since
+    the task was done, `forgotten` on request, or `removed` by an edit. `path` is the file now, and `file_stands`
+    false if it is deleted. `text` is the statement as it stood in `held_in`, null where that version was erased.
+    `tool_call_id` is the call that took it out.
     """
 
     id: str
