@@ -8,7 +8,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberRequest
 from memex.subagent.remember.file_series import MAX_LISTED, series_name
 from memex.subagent.remember.own_names import find_own_names
-from memex.subagent.statements.extraction import Extraction, Statement
+from memex.subagent.statements.extraction import Extraction, Statement, has_unnamed_object
 from memex.subagent.statements.others_words import without_others_words
 from memex.subagent.statements.pasted import find_pasted
 from memex.subagent.statements.places import destination
@@ -33,9 +33,11 @@ async def own_statements(text: str, reading: Extraction, tools: MemoryTools) -> 
 def is_sure(statement: Statement, project: str | None) -> bool:
     """Return whether a rule says what a statement is, so that a page holds it; the journal keeps the others.
 
-    In a project a note is filed all the same, unless the teller speaks of himself: the journal is the teller's
-    alone, and members would not read it.
+    A preference that names nothing, such as `I hate it.`, is none for a page. In a project a note is filed all the
+    same, unless the teller speaks of himself: the journal is the teller's alone, and members would not read it.
     """
+    if statement.kind == "preference" and has_unnamed_object(statement.text):
+        return False
     return statement.kind != "note" or not destination("note", project, statement.text).path.startswith(
         "user/"
     )

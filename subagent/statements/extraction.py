@@ -301,6 +301,13 @@ def rule_verdict(sentence: str) -> str:
     return _judge(sentence, None, is_firm=False, tables=language.load("en")).verdict
 
 
+def has_unnamed_object(sentence: str) -> bool:
+    """Return whether a preference says only by a pronoun what is liked, as in `I hate it.`."""
+    tables = language.load("en")
+    plain = strip_opening(tables.lead_ins, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
+    return tables.unnamed_object.match(plain) is not None
+
+
 def order_about_text(head: str) -> bool:
     """Return whether the words before a colon are an order to the assistant about the text behind it."""
     tables = language.load("en")

@@ -110,6 +110,7 @@ class LanguageTables:
     private: re.Pattern[str]
     oneself: re.Pattern[str]
     addressing: re.Pattern[str]
+    unnamed_object: re.Pattern[str]
     allergy: re.Pattern[str]
     task_lead_ins: re.Pattern[str]
     stop_words: frozenset[str]

@@ -1,5 +1,6 @@
 """What sentences are: rows that were written before the rules that read them."""
 
+from memex.subagent.remember.reading import is_sure
 from memex.subagent.statements.extraction import extract_statements
 
 KINDS = {
@@ -567,3 +568,40 @@ def test_ways_of_doing_things_are_kept() -> None:
 def test_questions_need_their_mark() -> None:
     """A sentence that begins like a question and ends with a full stop is a statement."""
     assert [text for text in NO_QUESTIONS if not stated(text)] == []
+
+
+def test_what_is_so_by_a_time_is_no_task() -> None:
+    """What is due then is one; and `no more` is a rule only with a number."""
+    found = {
+        text: [statement.kind for statement in extract_statements(text).statements]
+        for text in (
+            "Phone is an iPhone 12, battery is done by noon.",
+            "The report is due by Friday.",
+            "No more Magenta.",
+            "No more than 60 watts.",
+        )
+    }
+
+    assert list(found.values()) == [["note"], ["pending"], ["note"], ["constraint"]]
+
+
+def test_a_preference_that_names_nothing_is_not_sure() -> None:
+    """In each language; with what is meant in the same sentence, it is."""
+    for text in (
+        "I hate it.",
+        "I really like them a lot!",
+        "Ich mag das nicht.",
+        "Je le déteste.",
+        "Lo odio.",
+    ):
+        [statement] = extract_statements(text).statements
+        assert not is_sure(statement, None), text
+        assert not is_sure(statement, "heron"), text
+    for text in (
+        "Stop suggesting sushi, I hate it.",
+        "I like it when it rains.",
+        "Ich mag den Tee.",
+        "Odio el té.",
+    ):
+        [statement] = extract_statements(text).statements
+        assert is_sure(statement, None), text
