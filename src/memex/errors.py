@@ -161,7 +161,9 @@ class ProjectNotFound(NotFound):
     """The project does not exist, or the user is not a member of it."""
 
     code = "PROJECT_NOT_FOUND"
-    default_hint = "Leave the project out, or name one that the user is a member of; an administrator adds members."
+    default_hint = (
+        "Leave the project out, or name one that the user is a member of; an administrator adds members."
+    )
 
 
 class OperationNotFound(NotFound):
