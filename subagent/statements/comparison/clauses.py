@@ -54,12 +54,15 @@ class StatementClause:
         start: where it begins in the statement.
         end: where it ends.
         words: its words without values, and without words of change and of time; a name of several words is one.
-        head: the first of them; "" for none.
+        leading: the first two of them.
         values: its values but for names.
         is_dependent: it is no statement by itself, such as a reason.
         is_change: its words say that its value is a new one.
-        ends: the words by which it says that something is over or done; none if it does not.
+        ends: the words by which it says that something is over or done, and the verbs that they stand for; none if
+            it does not.
         is_over: they say so of whatever it is about, such as `done`.
+        makes: it begins with a verb for making something, such as `write`.
+        due_verbs: the verbs by which what it calls due is over; none if it does not say that.
         past: its words that are the past form of a verb of English, in the base form.
         given_up: the words of what it says is no longer so, one tuple for each such place.
         is_continued: a colon or `and` stands behind it.
@@ -68,15 +71,22 @@ class StatementClause:
     start: int
     end: int
     words: frozenset[str]
-    head: str
+    leading: tuple[str, ...]
     values: tuple[ClauseValue, ...]
     is_dependent: bool
     is_change: bool
     ends: frozenset[str]
     is_over: bool
+    makes: bool
+    due_verbs: frozenset[str]
     past: frozenset[str]
     given_up: tuple[tuple[str, ...], ...]
     is_continued: bool
+
+    @property
+    def head(self) -> str:
+        """The first of the words; "" for none."""
+        return next(iter(self.leading), "")
 
     def joined(self, other: "StatementClause") -> "StatementClause":
         """Return both clauses as one, such as `cello strings: done`."""
@@ -84,12 +94,14 @@ class StatementClause:
             self.start,
             other.end,
             self.words | other.words,
-            self.head or other.head,
+            (*self.leading, *other.leading)[:2],
             (*self.values, *other.values),
             self.is_dependent,
             self.is_change or other.is_change,
             self.ends | other.ends,
             self.is_over or other.is_over,
+            self.makes,
+            self.due_verbs | other.due_verbs,
             self.past | other.past,
             (*self.given_up, *other.given_up),
             other.is_continued,
@@ -152,7 +164,7 @@ def _clause(
         start,
         end,
         frozenset(words),
-        words[0] if words else "",
+        tuple(words[:2]),
         tuple(
             _clause_value(plain, (start, end), value, analyzer)
             for value in mine
@@ -160,10 +172,13 @@ def _clause(
         ),
         is_dependent,
         _TABLE.pattern("change").search(text) is not None,
-        frozenset(
-            lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]]
-        ),
+        frozenset(lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]])
+        | (_verbs("sending", analyzer=analyzer) if _TABLE.pattern("out").search(text) else frozenset()),
         _TABLE.pattern("over").search(text) is not None,
+        bool(words) and words[0] in _verbs("making", analyzer=analyzer),
+        _verbs("sending", "settling", analyzer=analyzer)
+        if _TABLE.pattern("due").search(text)
+        else frozenset(),
         frozenset(
             lexeme for word in _WORD.findall(bare) if _is_past(word) for lexeme in _words(word, analyzer)
         ),
@@ -181,6 +196,11 @@ def _words(text: str, analyzer: Analyzer) -> list[str]:
         for lexeme in analyzer.lexemes(base_form(word))
         if len(lexeme) > 1 or lexeme.isdigit()
     ]
+
+
+def _verbs(*names: str, analyzer: Analyzer) -> frozenset[str]:
+    """Return the verbs of lists of the table, as they are compared."""
+    return frozenset(lexeme for verb in _TABLE.words(*names) for lexeme in analyzer.lexemes(verb))
 
 
 def base_form(word: str) -> str:

@@ -15,7 +15,9 @@ _THING = r"(?=[ ](?P<{}>[^\W\d_][\w-]*))"
 _OWNED = re.compile(
     r"\b(?:(?P<own>my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mi|mis|nuestr[oa]s?)|(?P<other>[\w-]+)['’]s)"
     rf"{_THING.format('owned')}"
-    r"|\b(?P<thing>[^\W\d_][\w-]*) (?:of|de|von) (?:(?:the|la|le|el|der|dem) )?(?P<of>[^\W\d_][\w-]*)",
+    r"|\b(?P<thing>[^\W\d_][\w-]*) (?:of|de|von) (?:(?:the|la|le|el|der|dem) )?(?P<of>[^\W\d_][\w-]*)"
+    # `the import of the old list of boats` is of the boats too
+    r"(?=(?: [\w-]+){0,3}? (?:of|de|von) (?:(?:the|la|le|el|der|dem) )?(?P<of_that>[^\W\d_][\w-]*))?",
     re.IGNORECASE,
 )
 _NO_OWNERS = frozenset(
@@ -66,7 +68,8 @@ def _holders(text: str) -> dict[str, set[str]]:
     for match in _OWNED.finditer(text[:JUDGED_CHARS]):
         owner = "" if match["own"] else (match["other"] or match["of"]).casefold()
         if owner not in _NO_OWNERS:
-            found.setdefault((match["owned"] or match["thing"]).casefold(), set()).add(owner)
+            owners = found.setdefault((match["owned"] or match["thing"]).casefold(), set())
+            owners.update((owner, match["of_that"].casefold()) if match["of_that"] else (owner,))
     return found
 
 

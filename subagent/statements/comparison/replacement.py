@@ -165,13 +165,33 @@ def _is_given_up(new: StatementClause, old: StatementClause, every: frozenset[st
 
 
 def _is_done(new: StatementClause, old: StatementClause) -> bool:
-    """Tell whether a clause says that what an older one asks for is done: it names the thing and what was to do."""
+    """Tell whether a clause says that what an older one asks for is done: it names the thing and what was to do.
+
+    What is merely `done` is not yet sent or reviewed: without the verb of the task, it ends what was to be made, or
+    a task that has no verb. What is `due` names no verb: it is over by one such as `delivered`.
+    """
     common = new.words & old.words
-    said, stored = len(common) / max(len(new.words), 1), len(common) / max(len(old.words), 1)
+    verbs = new.ends & (old.words | old.due_verbs)
+    if old.due_verbs and new.ends and not (verbs or new.is_over):
+        return False
+    if old.due_verbs and next((word for word in new.leading if word not in new.ends), "") not in old.words:
+        return False
+    about = new.words - (new.ends & old.due_verbs)
+    said = len(common) / max(len(about), 1)
+    stored = len(common | (verbs & old.words)) / max(len(old.words), 1)
+    if new.is_over and not verbs and not _is_made(old, common):
+        return said == stored == 1
     if len(common) > 2:
         return stored >= 0.5 and said >= 0.3
-    is_ended = new.is_over or bool(new.ends & common)
-    return len(common) == 2 and said >= 0.5 and (stored == 1 or (is_ended and said + stored >= 1.2))
+    if len(common) < 2:
+        return said == stored == 1 and (new.is_over or bool(verbs - common))
+    return said >= 0.5 and (stored == 1 or ((new.is_over or bool(verbs)) and said + stored >= 1.2))
+
+
+def _is_made(task: StatementClause, common: frozenset[str]) -> bool:
+    """Tell whether the thing that a task makes is among the common words; of a task without a verb, its thing."""
+    thing = task.leading[-1:] if task.makes else task.leading[:1]
+    return not common.isdisjoint(thing)
 
 
 def _is_past(new: StatementClause, old: StatementClause) -> bool:
