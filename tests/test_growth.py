@@ -20,10 +20,10 @@ from memex.store.search.index import index
 from memex.store.search.snippet import snippet
 from memex.store.writes.derivation import check_marks
 from memex.subagent.statements import language
+from memex.subagent.statements.comparison.work_forms import MAX_FORM_CHARS
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.forgetting import MAX_REQUEST_CHARS, find_forget_request
 from memex.subagent.statements.subjects import JUDGED_CHARS
-from memex.subagent.work.forms import MAX_FORM_CHARS
 from memex.subagent.work.turns import SessionTurn, observe
 
 # Patterns that may take longer than linear time, and what bounds the texts that they look at.
@@ -44,8 +44,14 @@ BOUNDED = {
     ("subagent.statements.secrets.statement", "_LONE_VALUE"): "a sentence of at most 80 characters",
     ("subagent.statements.sentences", "_WORD_BEFORE"): "40 characters before the end of a sentence",
     ("subagent.work.ending.evidence", ""): "a command of at most 2,000 characters",
-    ("subagent.work.forms", "_BEFORE"): f"the first {MAX_FORM_CHARS} characters of an item",
-    ("subagent.work.forms", "_REPLACED"): f"the first {MAX_FORM_CHARS} characters of an item",
+    (
+        "subagent.statements.comparison.work_forms",
+        "_BEFORE",
+    ): f"the first {MAX_FORM_CHARS} characters of an item",
+    (
+        "subagent.statements.comparison.work_forms",
+        "_REPLACED",
+    ): f"the first {MAX_FORM_CHARS} characters of an item",
     (
         "subagent.work.rules",
         "",

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memex.subagent.statements.comparison.work_forms import item_form
 from memex.subagent.work.ending.evidence import proven_by
 from memex.subagent.work.ending.keeping import CLOSING
-from memex.subagent.work.forms import item_form
 from memex.subagent.work.ledger import WorkMention
 from memex.subagent.work.records import DodScope, ToolEvent, WorkItem, WorkMark
 

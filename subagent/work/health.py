@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memex.subagent.statements.comparison.work_forms import item_form
 from memex.subagent.work.completion import CompletionCheck
 from memex.subagent.work.definition import DodPoint
-from memex.subagent.work.forms import item_form
 from memex.subagent.work.records import WorkItem
 from memex.subagent.work.resuming.pack import is_stale
 from memex.subagent.work.state import WorkState

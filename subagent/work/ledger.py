@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from memex.subagent.statements.comparison.work_forms import item_form, tells_of, without_details
 from memex.subagent.work.ending.keeping import CLOSING
-from memex.subagent.work.forms import item_form, tells_of, without_details
 from memex.subagent.work.records import (
     DodScope,
     ItemStatus,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.comparison.work_forms import choice_forms, item_form, replaced_forms
 from memex.subagent.statements.subjects import subject_of
 from memex.subagent.work.ending.keeping import CLOSING
-from memex.subagent.work.forms import choice_forms, item_form, replaced_forms
 from memex.subagent.work.ledger import WorkMention
 from memex.subagent.work.records import ItemStatus, WorkItem, WorkKind, WorkMark
 

@@ -21,11 +21,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memex.subagent.statements.comparison.work_forms import item_form
 from memex.subagent.work.definition import DodPoint, DodPoints
 from memex.subagent.work.ending.evidence import newest_proofs
 from memex.subagent.work.ending.keeping import ItemKeeping, kept_as, take_effect
 from memex.subagent.work.ending.plans import ends_plans, lists_what_is_left
-from memex.subagent.work.forms import item_form
 from memex.subagent.work.ledger import Ledger, WorkMention
 from memex.subagent.work.records import (
     ItemStatus,

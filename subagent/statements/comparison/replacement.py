@@ -8,7 +8,7 @@ grounds, and each can be read off the two texts:
   value of that kind. With the values left out, one clause has no word that the other lacks.
 - `named`: a clause says what is no longer so ("instead of Postgres"), and a clause of the older one says that.
 - `done`: a clause says that something is over or done, and the older statement is the task, or what was open; or it
-  says in the past what the task asks for ("I planted the garlic").
+  says in the past what the task asks for ("I planted the garlic"), or tells of it; see `work_forms`.
 
 Shared words alone, such as a month or a verb, are no ground. What is in doubt stays. Of a statement that says more,
 the rest stays.
@@ -23,6 +23,7 @@ from typing import Literal
 from memex.subagent.statements.comparison.clauses import ClauseValue, StatementClause
 from memex.subagent.statements.comparison.frames import verb_in
 from memex.subagent.statements.comparison.views import StatementView
+from memex.subagent.statements.comparison.work_forms import tells_of
 
 Ground = Literal["frame", "value", "named", "done"]
 
@@ -64,7 +65,8 @@ def replacement(new: StatementView, older: StatementView) -> Supersession | None
                 ground, value = found
                 rest = _rest(older, old, value, new, is_done=ground == "done")
                 return None if rest is None else Supersession(ground, rest)
-    return None
+    is_told = older.kind == "pending" and new.may_close and tells_of(new.plain, older.plain)
+    return Supersession("done") if is_told else None
 
 
 def _joined(clauses: Sequence[StatementClause]) -> Iterator[StatementClause]:
@@ -185,7 +187,8 @@ def _is_done(new: StatementClause, old: StatementClause) -> bool:
         return stored >= 0.5 and said >= 0.3
     if len(common) < 2:
         return said == stored == 1 and (new.is_over or bool(verbs - common))
-    return said >= 0.5 and (stored == 1 or ((new.is_over or bool(verbs)) and said + stored >= 1.2))
+    is_ended = bool(verbs) or (new.is_over and said == 1)
+    return said >= 0.5 and (stored == 1 or (is_ended and said + stored >= 1.2))
 
 
 def _is_made(task: StatementClause, common: frozenset[str]) -> bool:

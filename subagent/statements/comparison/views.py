@@ -56,7 +56,7 @@ _NOT_OVER = re.compile(
     r"|\b(?:almost|nearly|(?:tried|trying|meant|forgot|started|about|wanted) to|started \w+ing"
     r"|(?:will|should|would) have|thought|needs? to be|gets? \w+ed"
     r"|nobody|no one|none of|will be|hopes?|hoping|half of|part of|some of|beinahe|versucht|vergessen|presque"
-    r"|essayé|oublié|casi|intentado|olvidado|niemand|keiner|wird \w+ werden"
+    r"|essayé|oublié|casi|intentado|olvidado|niemand|keiner|wird \w+ werden|(?:wird|werden) (?:\w+ ){0,4}morgen"
     r"|hofft?|die hälfte|ein teil|personne n|sera|espère|la moitié|une partie|nadie|será|espera|la mitad"
     r"|una parte)\b",
     re.IGNORECASE,

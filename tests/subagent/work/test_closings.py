@@ -9,6 +9,9 @@ from typing import Any
 import yaml
 
 from memex.evals.work.packs import WrittenSession, observations_of
+from memex.store.search.analyzer import analyzer_of
+from memex.subagent.statements.comparison.relations import compare, decide
+from memex.subagent.statements.comparison.views import view
 from memex.subagent.work.state import fold
 
 CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("closings.yaml").read_text("utf-8"))
@@ -30,3 +33,18 @@ def test_later_words_end_the_work_that_they_name_and_no_other() -> None:
     assert wrong == []
     assert sum(len(case["ends"]) for case in CASES) == 51
     assert len(missed) <= 9
+
+
+def test_memory_ends_its_tasks_by_the_same_words() -> None:
+    """Of tasks that memory keeps, nearly as many are ended; of parts and of other things, a few still are."""
+    english = analyzer_of("english")
+    wrong, missed = [], []
+    for case in CASES:
+        new = view(next(iter(case["says"].values())), "note", english)
+        found = decide(new, [compare(new, view(task, "pending", english), {}) for task in case["open"]])
+        ended = {found.older.text} if found is not None and found.outcome == "closes" else set()
+        wrong += [(task, new.text) for task in ended - set(case["ends"])]
+        missed += [(task, new.text) for task in set(case["ends"]) - ended]
+
+    assert len(wrong) <= 5
+    assert len(missed) <= 10

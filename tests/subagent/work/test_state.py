@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from memex.subagent.statements.comparison.work_forms import item_form
 from memex.subagent.work.changes import changes
 from memex.subagent.work.completion import check
 from memex.subagent.work.ending.evidence import proves
-from memex.subagent.work.forms import item_form
 from memex.subagent.work.records import MemoryItem, Observation, ToolEvent, WorkItem, WorkMark
 from memex.subagent.work.state import WorkState, fold
 

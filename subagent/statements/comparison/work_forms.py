@@ -15,7 +15,6 @@ from typing import Any
 
 from memex.store.search.analyzer import analyzer_of
 from memex.subagent.statements.subjects import APOSTROPHES, plain_form
-from memex.subagent.work.records import WorkKind
 from memex.tables import load_tables
 
 MAX_FORM_CHARS = 600
@@ -57,7 +56,7 @@ _REPLACED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The tables of `rules/words.yaml`."""
+    """The tables of `work_forms.yaml`."""
 
     light: frozenset[str]
     closing: frozenset[str]
@@ -72,7 +71,7 @@ class _Words:
     irregular: dict[str, str]
 
 
-def item_form(kind: WorkKind, text: str) -> tuple[str, ...]:
+def item_form(kind: str, text: str) -> tuple[str, ...]:
     """Return the words by which a text about work is compared; two of the same form speak of the same work.
 
     The forms of a task, of what is done, of a blocker and of a point of a definition of done are comparable. An
@@ -191,7 +190,7 @@ def _stem(word: str, words: _Words, is_german: bool) -> str:
 
 @cache
 def _load() -> _Words:
-    tables: dict[str, Any] = load_tables("memex.subagent.work", "rules", "words.yaml")
+    tables: dict[str, Any] = load_tables("memex.subagent.statements", "comparison", "work_forms.yaml")
 
     def stemmed(names: Iterable[str]) -> Iterator[str]:
         for name in names:
