@@ -96,11 +96,11 @@ class DodPoints:
         return frozenset(self._met_by_hand)
 
     def end_mission(self, objective: WorkMention) -> None:
-        """Drop the points of the objective before, which ended when this one was said."""
+        """Drop the points of the objective before, which ended when this one was said in another session."""
         self._points = {
             form: point
             for form, point in self._points.items()
-            if point.scope == "project" or point.item.at >= objective.at
+            if point.scope == "project" or objective.session in point.item.sessions
         }
 
     def points(self, events: Sequence[ToolEvent]) -> tuple[DodPoint, ...]:

@@ -2,12 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from memex.subagent.statements.comparison.work_forms import item_form, tells_of, without_details
+from memex.subagent.work.ending.evidence import repaired_after
 from memex.subagent.work.ending.keeping import CLOSING
 from memex.subagent.work.records import (
     DodScope,
@@ -15,6 +16,7 @@ from memex.subagent.work.records import (
     MemoryItem,
     Observation,
     ReadingMethod,
+    ToolEvent,
     WorkAuthor,
     WorkItem,
     WorkKind,
@@ -26,6 +28,7 @@ from memex.subagent.work.records import (
 _UNBLOCKED = re.compile(
     r"\b(?:unblocked|no longer blocked|not blocked any ?more|nicht mehr blockiert)\b", re.IGNORECASE
 )
+_FAILING = re.compile(r"\btests?\b.{0,60}\b(?:fail\w*|red|rot|schl\w+ fehl)\b", re.IGNORECASE)
 MAX_NAMED = 200  # tasks that a word was said of: by a word of more, none is looked for
 _Form = tuple[str, ...]
 _Key = tuple[str, _Form]  # the kind, and the form of the words
@@ -185,6 +188,14 @@ class Ledger:
         for key, entry in list(self._open.items()):
             if mention.session in entry.item.sessions and entry.item.origin != "memory":
                 self._shut(self._open.pop(key), "done", mention.reference, mention.at)
+
+    def close_repaired(self, events: Sequence[ToolEvent]) -> None:
+        """Close the failing tests that an agent named, where the command that had failed succeeds now."""
+        for key, entry in list(self._open.items()):
+            is_test = key[0] == "blocker" and entry.item.who == "agent" and _FAILING.search(entry.item.text)
+            repair = repaired_after(entry.item.last_at, events) if is_test else None
+            if repair is not None:
+                self._shut(self._open.pop(key), "done", repair.reference, repair.at)
 
     def end_plan(self, by: Observation, left: Container[_Form], *, is_done: bool) -> None:
         """Close the steps of the plan that an agent made in a session before this text.

@@ -29,6 +29,7 @@ _PLACED = re.compile(
     r" (?P<where>\S+(?: [^\s,;]+){0,2})",
     re.IGNORECASE,
 )
+MOST = 0.75  # of the words of a decision that is named as replaced
 MAX_DIFFERING_WORDS = 6  # of two decisions that are the same but for one value
 
 _Form = tuple[str, ...]
@@ -201,13 +202,22 @@ def _purpose(text: str) -> _Form:
 def names_replaced(text: str, older: str) -> bool:
     """Tell whether a text, which need not be a decision itself, names an older decision as replaced.
 
-    `We go by month instead of by day` replaces `Let's go by day`: it holds all the words of the older one.
+    `We go by month instead of by day` replaces `Let's go by day`: it holds all the words of the older one, or most
+    of them and more than what it names.
     """
     replaced = [set(form) for form in replaced_forms(text)]
     words = set(item_form("decision", text)) if replaced else set()
     return any(
-        any(form <= set(chosen) <= words for form in replaced) for chosen in choice_forms(older) if chosen
+        any(form <= set(chosen) and _holds_most(words, set(chosen), form) for form in replaced)
+        for chosen in choice_forms(older)
+        if chosen
     )
+
+
+def _holds_most(words: set[str], chosen: set[str], named: set[str]) -> bool:
+    """Tell whether a text has all words of what was chosen, or three of four and one beside what it names."""
+    common = words & chosen
+    return common == chosen or (common > named and len(common) >= MOST * len(chosen))
 
 
 def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:

@@ -183,6 +183,7 @@ def fold(
                 settled.decisions.supersede(mention, names_replaced)
             case _:
                 pass
+    tasks.close_repaired(ran)
     last = max((entry[0] for entry in timeline), default=None)
     met = points.points(ran)
     closed = (*settled.closed(), *points.closed())

@@ -95,6 +95,14 @@ def newest_proofs(events: Sequence[ToolEvent]) -> tuple[ToolEvent, ...]:
     return tuple(dict.fromkeys(proof for proof in found if proof is not None))
 
 
+def repaired_after(at: datetime, events: Sequence[ToolEvent]) -> ToolEvent | None:
+    """Return the newest run of a test command that had failed before a moment, and succeeds now."""
+    failed = {event.command for event in events if event.succeeded is False and event.at <= at}
+    runs = (event for event in events if event.at > at and event.command in failed)
+    newest = {event.command: event for event in sorted(runs, key=lambda event: event.at)}
+    return next((event for event in newest.values() if proves(event) == "test"), None)
+
+
 def proven_by(point: str, events: Sequence[ToolEvent]) -> ToolEvent | None:
     """Return the event that proves a point of a definition of done: all tests pass, or it builds."""
     if _TEST_POINT.match(point):
