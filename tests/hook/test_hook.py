@@ -477,6 +477,22 @@ def test_a_start_waits_for_transcripts_that_grew(hook: Hook, tmp_path: Path) -> 
     state.close()
 
 
+def test_a_start_waits_for_the_first_delivery_of_a_folder(hook: Hook, tmp_path: Path) -> None:
+    """No transcript of the folder is known yet; where nothing is delivered, the start does not wait."""
+    mark = tmp_path / "delivered"
+    script = f"import time; time.sleep(0.3); open({str(mark)!r}, 'a').write('x')"
+    hook.turn_on(deliver=[sys.executable, "-c", script], url="http://127.0.0.1:9")
+    state, folder = CaptureState(str(hook.state)), str(hook.repository.resolve())
+
+    read_to_end(state, state.read_json("settings.json"), folder)
+    assert not mark.exists()
+    start_delivery(state, state.read_json("settings.json"), "session_end")
+    read_to_end(state, state.read_json("settings.json"), folder)
+
+    assert mark.read_text() == "x"
+    state.close()
+
+
 def test_the_last_answer_is_kept_until_the_transcript_holds_it(hook: Hook, tmp_path: Path) -> None:
     """A client may end a turn before it has written the answer; then the event carries it, and else it does not."""
     transcript = tmp_path / "one.jsonl"

@@ -19,10 +19,16 @@ KINDS = ("session_start", "stop", "interrupt", "compact", "session_end")
 
 
 def read_to_end(state: CaptureState, settings: dict[str, Any], cwd: str) -> None:
-    """Have the known transcripts of a folder read to their end, if they grew, before the pack is asked for."""
-    if not state.grown_transcripts(cwd):
-        return
-    start_delivery(state, settings, "session_end")  # which is due at once
+    """Have the known transcripts of a folder read to their end, if they grew, before the pack is asked for.
+
+    A delivery that is at work is waited for too: it may read the first transcript of a folder.
+    """
+    free = state.lock(DELIVERY_LOCK)
+    if free is not None:
+        os.close(free)
+        if not state.grown_transcripts(cwd):
+            return
+        start_delivery(state, settings, "session_end")  # which is due at once
     lock = state.lock(DELIVERY_LOCK, READ_TO_END_S)
     if lock is not None:
         os.close(lock)

@@ -56,6 +56,30 @@ PLACES = [
 ]
 
 
+async def test_the_last_session_is_one_in_which_something_was_said(
+    service: Service, caller_of: CallerOf
+) -> None:
+    """A session that only began is newer, and there is nothing to resume in it."""
+    place = {"label": PLACES[0][1], "root": PLACES[0][2], "label_source": "remote"}
+    begun = {
+        "runtime": "my_agent",
+        "session": "empty",
+        "event": "start",
+        "kind": "session_start",
+        "time": (START + timedelta(days=1)).isoformat(),
+        "project": "apollo",
+        "cwd": PLACES[0][2],
+        "metadata": place,
+    }
+    caller = await session(service, await caller_of("alice"), *PLACES[0][:2], root=PLACES[0][2])
+    await events.put(service, caller, EventsArguments.model_validate({"events": [begun]}))
+
+    told = await packing.PACK.call(service, caller, {"label": PLACES[0][1]})
+
+    [line] = [line for line in told.lines if line.heading == "Resume"]
+    assert f"{START + timedelta(minutes=5):%Y-%m-%d %H:%M}" in line.text
+
+
 async def test_no_line_of_one_place_is_in_another_pack(service: Service, caller_of: CallerOf) -> None:
     """Repositories of one name, parts of a monorepo and a plain folder: each pack tells of its own place alone."""
     alice, bob = await caller_of("alice"), await caller_of("bob")

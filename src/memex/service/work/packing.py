@@ -271,10 +271,10 @@ def _of_lane(work: LoadedWork, lane: Lane, as_of: datetime | None) -> WorkState:
 
 
 def _resume(lane: Lane | None) -> ResumePoint | None:
-    """Return where the work of a lane goes on."""
+    """Return where the work of a lane goes on: its newest session with messages, if there is one."""
     if lane is None:
         return None
-    newest = lane.sessions[0]
+    newest = next((session for session in lane.sessions if session.messages), lane.sessions[0])
     last_at = f"{newest.last_at:%Y-%m-%d %H:%M} UTC" if newest.last_at else "at an unknown time"
     place = " on ".join(part for part in (newest.folder, newest.branch) if part)
     return ResumePoint(f"conversations/{newest.conversation_id}", newest.title, place, last_at)
