@@ -54,14 +54,14 @@ class StatementClause:
         start: where it begins in the statement.
         end: where it ends.
         words: its words without values, and without words of change and of time; a name of several words is one.
-        leading: the first two of them.
+        head: the first of them; "" for none.
+        thing: the first of them that is no end, and no verb for making something, such as `write`; "" for none.
         values: its values but for names.
         is_dependent: it is no statement by itself, such as a reason.
         is_change: its words say that its value is a new one.
         ends: the words by which it says that something is over or done, and the verbs that they stand for; none if
             it does not.
         is_over: they say so of whatever it is about, such as `done`.
-        makes: it begins with a verb for making something, such as `write`.
         due_verbs: the verbs by which what it calls due is over; none if it does not say that.
         past: its words that are the past form of a verb of English, in the base form.
         given_up: the words of what it says is no longer so, one tuple for each such place.
@@ -71,22 +71,17 @@ class StatementClause:
     start: int
     end: int
     words: frozenset[str]
-    leading: tuple[str, ...]
+    head: str
+    thing: str
     values: tuple[ClauseValue, ...]
     is_dependent: bool
     is_change: bool
     ends: frozenset[str]
     is_over: bool
-    makes: bool
     due_verbs: frozenset[str]
     past: frozenset[str]
     given_up: tuple[tuple[str, ...], ...]
     is_continued: bool
-
-    @property
-    def head(self) -> str:
-        """The first of the words; "" for none."""
-        return next(iter(self.leading), "")
 
     def joined(self, other: "StatementClause") -> "StatementClause":
         """Return both clauses as one, such as `cello strings: done`."""
@@ -94,13 +89,13 @@ class StatementClause:
             self.start,
             other.end,
             self.words | other.words,
-            (*self.leading, *other.leading)[:2],
+            self.head or other.head,
+            self.thing or other.thing,
             (*self.values, *other.values),
             self.is_dependent,
             self.is_change or other.is_change,
             self.ends | other.ends,
             self.is_over or other.is_over,
-            self.makes,
             self.due_verbs | other.due_verbs,
             self.past | other.past,
             (*self.given_up, *other.given_up),
@@ -160,11 +155,16 @@ def _clause(
     for skipped in map(_TABLE.pattern, ("given_up", "change", "light")):
         bare = skipped.sub(" ", bare)
     words = _words(bare, analyzer)
+    ends = {lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]]}
+    ends |= _verbs("sending", analyzer=analyzer) if _TABLE.pattern("out").search(text) else set()
+    is_due = _TABLE.pattern("due").search(text) is not None
+    making = _verbs("making", analyzer=analyzer)
     return StatementClause(
         start,
         end,
         frozenset(words),
-        tuple(words[:2]),
+        words[0] if words else "",
+        next((word for word in words if word not in ends and word not in making), ""),
         tuple(
             _clause_value(plain, (start, end), value, analyzer)
             for value in mine
@@ -172,13 +172,9 @@ def _clause(
         ),
         is_dependent,
         _TABLE.pattern("change").search(text) is not None,
-        frozenset(lexeme for end in closing.finditer(text) for lexeme in _words(end[0], analyzer) or [end[0]])
-        | (_verbs("sending", analyzer=analyzer) if _TABLE.pattern("out").search(text) else frozenset()),
+        frozenset(ends),
         _TABLE.pattern("over").search(text) is not None,
-        bool(words) and words[0] in _verbs("making", analyzer=analyzer),
-        _verbs("sending", "settling", analyzer=analyzer)
-        if _TABLE.pattern("due").search(text)
-        else frozenset(),
+        _verbs("sending", "settling", analyzer=analyzer) if is_due else frozenset(),
         frozenset(
             lexeme for word in _WORD.findall(bare) if _is_past(word) for lexeme in _words(word, analyzer)
         ),

@@ -174,14 +174,12 @@ def _is_done(new: StatementClause, old: StatementClause) -> bool:
     """
     common = new.words & old.words
     verbs = new.ends & (old.words | old.due_verbs)
-    if old.due_verbs and new.ends and not (verbs or new.is_over):
-        return False
-    if old.due_verbs and next((word for word in new.leading if word not in new.ends), "") not in old.words:
+    if old.due_verbs and not (new.thing in old.words and (verbs or new.is_over)):
         return False
     about = new.words - (new.ends & old.due_verbs)
     said = len(common) / max(len(about), 1)
     stored = len(common | (verbs & old.words)) / max(len(old.words), 1)
-    if new.is_over and not verbs and not _is_made(old, common):
+    if new.is_over and not verbs and old.thing not in common:
         return said == stored == 1
     if len(common) > 2:
         return stored >= 0.5 and said >= 0.3
@@ -189,12 +187,6 @@ def _is_done(new: StatementClause, old: StatementClause) -> bool:
         return said == stored == 1 and (new.is_over or bool(verbs - common))
     is_ended = bool(verbs) or (new.is_over and said == 1)
     return said >= 0.5 and (stored == 1 or (is_ended and said + stored >= 1.2))
-
-
-def _is_made(task: StatementClause, common: frozenset[str]) -> bool:
-    """Tell whether the thing that a task makes is among the common words; of a task without a verb, its thing."""
-    thing = task.leading[-1:] if task.makes else task.leading[:1]
-    return not common.isdisjoint(thing)
 
 
 def _is_past(new: StatementClause, old: StatementClause) -> bool:
