@@ -177,9 +177,8 @@ class Ledger:
         told = [
             key
             for key in named & self._open.keys()
-            if key[0] == "pending"
-            and (said.issuperset(key[1]) or said.issubset(key[1]))
-            and tells_of(mention.text, self._open[key].item.text)
+            if (key[0] == "blocker" or said.issuperset(key[1]) or said.issubset(key[1]))
+            and tells_of(mention.text, self._open[key].item.text, key[0])
         ]
         return told[0] if len(told) == 1 else None
 

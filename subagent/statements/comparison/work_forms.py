@@ -62,6 +62,7 @@ class _Words:
     closing: frozenset[str]
     opening: frozenset[str]
     blocking: frozenset[str]
+    giving: frozenset[str]
     settling: frozenset[str]
     ordered: frozenset[str]
     classes: dict[str, str]
@@ -93,19 +94,21 @@ def without_details(text: str) -> Iterator[str]:
             yield text[: match.start()]
 
 
-def tells_of(report: str, task: str) -> bool:
+def tells_of(report: str, task: str, kind: str = "pending") -> bool:
     """Return whether a text about what is done names all of a task and goes on, or names it in short.
+
+    A blocker is named in short alone, by what gives the thing that it waits for: `Anna sent the list`.
 
     `Failed webhooks are now retried three times` names `Retry failed webhooks`. `Done with the rate limit` is short
     for `Rate limit the login`: all that it names are the first words of the task, and half of them or more. A text
     that takes something back, or whose participles are of other verbs than the task, tells of something else.
     """
     report, task, words = report[:MAX_FORM_CHARS], task[:MAX_FORM_CHARS], _load()
-    wanted = item_form("pending", task)
+    wanted, is_task = item_form(kind, task), kind == "pending"
     if _LIMITED.search(report) or not words.ordered.isdisjoint(wanted):
         return False
     verbs = {stem for _, stem in _stems(task)}
-    for part in _PARTS.split(report) if len(wanted) >= LEAST_TOLD else ():
+    for part in _PARTS.split(report) if is_task and len(wanted) >= LEAST_TOLD else ():
         over = {
             stem
             for token, stem in _stems(part)
@@ -114,12 +117,13 @@ def tells_of(report: str, task: str) -> bool:
         is_over = over <= verbs if over else not words.closing.isdisjoint(_tokens(part))
         if is_over and set(item_form("done", part)).issuperset(wanted):
             return True
-    said, tokens = item_form("done", report), list(_tokens(task))
-    is_short = not words.closing.isdisjoint(_tokens(report)) and _PARTS.search(task) is None
+    said, tokens = item_form("done" if is_task else "blocker", report), list(_tokens(task))
+    ends = words.closing if is_task else words.giving
+    is_short = not ends.isdisjoint(_tokens(report)) and _PARTS.search(task) is None
     if not is_short or not 2 <= len(said) <= len(wanted) <= 2 * len(said):
         return False
     heads = (tokens[:place] for place, token in enumerate(tokens) if token in words.light)
-    return any(item_form("pending", " ".join(head)) == said for head in heads)
+    return any(item_form(kind, " ".join(head)) == said for head in heads)
 
 
 def replaced_forms(text: str) -> Iterator[tuple[str, ...]]:
@@ -140,7 +144,7 @@ def _form(kind: str, text: str) -> tuple[str, ...]:
     words = _load()
     dropped = words.light | words.closing | words.opening
     if kind == "blocker":
-        dropped = dropped | words.blocking
+        dropped = dropped | words.blocking | words.giving
     elif kind == "decision":
         dropped = dropped | words.settling
     pairs = _stems(_BEFORE.sub("", text) if kind == "pending" else text)
@@ -178,7 +182,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _stem(word: str, words: _Words, is_german: bool) -> str:
-    word = words.irregular.get(word, word)
+    word = words.irregular.get(word, word).removesuffix("'s")
     if word in words.classes:
         return word
     if (is_german and not word.isascii()) or (is_german and _PLAIN.fullmatch(word)):
@@ -205,6 +209,7 @@ def _load() -> _Words:
                 "closing",
                 "opening",
                 "blocking",
+                "giving",
                 "settling",
                 "ordered",
                 "generic",

@@ -48,3 +48,41 @@ def test_memory_ends_its_tasks_by_the_same_words() -> None:
 
     assert len(wrong) <= 5
     assert len(missed) <= 10
+
+
+GIVEN = ("Anna sent the list.", "Anna has finally sent us the list.", "Anna gave me the list.")
+NOT_GIVEN = (
+    "Anna sent the picture.",
+    "Bernd sent the list.",
+    "Anna has not sent the list.",
+    "Anna sent the list of members.",
+    "Anna sent half of the list.",
+    "Anna gave the list to Bernd.",
+    "Anna approved the list.",
+    "If Anna sent the list, start.",
+    "Has Anna sent the list?",
+    "Anna lost the list.",
+)
+
+
+def test_what_was_waited_for_ends_the_waiting() -> None:
+    """Only if the one who was to give it gave that thing."""
+    standing = {
+        said: bool(
+            fold(
+                observations_of(
+                    WrittenSession(
+                        "one",
+                        (
+                            ("user", "Blocked: waiting for Anna's list of categories.", ()),
+                            ("assistant", "I wait.", ()),
+                            ("user", said, ()),
+                        ),
+                    )
+                )
+            ).blockers
+        )
+        for said in (*GIVEN, *NOT_GIVEN)
+    }
+
+    assert [said for said, stands in standing.items() if not stands] == list(GIVEN)
