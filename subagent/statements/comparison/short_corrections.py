@@ -73,8 +73,8 @@ class ShortCorrection:
 def short_correction(text: str) -> ShortCorrection | None:
     """Return what a sentence puts right that says no more than the right value; None for any other sentence."""
     plain = " ".join(without_dates(text).translate(APOSTROPHES).split())
-    opening = _OPENING.match(plain)
-    if len(plain) > MAX_CHARS or opening is None:
+    opening = _OPENING.match(plain) if len(plain) <= MAX_CHARS else None
+    if opening is None:
         return None
     joining = _JOINING.match(plain, opening.end())
     found = [value for value in values_of(plain) if value.start >= opening.end()]
