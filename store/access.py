@@ -238,16 +238,12 @@ class Access:
 
         Raises:
             ProjectNotFound: no such project, or the user is not a member of it.
-            ValidationFailed: an admin who named no user asks for user/…, or the project has an empty name.
+            ValidationFailed: an admin who named no user asks for user/….
         """
         if scope := self.by_mount.get(mount):
             return scope
         if mount == "user":
             raise no_user()
-        if mount == "projects/":
-            raise ValidationFailed(
-                "The project is empty.", hint="Name a project by its slug, or leave it out."
-            )
         raise self._project_not_found(mount.removeprefix("projects/"))
 
     def _project_not_found(self, slug: str) -> ProjectNotFound:
