@@ -65,7 +65,9 @@ MAX_KEPT_CHARS = 2_000_000  # of passages whose lines are kept, of each kind, wi
 
 _WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
-_LEAD_IN = re.compile(r"\s*[^\W\d]+(?:[ ,:]+[^\W\d]+){0,3}[ ,:]*")  # `Remind me to`, which says nothing alone
+_LEAD_IN = re.compile(  # `Remind me to`, which says nothing alone; `I play chess and` says something
+    r"\s*[^\W\d]+(?:[ ,:]+[^\W\d]+){0,3}(?<!\band)(?<!\bund)(?<!\bbut)(?<!\bet)(?<!\by)[ :]*", re.IGNORECASE
+)
 EntriesBeside = Mapping[str, Mapping[str, int]]  # see `Memory.entries_beside`
 NOTHING_BESIDE: EntriesBeside = {}
 _NOTHING: Mapping[str, int] = {}

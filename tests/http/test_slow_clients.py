@@ -302,6 +302,6 @@ def test_a_body_that_is_too_large_is_answered_413(served: Any, key_of: Callable[
     )
 
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request, timeout=20)  # noqa: S310
+        urllib.request.urlopen(request, timeout=20)  # noqa: S310  # loopback
 
     assert (refused.value.code, json.load(refused.value)["code"]) == (413, "FILE_TOO_LARGE")

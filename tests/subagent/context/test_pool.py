@@ -22,6 +22,7 @@ from memex.subagent.context.pool import (
     embedded_lines,
     entries_of,
     included_lines,
+    left_of,
     lines_of,
     score_lines,
     with_listed,
@@ -281,6 +282,18 @@ def test_the_example_of_the_page_about_contexts_is_what_the_code_computes() -> N
     assert found == {line: total for line, *_, total in rows}
     for _, *parts, total in rows:
         assert sum(map(float, parts)) == pytest.approx(float(total), abs=0.016)
+
+
+@pytest.mark.parametrize(
+    ("before", "is_left"),
+    [("Goal: ", False), ("Remind me to ", False), ("I play chess and ", True), ("I play chess, ", True)],
+)
+def test_what_only_leads_to_words_that_are_gone_is_not_left(before: str, is_left: bool) -> None:
+    """A label or an opening; a fact that a sentence joins to them stays."""
+    text = f"{before}the boat is sold."
+    left = [text[slice(*span)] for span in left_of(text, (0, len(text)), [(len(before), len(text))])]
+
+    assert left == ([before.rstrip()] if is_left else [])
 
 
 def told_on(day: int, text: str) -> CandidatePassage:

@@ -143,14 +143,14 @@ def _statements(
         span=found.span,
         text=found.text,
         newer=named.get("newer"),
-        detail=_asked(call) if kind == "forget" else None,
+        detail=_request_text(call) if kind == "forget" else None,
         since=call.started_at.isoformat(),
         tool_call_id=call.tool_call_id,
         decisions=["apply", "keep"],
     )
 
 
-def _asked(call: ReviewedCall) -> str | None:
+def _request_text(call: ReviewedCall) -> str | None:
     """Return the words of a request to forget; None if it stood in a text that says more, which the journal has."""
     text = call.request.get("text")
     return text if isinstance(text, str) else None
