@@ -57,7 +57,7 @@ NEARNESS = (
 )
 LISTED = 2.0  # more than words and meaning together are worth
 LISTED_IN_ORDER = 0.1  # what stands first in a list is worth so much more than the last
-MAX_LEAD_IN_CHARS = 60
+MAX_LEAD_IN_CHARS = 60  # of the words that lead to others
 NEAR = 0.2  # a MaxSim from which on a line without a word of the question is said to be near in meaning
 STOP = 0.1  # of the best line's score: what scores less is not recalled to fill up
 POOL_LINES = 400  # the best, among which a context chooses
