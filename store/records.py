@@ -1,7 +1,7 @@
 """The records that the store returns."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -220,22 +220,35 @@ class NearLink(NamedTuple):  # as `Passage`
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A file that a search found, with its best span first."""
+    """A file that a search found, with its best span first.
+
+    Attributes:
+        text: what stands in the span; empty where `file` holds it.
+        cut: gives the snippet of the text, for a hit that is shown: it takes longer than all else about a hit.
+        file: the best passages with their texts, where they were asked for.
+        confidence: that the file answers, 0 to 1; None if it was found by vectors alone.
+    """
 
     path: str
     version: int
     title: str
     heading: tuple[str, ...]
     span: Span
-    snippet: str
+    text: str
+    cut: Callable[[str], str] = field(repr=False, compare=False)
     score: int
     reason: str
     match: Match
     tags: tuple[str, ...]
     updated_at: datetime
     more_spans: tuple[Span, ...] = ()
-    file: FilePassages | None = None  # the best passages with their texts, where they were asked for
-    confidence: float | None = None  # that the file answers, 0 to 1; None if it was found by vectors alone
+    file: FilePassages | None = None
+    confidence: float | None = None
+
+    @property
+    def snippet(self) -> str:
+        """The stretch of the text that shows why it was found."""
+        return self.cut(self.text)
 
 
 @dataclass(frozen=True, slots=True)

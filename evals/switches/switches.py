@@ -74,12 +74,6 @@ SWITCHES: Mapping[str, Switch] = {
     "series": _one(
         "files beside short ones in a numbered series", "context.evidence", "_find_neighbours", lambda _: {}
     ),
-    "joined": _one(
-        "short lines beside a chosen one come with it",
-        "context.line_selection",
-        "_ChosenLines.join_neighbours",
-        _nothing,
-    ),
     "stop": _one("what scores far less than the best is left out", "context.line_selection", "STOP", 0.0),
     "lists": _one("a short question asks for a list", "builtin", "intent_of", _nothing),
     "marks": _one(

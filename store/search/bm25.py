@@ -43,6 +43,11 @@ class Query:
     most: int = 0
     chunks: int = 0
 
+    @property
+    def mean_length(self) -> float:
+        """The mean length of the chunks of the collection, in lexemes; 1 without chunks."""
+        return max(1.0, K1 * B / self.c3) if self.c3 else 1.0
+
 
 def entry(chunk_id: int, length: int, tf: int) -> int:
     """Return a posting as a bigint; entries sort by chunk. Length and tf above 65,535 count as that.

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypedDict, Unpack
@@ -47,7 +48,9 @@ MORE_SPANS = 3  # further spans of one file, besides its best
 OVERSAMPLING = (
     3  # chunks that are fetched for each wanted file; if they fall into too few files, a second fetch
 )
-CHUNK_CHARS = 100  # that most chunks have at least: a first fetch gets enough chunks for what is read
+CHARS_A_LEXEME = (
+    5  # of a chunk, or more: so a first fetch gets enough chunks for what is read, in most memories
+)
 MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
 NO_SIZES: Mapping[str, int] = {}
@@ -220,9 +223,9 @@ async def rank(
         prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))), entries=entries, about=about
     )
     of_days = [replace(filters, dated=dated, undated=undated) for undated in (False, True)] if dated else []
-    query, all_views = await lexical.open_views(
-        connection, scopes, text, past, languages, filters=(filters, *of_days, *explained)
-    )
+    of_entries = Filters(f"{FOLDER}/", about=about)
+    asked = (filters, *of_days, *([of_entries] if beside else ()), *explained)
+    query, all_views = await lexical.open_views(connection, scopes, text, past, languages, filters=asked)
     views = [view for view in all_views if is_within(view.scope, prefix)]
     # Files without a date always stay. The filter is dropped if no dated file matches it.
     if of_days and await _is_any_found(connection, views, query, of_days[0]):
@@ -250,7 +253,7 @@ async def rank(
         fused = fuse(files, compared, query.most)
         known = {file.path for file in fused}
         files = [*fused, *(file for file in files if file.path not in known)]
-    told = await _best_entries(connection, all_views, query, beside, about, shown) if beside else []
+    told = await _best_entries(connection, all_views, query, beside, of_entries, shown) if beside else []
     return Ranking(query, all_views, views, filters, files, None if near is None else tuple(near), told)
 
 
@@ -330,9 +333,14 @@ async def best_files(
     """
     holding = [view for view in views if view.query.lexemes]
     groups: list[tuple[ScoredChunk, ...]] = []
-    first = max(limit * OVERSAMPLING if shown.chars is None else shown.chars // CHUNK_CHARS, MIN_FETCHED)
-    again = max(first * (16 if shown.chars is None else 1), MIN_FETCHED_AGAIN)
-    for fetched in (first, again) if holding else ():
+    if shown.chars is None:
+        first = max(limit * OVERSAMPLING, MIN_FETCHED)
+        more = max(first * 16, MIN_FETCHED_AGAIN)
+    else:
+        in_chars = int(shown.chars / query.mean_length / CHARS_A_LEXEME)
+        first = max(min(in_chars, 2 * limit), MIN_FETCHED)
+        more = first * 3
+    for fetched in sorted({first, more, max(more, MIN_FETCHED_AGAIN)}) if holding else ():
         found = await lexical.best_chunks(
             connection, holding, query, limit=fetched, filters=filters, shown=shown
         )
@@ -358,7 +366,7 @@ async def _best_entries(
     views: Sequence[ScopeView],
     query: Query,
     limit: int,
-    about: str | None,
+    filters: Filters,
     shown: Shown,
 ) -> list[RankedFile]:
     """Return the entries of the caller's journal whose best chunks score highest, at most `limit`."""
@@ -370,7 +378,7 @@ async def _best_entries(
         users,
         query,
         limit=limit,
-        filters=Filters(f"{FOLDER}/", about=about),
+        filters=filters,
         shown=replace(shown, files=limit),
     )
     groups = [group for group in group_by_file(found.candidates) if is_entry_at(group[0].path)]
@@ -509,7 +517,7 @@ def _hit(
     dated: DateRange | None,
 ) -> Hit:
     best, *others = file.chunks
-    query, analyzer = view.query, analyzer_of(view.scope.language)
+    query = view.query
     detail = details[best.scope.scope_id, best.chunk_id]
     ordered: dict[str, int] = {}
     if not passages:  # planners, which get hundreds of files, read nothing of why
@@ -521,7 +529,8 @@ def _hit(
         title=detail.title,
         heading=tuple(detail.heading_path),
         span=best.span,
-        snippet="" if passages else snippet(detail.text, query.lexemes, analyzer),
+        text="" if passages else detail.text,
+        cut=partial(snippet, wanted=query.lexemes, analyzer=analyzer_of(view.scope.language)),
         score=best.score,
         reason="" if passages else _reason(file, ordered, words, query) + _describe_days(detail.dated, dated),
         match=Match(

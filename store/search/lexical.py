@@ -16,7 +16,8 @@ from memex.store.search.dates import DateRange
 from memex.store.search.postings import Postings, ScoredChunks, to_chunk_ids, to_ranges
 
 FEW_FILES = 200  # that pass a filter, and whose chunks are listed before any chunk is scored
-TRIED = 4  # times as many chunks as are wanted are looked at, where many files pass; then all of them
+TRIED = 4  # times as many chunks as are wanted are looked at, where many files pass
+MORE = 8  # times as many the next time, if too few of them passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,16 +372,17 @@ async def best_chunks(
     pools = {scope_id: one.candidates(filters) for scope_id, one in by_id.items()}
     # Of these every chunk passes; of the others the best are looked at, and all where too few of those pass.
     exact = {scope_id for scope_id, one in by_id.items() if filters == NO_FILTERS or filters in one.passing}
-    tried = {
-        scope_id: pool.best(limit if scope_id in exact else TRIED * limit) for scope_id, pool in pools.items()
-    }
-    found = await _locate(connection, by_id, tried, query, filters, shown)
-    again = {
-        scope_id: pools[scope_id]
+    many = TRIED * limit
+    tried = {scope_id: pool.best(limit if scope_id in exact else many) for scope_id, pool in pools.items()}
+    found = await _locate(connection, by_id, tried, query, filters, shown, limit)
+    while again := [
+        scope_id
         for scope_id, some in tried.items()
         if scope_id not in exact and len(found[scope_id]) < limit and len(some) < len(pools[scope_id])
-    }
-    found |= await _locate(connection, by_id, again, query, filters, shown)
+    ]:
+        many *= MORE
+        tried = {scope_id: pools[scope_id].best(many) for scope_id in again}
+        found |= await _locate(connection, by_id, tried, query, filters, shown, limit)
     candidates: list[ScoredChunk] = []
     cut = 0
     for view in views:
@@ -403,8 +405,9 @@ async def _locate(
     query: Query,
     filters: Filters,
     shown: Shown,
+    limit: int,
 ) -> dict[int, list[ScoredChunk]]:
-    """Return by scope those of its chunks whose files pass the filters."""
+    """Return by scope the `limit` best of its chunks whose files pass the filters, and those that tie with them."""
     found: dict[int, list[ScoredChunk]] = {scope_id: [] for scope_id in chunks}
     some = {scope_id: of_scope for scope_id, of_scope in chunks.items() if len(of_scope)}
     if not some:
@@ -417,6 +420,7 @@ async def _locate(
         chunk_ids=[_literal(of_scope.chunk_ids.tolist()) for of_scope in some.values()],
         scores=[_literal(of_scope.scores.tolist()) for of_scope in some.values()],
         lexemes=list(query.lexemes),
+        limit=limit,
         shown_files=shown.files,
         shown_chunks=shown.chunks,
         shown_chars=shown.chars,

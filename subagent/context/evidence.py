@@ -21,7 +21,7 @@ from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
 from memex.subagent.planner import ContextRequest, RecallReason
 from memex.subagent.statements.places import is_statement_file
 
-POOL_FILES = 300  # that a query finds at most: a told message is a file of its own
+POOL_FILES = 100  # that a query finds at most: a told message is a file of its own; more brought nothing
 ENTRIES = 60  # of the journal, the best, beside which others are looked at
 REACH = 2  # entries on either side of one that are its window
 SEEDS = 16  # files, the best, whose neighbours are looked at and that are read ahead

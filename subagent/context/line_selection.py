@@ -6,11 +6,9 @@ behind memory, the lines of one passage below one header.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import pairwise
 
 from memex.store.entry_path import entry_day, is_entry_at
 from memex.store.records import Reference
@@ -18,7 +16,6 @@ from memex.subagent.context.assembly import Section
 from memex.subagent.context.pool import STOP, ContextLine
 from memex.subagent.context.rendering import shown_chars
 from memex.subagent.context.selection import (
-    MAX_GAP_CHARS,
     MIN_FIRST_CHARS,
     CandidatePassage,
     Cut,
@@ -32,7 +29,6 @@ from memex.subagent.planner import Choice, ContextPlan, Omitted
 from memex.subagent.statements.places import is_statement_file, series_order
 
 _WORD = re.compile(r"\w")
-NEIGHBOUR_CHARS = 60  # a line that is no longer comes with the one that it stands beside: 100 brought no more
 MAX_OUTDATED = 3  # older statements that newer ones contradict
 
 
@@ -74,9 +70,7 @@ def select_lines(
             omitted.append(Omitted(line.candidate.reference, "relevance"))
         elif key in chosen.keys or not chosen.adds(line):
             omitted.append(Omitted(line.candidate.reference, "duplicate"))
-        elif chosen.take(line):
-            chosen.join_neighbours(line)
-        elif not chosen.take_part(line, cut):
+        elif not chosen.take(line) and not chosen.take_part(line, cut):
             chosen.take_newer(line)
             omitted.append(Omitted(line.candidate.reference, "budget"))
     omitted += [Omitted(reference, "relevance") for reference in unread]
@@ -141,14 +135,7 @@ class _ChosenLines:
     told: list[str] = field(default_factory=list)  # lines of entries
     known: list[str] = field(default_factory=list)  # all that stands in the context
     outdated: list[Choice] = field(default_factory=list)
-    of_file: dict[str, list[ContextLine]] = field(init=False)
-    beside: dict[str, dict[Reference, list[ContextLine]]] = field(default_factory=dict)
     days: dict[Reference, date] = field(default_factory=dict)  # on which chosen lines were said, if known
-
-    def __post_init__(self) -> None:
-        self.of_file = defaultdict(list)
-        for line in self.by_reference.values():
-            self.of_file[line.candidate.reference.path].append(line)
 
     def adds(self, line: ContextLine) -> bool:
         """Return whether no chosen line holds what this one says: an entry may say more than a page's statement."""
@@ -199,27 +186,6 @@ class _ChosenLines:
             self._put(choice, line)
         self.room -= chars
         return True
-
-    def join_neighbours(self, line: ContextLine) -> None:
-        """Choose the short lines beside a chosen one, and those beside them.
-
-        An answer is often a list, of which only one item shares words with the question.
-        """
-        waiting = [line]
-        while waiting:
-            for near in self._beside(waiting.pop()):
-                is_short = len(near.candidate.text) <= NEIGHBOUR_CHARS
-                is_new = is_short and near.reference not in self.taken and _key(near) not in self.keys
-                if is_new and self.adds(near) and self.take(near):
-                    waiting.append(near)
-
-    def _beside(self, line: ContextLine) -> Sequence[ContextLine]:
-        """Return the lines right before and after a line."""
-        reference = line.candidate.reference
-        of_file = self.beside.get(reference.path)
-        if of_file is None:
-            of_file = self.beside[reference.path] = _neighbours(self.of_file[reference.path])
-        return of_file.get(reference, ())
 
     def take_part(self, line: ContextLine, cut: Cut) -> bool:
         """Choose what fits of a line that is too long, if nothing was chosen yet."""
@@ -303,22 +269,6 @@ class _ChosenLines:
                 found[one.reference] = one
                 wanted += one.unit.newer if one.unit is not None else ()
         return sorted(found.values(), key=_order, reverse=True)
-
-
-def _neighbours(lines: Iterable[ContextLine]) -> dict[Reference, list[ContextLine]]:
-    """Return the lines of a file right before and after each that is no statement, under the same titles."""
-    found: dict[Reference, list[ContextLine]] = {}
-    for one, other in pairwise(sorted(lines, key=lambda line: line.candidate.reference)):
-        (_, version, (_, end)), (_, its_version, (start, _)) = one.reference, other.reference
-        if (
-            (version, one.candidate.heading) == (its_version, other.candidate.heading)
-            and start - end <= MAX_GAP_CHARS
-            and one.unit is None
-            and other.unit is None
-        ):
-            found.setdefault(one.reference, []).append(other)
-            found.setdefault(other.reference, []).append(one)
-    return found
 
 
 def _order(line: ContextLine) -> tuple[object, ...]:

@@ -1,8 +1,10 @@
--- Where chunks stand that scored, best first: of those files only whose path begins with `prefix`, that bear all of
--- `tags`, and are of a day from `dated_from` to `dated_to`, or `undated`; a null is no filter. For the best `shown_files`
--- files also the text and the headings of their best `shown_chunks` chunks, and how often each lexeme stands there; else
--- null. Files behind those whose shown chunks hold `shown_chars` characters are not shown. Ties of files are broken by their virtual paths, ties in a file by the place. Each look-up is by its key
--- (`offset 0`), whatever the statistics say. What is long is read at the end, of the shown chunks alone.
+-- Where chunks stand that scored, best first: of each scope the best `limit`, and what ties with the last of them. They
+-- are of those files only whose path begins with `prefix`, that bear all of `tags`, and are of a day from `dated_from` to
+-- `dated_to`, or `undated`; a null is no filter. For the best `shown_files` files also the text and the headings of their
+-- best `shown_chunks` chunks, and how often each lexeme stands there; else null. Files behind those whose shown chunks
+-- hold `shown_chars` characters are not shown. Ties of files are broken by their virtual paths, ties in a file by the
+-- place. Each look-up is by its key (`offset 0`), whatever the statistics say. What is long is read at the end, of the
+-- shown chunks alone.
 with scored as (
   select *
     from unnest(%(scope_ids)s::bigint[], %(mounts)s::text[], %(chunk_ids)s::text[], %(scores)s::text[])
@@ -36,11 +38,17 @@ found as (
           or (%(entries)s::boolean
               and (%(about)s::text is null or head.about is null or head.about = %(about)s::text)))
 ),
+best as (
+  select *
+    from (select found.*, rank() over (partition by scope_id order by score desc) as score_rank
+            from found) as every
+   where score_rank <= %(limit)s::bigint
+),
 in_file as (
-  select found.*,
-         max(score) over (partition by virtual_path) as best_score,
-         row_number() over (partition by virtual_path order by score desc, start_char) as place
-    from found
+  select best.*,
+         max(score) over (partition by scope_id, file_id) as best_score,
+         row_number() over (partition by scope_id, file_id order by score desc, start_char) as place
+    from best
 ),
 ranked as (
   select in_file.*,
@@ -51,7 +59,7 @@ ranked as (
                  > sum(case when place <= %(shown_chunks)s::bigint then end_char - start_char else 0 end)
                      over (order by best_score desc, virtual_path collate "C")
                  - sum(case when place <= %(shown_chunks)s::bigint then end_char - start_char else 0 end)
-                     over (partition by virtual_path))
+                     over (partition by scope_id, file_id))
            as is_shown
     from in_file
 )

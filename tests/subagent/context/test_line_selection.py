@@ -168,25 +168,6 @@ def test_what_does_not_fit_leaves_its_room_to_what_does() -> None:
     assert left_out(plan) == ["budget"]
 
 
-def test_short_lines_beside_a_chosen_one_come_with_it() -> None:
-    """Those beside them too, while each is short; a list is rarely answered by one item."""
-    memory = Memory()
-    path, long = "shared/sync.md", "la " * 100
-    texts = ["- pull", "- commit", "- push", long, "- rest"]
-    lines = []
-    for number, text in enumerate(texts):
-        start = sum(len(one) + 1 for one in texts[:number])
-        candidate = CandidatePassage(Reference(path, 1, (start, start + len(text))), text, 0, "match")
-        lines.append(ContextLine(candidate, None, 0.9 if text == "- commit" else 0.01))
-    memory.texts[path] = "\n".join(texts)
-    other = memory.line("shared/boat.md", "Bo rows.", 0.8)
-
-    assert memory.context(choose([], [*lines, other], available=900)) == [
-        ("sync", "- pull\n- commit\n- push"),
-        ("boat", "Bo rows."),
-    ]
-
-
 def test_the_first_line_is_cut_rather_than_left_out() -> None:
     """A context without any line would say that nothing is known."""
     memory = Memory()

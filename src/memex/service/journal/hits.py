@@ -62,7 +62,7 @@ async def _once(memory: Memory, found: SearchResult) -> list[OneHit]:
     stated = defaultdict[str, list[EntryStatement]](list)
     for statement in await memory.entry_statements([hit.path for hit in found.hits if is_entry_at(hit.path)]):
         stated[statement.path].append(statement)
-    said = tuple(hit for hit in found.hits if hit.snippet.strip() or not is_entry_at(hit.path))
+    said = tuple(hit for hit in found.hits if hit.text.strip() or not is_entry_at(hit.path))
     found = await _without_gone(memory, replace(found, hits=said), stated)
     shown_by = await _pages_of_entries(memory, found, stated)
     entries_of = defaultdict[str, list[str]](list)

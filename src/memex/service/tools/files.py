@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.included.hits import IncludedHits, SearchInclude, find_beside
-from memex.service.journal.forgotten import what_is_forgotten
+from memex.service.journal.forgotten import WhatIsForgotten, what_is_forgotten
 from memex.service.journal.hits import find_once
 from memex.service.log import references
 from memex.service.query_embedding import least_similarity
@@ -144,15 +144,18 @@ class FindResult(ReadAnswer):
     included: IncludedHits = None
 
 
-def render_hit(hit: Hit, entries: Sequence[str] = (), forgotten: Sequence[Span] = ()) -> HitResult:
+def render_hit(hit: Hit, entries: Sequence[str] = (), forgotten: WhatIsForgotten | None = None) -> HitResult:
     """Return a hit as callers see it, with the entries that it stands for too, and what was forgotten of it."""
+    snippet = hit.snippet
+    spans = forgotten.spans_in(hit.path, snippet) if forgotten is not None else []
     return HitResult.taken_from(
         hit,
+        snippet=snippet,
         span=_span(hit.span),
         match=MatchResult.taken_from(hit.match),
         more_spans=[_span(span) for span in hit.more_spans],
         entries=list(entries) or None,
-        forgotten=spans_or_none(forgotten),
+        forgotten=spans_or_none(spans),
     )
 
 
@@ -175,7 +178,7 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         least_similarity=least_similarity(arguments.mode, arguments.min_score, arguments.as_of),
     )
     forgotten = await what_is_forgotten(memory)
-    rendered = [render_hit(hit, entries, forgotten.spans_in(hit.path, hit.snippet)) for hit, entries in hits]
+    rendered = [render_hit(hit, entries, forgotten) for hit, entries in hits]
     far = [hit for hit in rendered if not hit.match.terms and (hit.confidence or 0) < LEAST["weak"]]
     is_far = bool(rendered) and len(far) == len(rendered) and arguments.mode != "vectors"
     result = FindResult(hits=rendered, note=NOT_NEAR if is_far else None).body()
