@@ -185,14 +185,7 @@ async def erase_again(settings: Settings, database: Database) -> None:
 
 def load_modules(settings: Settings) -> None:
     """Load what `running_service` needs under these settings, so that processes forked afterwards share it."""
-    if settings.conversation_days is not None:
-        import_module("memex.jobs.conversation_days")
-    if settings.journal_days:
-        import_module("memex.jobs.journal_days")
-    if settings.thin_revisions:
-        import_module("memex.jobs.thinning")
-    import_module("memex.jobs.dreams")
-    import_module("memex.jobs.log_hours")
+    import_module("memex.jobs.clock")
     import_module("memex.jobs.remember_queue")
     import_module("memex.jobs.worker")
     if {settings.model, settings.context_model, settings.remember_model} - {BUILTIN, None}:
@@ -202,33 +195,20 @@ def load_modules(settings: Settings) -> None:
 def _running_workers(
     conninfo: str, service: Service, settings: Settings, breaker: Breaker | None
 ) -> AbstractAsyncContextManager[None]:
-    """Run the workers for queued calls, for sums of the log, and for dreams.
-
-    With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS and MEMEX_JOURNAL_DAYS, those
-    that delete; with MEMEX_THIN_REVISIONS, the one that thins.
-    """
-    from memex.jobs.dreams import dream_queue  # noqa: PLC0415  # needed only with a worker
-    from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
+    """Run the workers for queued calls, for what the clock starts, and for texts that an embedder embeds."""
+    from memex.jobs.clock import clock_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.worker import running_workers  # noqa: PLC0415
 
     queues = [
         remember_queue(service, at_once=settings.queue_workers),
-        log_queue(service.database),
-        dream_queue(service),
+        clock_queue(
+            service,
+            conversation_days=settings.conversation_days or 0,
+            journal_days=settings.journal_days,
+            thin_days=days_in(settings.thin_revisions) if settings.thin_revisions else 0,
+        ),
     ]
-    if settings.conversation_days is not None:
-        from memex.jobs.conversation_days import conversation_queue  # noqa: PLC0415  # needed only with a worker
-
-        queues.append(conversation_queue(service, days=settings.conversation_days))
-    if settings.journal_days:
-        from memex.jobs.journal_days import journal_queue  # noqa: PLC0415  # needed only with a worker
-
-        queues.append(journal_queue(service, days=settings.journal_days))
-    if settings.thin_revisions:
-        from memex.jobs.thinning import thinning_queue  # noqa: PLC0415  # needed only with a worker
-
-        queues.append(thinning_queue(service.database, days=days_in(settings.thin_revisions)))
     if service.embedder is not None:
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 

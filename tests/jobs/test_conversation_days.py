@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.kit.rows import select, until
 
-from memex.jobs.conversation_days import conversation_queue
+from memex.jobs.clock import clock_queue
 from memex.jobs.worker import running_workers
 from memex.service.conversations.removing import delete_ended_before
 from memex.service.service import Caller, Service
@@ -50,7 +50,7 @@ async def test_workers_delete_what_ended_too_long_ago(conninfo: str, service: Se
     """Two replicas at once: what is old goes with a receipt, and does not return; the rest stays."""
     old, new, timeless = ended("old", 31), ended("new", 29), ended("timeless", None)
     await put(service, alice, old, new, timeless)
-    queues = [conversation_queue(service, days=30) for _ in range(2)]
+    queues = [clock_queue(service, conversation_days=30) for _ in range(2)]
 
     async with running_workers(conninfo, *queues):
         await until(service.database, "select count(*) = 2 from conversation")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.kit.rows import select, until
 
-from memex.jobs.journal_days import journal_queue
+from memex.jobs.clock import clock_queue
 from memex.jobs.worker import running_workers
 from memex.service.journal.removing import remove_told_before
 from memex.service.service import Caller, Service
@@ -68,7 +68,7 @@ async def test_workers_remove_what_was_told_too_long_ago(
     assert all((await traces(service, alice, 40)).values())
     kept = await traces(service, alice, 20)
 
-    async with running_workers(conninfo, *[journal_queue(service, days=30) for _ in range(2)]):
+    async with running_workers(conninfo, *[clock_queue(service, journal_days=30) for _ in range(2)]):
         gone = "select count(*) = 0 from revision where path like %s"
         await until(service.database, gone, f"journal/{day(40)}/%")
 

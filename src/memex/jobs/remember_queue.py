@@ -7,7 +7,7 @@ import procrastinate
 import structlog
 from procrastinate import BaseRetryStrategy, RetryDecision
 
-from memex.jobs.worker import JobQueue, delete_old_jobs, free_stalled
+from memex.jobs.worker import JobQueue, tidy
 from memex.service.log import queue
 from memex.service.log.queue import IN_TURN_S, Pause
 from memex.service.service import Service
@@ -69,8 +69,7 @@ def remember_queue(service: Service, *, at_once: int = 1) -> JobQueue:
 
     async def begin(app: procrastinate.App) -> None:
         await queue.give_back(service.database, kept)
-        await free_stalled(app, QUEUE)
-        await delete_old_jobs(app, QUEUE)
+        await tidy(app)
         async with service.database.maintenance() as connection:
             recovered = await recover(connection)
         if recovered:

@@ -25,7 +25,6 @@ from memex.store.waiting.time_limits import socket_limits
 SHUTDOWN_S = 2.0  # the time that a running job gets to end by itself
 RESTART_S = 5.0
 FAILED_KEPT_H = 24 * 7
-PERIODIC_POLL_S = 10.0  # nobody waits for what the clock starts
 
 # Of each transaction of the library. None of its statements is long, and it leaves none waiting.
 SETTINGS = (
@@ -171,39 +170,28 @@ async def execute(app: procrastinate.App, statement: str, **parameters: str | in
 def add_periodic(
     app: procrastinate.App, queue: str, name: str, cron: str, work: Callable[[int], Awaitable[object]]
 ) -> None:
-    """Add a task that the clock starts, in one process at a time: it tidies its queue, and then does its work.
+    """Add a task that the clock starts, in one process at a time: it tidies all queues, and then does its work.
 
     `work` is given the time for which the task was planned, in seconds since 1970.
     """
+    lock = f"{queue}:{name}"
 
     @app.periodic(cron=cron)
-    @app.task(name=name, queue=queue, queueing_lock=name, lock=name)
+    @app.task(name=name, queue=queue, queueing_lock=lock, lock=lock)
     async def run(timestamp: int) -> None:
-        await free_stalled(app, queue)
-        await delete_old_jobs(app, queue)
+        await tidy(app)
         await work(timestamp)
 
 
-def periodic_queue(
-    queue: str,
-    name: str,
-    cron: str,
-    work: Callable[[int], Awaitable[object]],
-    begin: Callable[[procrastinate.App], Awaitable[None]],
-) -> JobQueue:
-    """Return a queue whose only job is a task that the clock starts."""
-    return JobQueue(queue, 1, lambda app: add_periodic(app, queue, name, cron, work), begin, PERIODIC_POLL_S)
+async def tidy(app: procrastinate.App) -> None:
+    """Put the jobs of killed workers back into their queues, and remove those that were given up a week ago.
 
-
-async def free_stalled(app: procrastinate.App, queue: str) -> None:
-    """Put the jobs of killed workers back into their queue."""
-    for job in await app.job_manager.get_stalled_jobs(queue=queue):
+    All queues at once: a task that the clock starts holds its lock when its worker is killed, so that its next jobs
+    cannot begin, and another task has to free it.
+    """
+    for job in await app.job_manager.get_stalled_jobs():
         with suppress(ProcrastinateException):  # another worker was faster
             await app.job_manager.retry_job(job)
-
-
-async def delete_old_jobs(app: procrastinate.App, queue: str) -> None:
-    """Remove jobs that were given up a week ago."""
     await app.job_manager.delete_old_jobs(
-        FAILED_KEPT_H, queue=queue, include_failed=True, include_cancelled=True, include_aborted=True
+        FAILED_KEPT_H, include_failed=True, include_cancelled=True, include_aborted=True
     )

@@ -11,7 +11,7 @@ from tests.kit.memory import remember, run_tool, write
 from tests.kit.rows import until
 
 from memex.errors import VersionThinned
-from memex.jobs.thinning import thinning_queue
+from memex.jobs.clock import clock_queue
 from memex.jobs.worker import running_workers
 from memex.service.log.blame import BLAME
 from memex.service.log.replay.bundle import export_call
@@ -189,7 +189,7 @@ async def test_writers_at_the_same_moment_lose_nothing(service: Service, alice: 
 
 async def test_the_job_thins_in_the_background(service: Service, alice: Caller, conninfo: str) -> None:
     """At its start, and two replicas at once."""
-    queues = [thinning_queue(service.database, days=365) for _ in range(2)]
+    queues = [clock_queue(service, thin_days=365) for _ in range(2)]
     async with running_workers(conninfo, *queues):
         await until(service.database, "select count(*) = 2 from revision where thinned is not null")
 
