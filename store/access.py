@@ -96,7 +96,7 @@ class Access:
     `scopes`, so calls about memory can read nothing of it; `for_conversations` opens it.
 
     `documents` are where documents are: the user's, and those of each project. The mount of each says whose
-    documents it holds (`user`, `projects/<slug>`). There is none before the first push. `for_documents` opens them.
+    documents it holds (`user`, `projects/<slug>`). There is none before the first push. `limited_to` opens them.
 
     Each transaction checks that none of these rights was taken away. One that `is_cached` was not made for this
     call, so each transaction also checks that none was added since.
@@ -184,10 +184,6 @@ class Access:
         """Return the scopes of documents beside those that `searched` returns; raises the same error."""
         mounts = {scope.mount for scope in self.searched(project)} | {"user"}
         return tuple(scope for scope in self.documents if scope.mount in mounts)
-
-    def for_documents(self, scopes: tuple[Scope, ...]) -> "Access":
-        """Return an access to some scopes of documents alone, and to the log."""
-        return self.limited_to(scopes)
 
     def for_log(self) -> "Access":
         """Return an access to nothing but the log that holds the call."""

@@ -8,8 +8,10 @@ pairs of `memex.evals.lives.pairs` count as one more life. The regression is log
 figures are cross-validated, one life left out at a time.
 """
 
+import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +24,7 @@ from memex.evals.lives.pairs import FILES, StatementPair, load_pairs
 from memex.evals.lives.pairs import LANGUAGES as PAIR_LANGUAGES
 from memex.evals.lives.play import LANGUAGES
 from memex.store.search.analyzer import Analyzer, analyzer_of
-from memex.subagent.statements.comparison.relations import compare, features, lead_of, weights_of
+from memex.subagent.statements.comparison.relations import compare, features, lead_of
 from memex.subagent.statements.comparison.views import StatementView, view
 from memex.subagent.statements.extraction import extract_statements
 
@@ -48,6 +50,22 @@ class Pair:
 class _Stored:
     view: StatementView
     project: str | None
+
+
+def weights_of(views: Iterable[StatementView], *, among: int = 0) -> dict[str, float]:
+    """Return the idf of the words of statements: rare words say more about what a statement is about.
+
+    Args:
+        views: the statements.
+        among: the number of statements of which these are a sample, if there are more.
+    """
+    counts: Counter[str] = Counter()
+    total = 0
+    for one in views:
+        total += 1
+        counts.update(one.topic)
+    total = max(total, among)
+    return {lexeme: math.log(1 + (total - count + 0.5) / (count + 0.5)) for lexeme, count in counts.items()}
 
 
 def pairs_of(life: Life) -> Iterator[Pair]:

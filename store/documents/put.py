@@ -136,7 +136,7 @@ async def put_documents(
         LimitExceeded: there would be too many documents, or texts.
         DiskLow: the database has no space for that.
     """
-    narrowed = access.for_documents((scope,))
+    narrowed = access.limited_to((scope,))
     place = {"scope_id": scope.scope_id, "name": name}
     paths = list(dict.fromkeys(path for file in files for path in (file.path, file.renamed_from) if path))
     known_statement = ("documents/document_known", place | {"paths": paths})

@@ -54,7 +54,7 @@ async def remove_some(
         ("documents/root_lock", place),
         ("documents/missed_list", place | {"sync": sync, "limit": REMOVED_AT_ONCE}),
     )
-    narrowed = access.for_documents((scope,))
+    narrowed = access.limited_to((scope,))
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
         counter = pending.counter_of(read[0], scope.scope_id)
         root = read[2][0] if read[2] else None

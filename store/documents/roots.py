@@ -45,7 +45,7 @@ async def compare(
         SyncInProgress: another client is syncing the root.
         SyncSuperseded: a later sync has begun.
     """
-    narrowed = access.for_documents((scope,))
+    narrowed = access.limited_to((scope,))
     async with database.transaction(narrowed) as connection:
         found = await open_root(connection, access, scope, name)
         if sync is None:
@@ -107,7 +107,7 @@ async def finish(
         SyncSuperseded: a later sync has begun.
         MostlyGone: more than half of the documents are gone.
     """
-    narrowed = access.for_documents((scope,))
+    narrowed = access.limited_to((scope,))
     async with database.transaction(narrowed) as connection:
         found = await own_root(connection, access, scope, name)
         await check_sync(connection, found, sync, now)
@@ -147,7 +147,7 @@ async def remove_root(
         Forbidden: another user owns the root.
         SyncSuperseded: a sync of the root began meanwhile.
     """
-    narrowed = access.for_documents((scope,))
+    narrowed = access.limited_to((scope,))
     async with database.transaction(narrowed) as connection:
         found = await own_root(connection, access, scope, name)
         if is_dry_run:

@@ -26,7 +26,7 @@ async def watch(
         Forbidden: another user owns the root.
     """
     place = {"scope_id": scope.scope_id, "name": name}
-    async with database.transaction(access.for_documents((scope,)), waits_for_disk=False) as connection:
+    async with database.transaction(access.limited_to((scope,)), waits_for_disk=False) as connection:
         found = await row(connection, "documents/root_show", **place)
         check_owner(access, found, name)
         if found is None or found["state"] == "removing":
@@ -50,7 +50,7 @@ async def request_sync(
 
     Whoever reads the documents may ask. Nothing is noted if no root is watched.
     """
-    async with database.transaction(access.for_documents((scope,))) as connection:
+    async with database.transaction(access.limited_to((scope,))) as connection:
         found = await list_roots(connection, (scope,))
         if any(root.is_watched(now) for root in found):
             await connection.execute(sql("documents/stat_want"), {"scope_id": scope.scope_id, "now": now})

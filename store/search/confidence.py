@@ -47,9 +47,6 @@ class Confidence:
     band: Band
 
 
-NO_CONFIDENCE = Confidence(0.0, "none")
-
-
 def score_of(share: float, interaction: float | None) -> float:
     """Return how sure a search may be, from 0 to 1; more of either evidence never gives less.
 

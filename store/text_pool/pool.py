@@ -58,11 +58,6 @@ class TextPool:
         """Return whether a process is kept for the next text."""
         return self._kept > 0
 
-    @property
-    def pids(self) -> list[int]:
-        """The ids of the processes."""
-        return [process.pid for process in self._processes]
-
     def submit(
         self, owner: Owner, chars: int, work: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> Future[Any]:

@@ -14,7 +14,7 @@ from memex.subagent.remember.filing.items import list_items
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.paraphrase import paraphrase_form
-from memex.subagent.statements.places import is_statement_file, mount_of
+from memex.subagent.statements.places import mount_of
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 LINKS_AT_END = re.compile(r"(?:[ \t]+\[\[[^\[\]\n]+\]\])+[ \t]*$")
@@ -222,7 +222,3 @@ class MountState:
     def is_new(self, *paths: str) -> bool:
         """Return whether one of these pages changed since the last dream, by somebody else."""
         return any(self.pages[path].changed > self.since for path in paths if path in self.pages)
-
-    def is_memory_page(self, path: str) -> bool:
-        """Return whether `memory_remember` writes a page."""
-        return is_statement_file(path)

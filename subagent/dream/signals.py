@@ -24,7 +24,7 @@ from memex.subagent.statements.comparison.views import view
 from memex.subagent.statements.extraction import Statement, extract_statements
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.others_words import without_others_words
-from memex.subagent.statements.places import destination, stands_for_kind
+from memex.subagent.statements.places import destination, is_statement_file, stands_for_kind
 from memex.subagent.statements.storable import extract_storable
 from memex.subagent.statements.subjects import claim_of, is_replaceable, normal_form, subject_of
 
@@ -38,7 +38,6 @@ SignalKind = EditedKind | ListedKind
 MAX_PAGE_CHARS = 24_000
 OPEN_LONG = timedelta(days=90)
 DONE_LONG = timedelta(days=90)
-LONG_OVERDUE = timedelta(days=30)
 LEAST_WORDS = 3  # of a statement that can be a duplicate: less is a fragment, such as an item to buy
 LIST_WORDS = 5  # of a line without a day that stands in one list twice
 OWN_WORDS = 6  # of a statement with a name or a number, which says by itself what it is about
@@ -149,7 +148,7 @@ def _is_statement(line: PageLine) -> bool:
 
 def _in_one_context(state: MountState, lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
     """Yield those of equal lines that say the same where they stand."""
-    memory = [line for line in lines if line.day or state.is_memory_page(line.path)]
+    memory = [line for line in lines if line.day or is_statement_file(line.path)]
     is_one_telling = len({line.day for line in lines} - {None}) == 1 and len(lines[0].form) >= LIST_WORDS
     own = [line for line in memory if says_by_itself(state, line, may_refer=is_one_telling)]
     if len(own) > 1:
@@ -173,7 +172,7 @@ def says_by_itself(state: MountState, line: PageLine, *, may_refer: bool = False
     is_general = not heads or stands_for_kind(line.heading) or line.heading == page.title
     if not (is_general or is_own or words.issuperset(heads)):
         return False
-    if state.is_memory_page(line.path) or is_own:
+    if is_statement_file(line.path) or is_own:
         return True
     stem = [word for word in _WORD.findall(page.stem.casefold()) if _LETTER.search(word)]
     return bool(stem) and words.issuperset(stem)
@@ -192,9 +191,7 @@ def _staying(state: MountState, line: PageLine) -> tuple[bool, bool, date, str, 
 
 def _superseded(state: MountState, analyzer: Analyzer) -> Iterator[Signal]:
     """Yield two values of one key: the newer line first; where it is not sure which holds, as a contradiction."""
-    lines = [
-        line for line in state.lines if state.is_memory_page(line.path) and line.kind in (*_STATES, "note")
-    ]
+    lines = [line for line in state.lines if is_statement_file(line.path) and line.kind in (*_STATES, "note")]
     seen: set[tuple[str, str]] = set()
     keyed = _grouped([line for line in lines if line.subject], lambda line: line.subject)
     framed = _grouped([line for line in lines if not line.subject], lambda line: (line.kind, line.form[:3]))
@@ -281,7 +278,7 @@ def _archived(state: MountState) -> Iterator[Signal]:
     """Yield tasks of a page of tasks that were done long ago, by their page."""
     for page in state.pages.values():
         name = page.path.rpartition("/")[2]
-        if not (page.done_before and state.is_memory_page(page.path) and name.startswith("tasks")):
+        if not (page.done_before and is_statement_file(page.path) and name.startswith("tasks")):
             continue
         old = tuple(line for line in page.lines if line.box in ("x", "X") and line.raw in page.done_before)
         if old and len({line.raw for line in old}) == len(old):
@@ -321,21 +318,19 @@ def _long_pages(state: MountState) -> Iterator[Signal]:
     for page in state.pages.values():
         if len(page.text) > MAX_PAGE_CHARS:
             note = f"{len(page.text):,} characters"
-            yield Signal(
-                "split" if can_be_split(state, page) else "long_page", places=(page.path,), note=note
-            )
+            yield Signal("split" if can_be_split(page) else "long_page", places=(page.path,), note=note)
 
 
-def can_be_split(state: MountState, page: DreamPage) -> bool:
+def can_be_split(page: DreamPage) -> bool:
     """Return whether each section of a page can become a page of its own, with nothing changed."""
     heads = [heading for heading in page.document.headings if heading.level == 2]
     is_plain = not (page.has_front_matter or page.has_definitions or "](" in page.text)
-    return is_plain and len(heads) > 1 and not state.is_memory_page(page.path)
+    return is_plain and len(heads) > 1 and not is_statement_file(page.path)
 
 
 def _names(state: MountState) -> Iterator[Signal]:
     """Yield the first line of each page that says the name of another page, and does not link to it."""
-    names = {page.title: page for page in state.pages.values() if _is_name(state, page)}
+    names = {page.title: page for page in state.pages.values() if _is_name(page)}
     if not names:
         return
     titles = Counter(page.title for page in state.pages.values())
@@ -365,11 +360,11 @@ def _names(state: MountState) -> Iterator[Signal]:
                     yield Signal("link", (line,), (named.path,), note=name, link=(name, named.path))
 
 
-def _is_name(state: MountState, page: DreamPage) -> bool:
+def _is_name(page: DreamPage) -> bool:
     """Return whether the title of a page is a name that other pages may say."""
     title, words = page.title, page.title.split()
     return (
-        not state.is_memory_page(page.path)
+        not is_statement_file(page.path)
         and 2 < len(title) <= MAX_NAME_CHARS
         and len(words) <= 4
         and all(word[0].isupper() and _LETTER.match(word) for word in words)
@@ -382,11 +377,7 @@ def _look_alikes(state: MountState) -> Iterator[Signal]:
     """Yield pages whose names differ by a letter or two."""
     named: defaultdict[str, list[DreamPage]] = defaultdict(list)
     for page in list(state.pages.values())[:MAX_TITLES]:
-        if (
-            len(page.stem) >= 5
-            and not any(map(str.isdigit, page.stem))
-            and not state.is_memory_page(page.path)
-        ):
+        if len(page.stem) >= 5 and not any(map(str.isdigit, page.stem)) and not is_statement_file(page.path):
             for at in range(len(page.stem) + 1):
                 folded = page.stem.casefold()
                 named[folded[:at] + folded[at + 1 :]].append(page)
@@ -413,7 +404,7 @@ def _orphans(state: MountState) -> Iterator[Signal]:
         for page in state.pages.values()
         if page.path not in sources
         and ends.isdisjoint({*links.path_keys(parse(page.path).relative), links.key(page.path)})
-        and not state.is_memory_page(page.path)
+        and not is_statement_file(page.path)
     ]
     if len(alone) * 2 < len(state.pages):
         yield from (Signal("orphan", places=(page.path,)) for page in alone if state.is_new(page.path))

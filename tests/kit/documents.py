@@ -89,4 +89,4 @@ async def scope_of(service: Service, caller: Caller, mount: str = "user") -> tup
     access = await service.identities.open_documents(caller, mount)
     scope = access.documents_at(mount)
     assert scope is not None
-    return access.for_documents((scope,)), scope
+    return access.limited_to((scope,)), scope

@@ -3,9 +3,10 @@
 import pytest
 
 from memex.store.search.bm25 import Query
-from memex.store.search.confidence import NO_CONFIDENCE, Confidence
+from memex.store.search.confidence import Confidence
 from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, Judgement, codes_of, judge
 
+NO_CONFIDENCE = Confidence(0.0, "none")
 QUERY = Query((), (), 0.0, 0.0, most=1_000_000, chunks=100)
 
 

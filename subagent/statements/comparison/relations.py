@@ -9,7 +9,6 @@ sealed ones.
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -86,22 +85,6 @@ class Relation:
     older: StatementView
     likelihood: float
     rest: str = ""
-
-
-def weights_of(views: Iterable[StatementView], *, among: int = 0) -> dict[str, float]:
-    """Return the idf of the words of statements: rare words say more about what a statement is about.
-
-    Args:
-        views: the statements.
-        among: the number of statements of which these are a sample, if there are more.
-    """
-    counts: Counter[str] = Counter()
-    total = 0
-    for view in views:
-        total += 1
-        counts.update(view.topic)
-    total = max(total, among)
-    return {lexeme: math.log(1 + (total - count + 0.5) / (count + 0.5)) for lexeme, count in counts.items()}
 
 
 def statement_weights(query: Query) -> dict[str, float]:

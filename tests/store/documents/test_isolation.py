@@ -63,7 +63,7 @@ async def attempt(connection: Connection, statement: str, *parameters: Any) -> i
 async def test_reads_without_a_filter_show_what_the_caller_may_read(service: Service, world: Caller) -> None:
     """The documents of alice and of her project, whoever pushed them, and of nobody else."""
     scopes = world.access.documents
-    async with service.database.transaction(world.access.for_documents(scopes)) as connection:
+    async with service.database.transaction(world.access.limited_to(scopes)) as connection:
         for table in TABLES:
             read = await rows_of(connection, table)
 
@@ -82,7 +82,7 @@ async def test_calls_about_memory_show_no_document(service: Service, world: Call
     async with service.database.transaction(world.access) as connection:
         for table in OWN_TABLES:
             assert await rows_of(connection, table) == [], table
-    async with service.database.transaction(world.access.for_documents((mine,))) as connection:
+    async with service.database.transaction(world.access.limited_to((mine,))) as connection:
         assert [row["path"] for row in await rows_of(connection, "document")] == ["mine.md"]
 
 

@@ -70,7 +70,7 @@ async def test_statements_read_no_other_scope(service: Service, alice: Caller) -
                 " and scope.key like 'u%%' where t.scope_id = %s".encode(),
                 [mine.scope_id],
             )
-    async with service.database.transaction(access.for_documents((mine,))) as connection:
+    async with service.database.transaction(access.limited_to((mine,))) as connection:
         for name, expected in INDEXES.items():
             parameters = PARAMETERS | {"scope_id": mine.scope_id, "scope_ids": [mine.scope_id]}
             nodes = await generic_plan(connection, f"documents/{name}", parameters)

@@ -116,7 +116,7 @@ async def _roots(call: OperationCall, arguments: RootsArguments) -> LoggedAnswer
         ProjectNotFound: the user has no such project.
     """
     scopes = _scopes(call.access, arguments.project)
-    async with call.database.transaction(call.access.for_documents(scopes)) as connection:
+    async with call.database.transaction(call.access.limited_to(scopes)) as connection:
         found = await list_roots(connection, scopes)
         vectors = None
         if scopes and (embedder := call.service.embedder) is not None and call.database.has_vectors:
@@ -141,7 +141,7 @@ async def _list(call: OperationCall, arguments: ListDocumentsArguments) -> Logge
     after = None
     if arguments.cursor is not None:
         after = DocumentPlace(*from_cursor(arguments.cursor, int, str, str))
-    narrowed = call.access.for_documents(scopes)
+    narrowed = call.access.limited_to(scopes)
     async with call.database.transaction(narrowed, snapshot=True) as connection:
         found, ends_at = await list_documents(
             connection, scopes, arguments.filters, limit=arguments.limit, after=after
@@ -160,7 +160,7 @@ async def _read(call: OperationCall, arguments: ReadDocumentArguments) -> Logged
         DocumentNotFound, ProjectNotFound: there is no such document, or project of the user.
     """
     scope = call.access.documents_at(arguments.mount)
-    narrowed = call.access.for_documents(() if scope is None else (scope,))
+    narrowed = call.access.limited_to(() if scope is None else (scope,))
     async with call.database.transaction(narrowed) as connection:
         document, text = await read_document(connection, scope, arguments.root, arguments.path)
     result = DocumentTextResult(document=document_result(document), text=text)
@@ -188,7 +188,7 @@ async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> Logge
         ProjectNotFound: the user has no such project.
     """
     scopes = call.access.documents_searched(arguments.project)
-    narrowed = call.access.for_documents(scopes)
+    narrowed = call.access.limited_to(scopes)
     vector = await query_vector(call.service, call.log.call, narrowed, scopes, arguments.query)
     async with call.database.transaction(narrowed, snapshot=True) as connection:
         _, found = await find_documents(

@@ -13,10 +13,6 @@ from memex.subagent.included import FoundPassage
 
 SENTENCE = "From old conversations: what was said then, by whom and when. It may no longer hold."
 NO_TIME = "at an unknown time"
-# Measured on LoCoMo (docs/evals.md): half of the questions about other conversations add nothing, and questions
-# about the conversations lose half a point of recall to two points.
-MIN_BEST_SHARE = 30
-MIN_SHARE = 20
 
 
 def _opened(access: Access, project: str | None) -> Access | None:  # noqa: ARG001  # they are of no project
@@ -68,8 +64,6 @@ CONVERSATIONS = SectionKind(
     name="conversations",
     reason="conversation",
     sentence=SENTENCE,
-    min_best_share=MIN_BEST_SHARE,
-    min_share=MIN_SHARE,
     opened=_opened,
     find=_find,
     read=_read,

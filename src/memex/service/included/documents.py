@@ -15,15 +15,12 @@ from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage
 
 SENTENCE = "From documents, as they stand in their folders: files that were mirrored, and no memory."
-# As for conversations: a question about something else often adds nothing, and words of all days do not count.
-MIN_BEST_SHARE = 30
-MIN_SHARE = 20
 PASSAGES = 3  # of one document at most
 
 
 def _opened(access: Access, project: str | None) -> Access | None:
     scopes = access.documents_searched(project)
-    return access.for_documents(scopes) if scopes else None
+    return access.limited_to(scopes) if scopes else None
 
 
 async def _find(
@@ -73,8 +70,6 @@ DOCUMENTS = SectionKind(
     name="documents",
     reason="document",
     sentence=SENTENCE,
-    min_best_share=MIN_BEST_SHARE,
-    min_share=MIN_SHARE,
     opened=_opened,
     find=_find,
     read=_read,

@@ -19,7 +19,7 @@ A second kind is added so:
    that never changes: path, version and span.
 2. Add the kind to `KINDS` in `kinds.py`, its name to `IncludedName` (`memex.settings`) and its reason to
    `IncludedReason` (`memex.subagent.included`).
-3. Measure its floors as `memex.evals.included` does, and say them in docs/concepts/context.md.
+3. Measure the floors for it as `memex.evals.included` does, and name it in docs/concepts/context.md.
 
 A tool other than memory_context uses the same: `names = work.sections.names(arguments.include)`, and then
 `await work.sections.find(names, query)` before it opens memory: memory_find does (`hits.py`).
@@ -45,6 +45,11 @@ from memex.subagent.judgement import codes_of
 
 OPERATION = "context_include"  # the kind of the operation inside a call that found passages
 MAX_PASSAGES = 50  # of a kind: as many as fill a context of 8,000 characters with short messages
+# How much of the query's words, in percent of their weight, the best passage of a kind must hold (else nothing is
+# included), and each passage. On LoCoMo (docs/evals.md), half of the questions about other conversations add
+# nothing, and questions about the conversations lose half a point of recall to two points.
+MIN_BEST_SHARE = 30
+MIN_SHARE = 20
 LEAST_SIMILARITY = 0.5  # of a passage that is included for its meaning alone
 AS_OF = "as_of"  # the kind has no past, and the call asks for one
 
@@ -57,9 +62,6 @@ class SectionKind:
         name: as `include` names it.
         reason: why its passages stand in a context.
         sentence: one plain line above the passages, which says what they are.
-        min_best_share: the floor of the kind: how much of the query's words the best passage must hold, in percent
-            of their weight; else nothing is included.
-        min_share: the floor of each passage, likewise.
         opened: returns the access under which the kind is read, where a project is named for it alone; None if the
             caller has nothing of it.
         find: returns the query as search weighed it, and the passages that score highest, at most so many, each
@@ -71,8 +73,6 @@ class SectionKind:
     name: IncludedName
     reason: IncludedReason
     sentence: str
-    min_best_share: int
-    min_share: int
     opened: Callable[[Access, str | None], Access | None]
     find: Callable[
         [Connection, Access, str, int, QueryVector | None],
@@ -100,9 +100,9 @@ class SectionKind:
             if (passage.similarity or 0.0) >= LEAST_SIMILARITY
             or codes & codes_of("\n".join((*passage.heading, passage.text)))
         }
-        if max((passage.share for passage in passages), default=0) < self.min_best_share:
+        if max((passage.share for passage in passages), default=0) < MIN_BEST_SHARE:
             return [passage for passage in passages if id(passage) in near]
-        return [passage for passage in passages if passage.share >= self.min_share or id(passage) in near]
+        return [passage for passage in passages if passage.share >= MIN_SHARE or id(passage) in near]
 
 
 Kinds = Mapping[str, SectionKind]

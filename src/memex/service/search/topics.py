@@ -48,7 +48,7 @@ async def _show_topics(call: OperationCall, arguments: TopicsArguments) -> Logge
     beside = [scope for scope in access.documents if scope.mount in {covered.mount for covered in scopes}]
     documents: Sequence[TagCount] = ()
     if beside:
-        async with call.database.transaction(access.for_documents(tuple(beside))) as connection:
+        async with call.database.transaction(access.limited_to(tuple(beside))) as connection:
             documents = await count_tags(connection, "documents", beside)
     found = merge_topics(files, documents)[: arguments.limit]
     result = TopicsResult(topics=list(map(TopicResult.taken_from, found)))

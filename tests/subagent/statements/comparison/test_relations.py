@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
+from memex.evals.lives.fit import weights_of
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import weigh
 from memex.subagent.statements.comparison.relations import (
@@ -19,7 +20,6 @@ from memex.subagent.statements.comparison.relations import (
     contradiction,
     decide,
     statement_weights,
-    weights_of,
 )
 from memex.subagent.statements.comparison.views import MAX_COMPARED_CHARS, StatementView, view
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
