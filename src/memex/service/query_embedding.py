@@ -1,12 +1,14 @@
 """The vectors of queries. The embedder is asked before any connection is held."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.service.search.word_matches import WordMatch, match_words
 from memex.settings import FindMode, SearchMode
-from memex.store.database import Database, row
+from memex.store.access import Access, Scope
+from memex.store.database import Connection, Database, row
 from memex.store.log.call import Call
 from memex.store.records import QueryVector
 from memex.store.search.find import MAX_QUERY_CHARS
@@ -131,6 +133,26 @@ class QueryEmbedder:
         values = embedded.vector.tolist() if self.has_vectors else ()
         states = None if embedded.states is None else late_interaction.round_states(embedded.states)
         return QueryEmbeddings({query: QueryVector(self.embedder.name, values, states)}, self.degraded)
+
+    async def of_embedded(
+        self,
+        query: str,
+        access: Access,
+        are_embedded: Callable[[Connection, Sequence[Scope], str], Awaitable[bool]],
+        call: Call,
+    ) -> QueryVector | None:
+        """Return the vector of a query, if texts in the scopes of an access have vectors of the model."""
+        if (
+            self.embedder is None
+            or self.database is None
+            or not self.database.has_vectors
+            or not access.scopes
+        ):
+            return None
+        async with self.database.transaction(access) as connection:
+            if not await are_embedded(connection, access.scopes, self.embedder.name):
+                return None
+        return (await self.of(query, None, call)).by_query.get(query)
 
     async def match_words(self, query: str, passage: str) -> list[WordMatch] | None:
         """Return which words of a passage answer which words of a query; None if the embedder does not say."""

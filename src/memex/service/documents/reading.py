@@ -1,6 +1,5 @@
 """Look at documents: roots, lists, one with its text, and passages that fit a query."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
@@ -18,7 +17,6 @@ from memex.service.documents.results import (
     root_result,
 )
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.service import Service
 from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.tool import Arguments, ReadAnswer, StorableText
 from memex.store.access import Access, Scope
@@ -28,9 +26,7 @@ from memex.store.documents.read import DocumentPlace, list_documents, read_docum
 from memex.store.documents.records import DocumentFilters
 from memex.store.documents.roots import list_roots
 from memex.store.documents.vectors import have_vectors
-from memex.store.log.call import Call
 from memex.store.markdown import tag_key
-from memex.store.records import QueryVector
 
 Tags = Annotated[list[Annotated[StorableText, Field(max_length=100)]], Field(max_length=20)]
 
@@ -168,19 +164,6 @@ async def _read(call: OperationCall, arguments: ReadDocumentArguments) -> Logged
     return LoggedAnswer(result, shown)
 
 
-async def query_vector(
-    service: Service, call: Call, access: Access, scopes: Sequence[Scope], query: str
-) -> QueryVector | None:
-    """Return the vector of a query, if any of these documents has one to compare."""
-    embedder = service.query_embedder.embedder
-    if embedder is None or not service.database.has_vectors or not scopes:
-        return None
-    async with service.database.transaction(access) as connection:
-        if not await have_vectors(connection, scopes, embedder.name):
-            return None
-    return (await service.query_embedder.of(query, None, call)).by_query.get(query)
-
-
 async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> LoggedAnswer[FindDocumentsResult]:
     """Return the passages of documents that fit a query best, and log which.
 
@@ -189,7 +172,8 @@ async def _find(call: OperationCall, arguments: FindDocumentsArguments) -> Logge
     """
     scopes = call.access.documents_searched(arguments.project)
     narrowed = call.access.limited_to(scopes)
-    vector = await query_vector(call.service, call.log.call, narrowed, scopes, arguments.query)
+    embedder = call.service.query_embedder
+    vector = await embedder.of_embedded(arguments.query, narrowed, have_vectors, call.log.call)
     async with call.database.transaction(narrowed, snapshot=True) as connection:
         _, found = await find_documents(
             connection, scopes, arguments.query, arguments.filters, limit=arguments.limit, vector=vector

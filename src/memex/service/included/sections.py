@@ -186,24 +186,14 @@ class LiveSections:
             access = kind.opened(await self.renew(), project)
         if access is not None and query.strip():
             text = query[:MAX_QUERY_CHARS]
-            vector = await self._vector(kind, access, text)
+            vector = None
+            if self.embedder is not None and kind.are_embedded is not None:
+                vector = await self.embedder.of_embedded(text, access, kind.are_embedded, self.call)
             async with self.database.transaction(access, snapshot=True) as connection:
                 weighed, found = await kind.find(connection, access, text, min(limit, MAX_PASSAGES), vector)
             passages = kind.above_floor(found, query)
         started.log(self.call, kind.name, query, _logged(passages, weighed))
         return kind.section(passages, weighed)
-
-    async def _vector(self, kind: SectionKind, access: Access, query: str) -> QueryVector | None:
-        """Return the vector of the query, if passages of the kind have vectors to compare."""
-        embedder = self.embedder.embedder if self.embedder else None
-        if self.embedder is None or embedder is None or kind.are_embedded is None:
-            return None
-        if not self.database.has_vectors:
-            return None
-        async with self.database.transaction(access) as connection:
-            if not await kind.are_embedded(connection, access.scopes, embedder.name):
-                return None
-        return (await self.embedder.of(query, None, self.call)).by_query.get(query)
 
 
 @dataclass(slots=True)
