@@ -3,13 +3,13 @@
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
-from memex.store.conversations.records import Conversation, Message, MessageHit, SourceName
-from memex.store.conversations.vectors import NEAR_CHUNKS, NearMessage, nearest_messages
+from memex.store.conversations.records import Conversation, Message, MessageHit, RankedMessage, SourceName
+from memex.store.conversations.vectors import NEAR_CHUNKS, nearest_messages
 from memex.store.database import Connection, Statement, row, rows, tuples
 from memex.store.records import QueryVector
 from memex.store.search import lexical, series
@@ -46,29 +46,6 @@ class Searched:
     words: dict[str, int] = field(default_factory=dict)
     near: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unfiltered: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RankedMessage:
-    """A message that scored, by its best chunk."""
-
-    score: int
-    chunk_id: int
-    start: int
-    end: int
-    length: int
-    message_id: int
-    conversation_no: int
-    number: int
-    position: int
-    on_path: bool
-    borrowed: Mapping[str, int] = field(default_factory=dict)
-    similarity: float | None = None
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """Best first; ties in the order of import."""
-        return -self.score, self.message_id, self.start
 
 
 async def find_messages(
@@ -153,9 +130,8 @@ async def find_near_messages(
     """
     _, [view] = await lexical.open_views(connection, [scope], text)
     near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
-    found = [_near(message) for message in near]
     least = -1.0 if min_similarity is None else min_similarity
-    kept = [message for message in found if message.similarity is not None and message.similarity >= least]
+    kept = [message for message in near if (message.similarity or 0.0) >= least]
     return await _hits(connection, view, kept[:limit])
 
 
@@ -192,25 +168,20 @@ def _ranges(scope: Scope, filters: MessageFilters) -> Statement | None:
 
 
 def _blend(
-    by_words: Mapping[int, RankedMessage], near: Sequence[NearMessage], weight: float
+    by_words: Mapping[int, RankedMessage], near: Sequence[RankedMessage], weight: float
 ) -> list[RankedMessage]:
     """Return the messages of both lists, best first, ties in the order of import."""
     by_vectors = {message.message_id: message for message in near}
-    nearness = to_nearness({message.message_id: message.distance for message in near})
+    distances = {message.message_id: message.distance for message in near if message.distance is not None}
     scores = {message_id: message.score for message_id, message in by_words.items()}
     ordered = []
-    for message_id, _ in blend(scores, nearness, weight=weight):
-        one, other = by_words.get(message_id), by_vectors.get(message_id)
-        if one is not None:
-            ordered.append(replace(one, similarity=1 - other.distance) if other else one)
-        elif other is not None:
-            ordered.append(_near(other))
+    for message_id, _ in blend(scores, to_nearness(distances), weight=weight):
+        one = by_words.get(message_id)
+        if one is None:
+            ordered.append(by_vectors[message_id])
+        else:
+            ordered.append(replace(one, distance=distances.get(message_id)))
     return ordered
-
-
-def _near(one: NearMessage) -> RankedMessage:
-    columns = asdict(one)
-    return RankedMessage(score=0, similarity=1 - columns.pop("distance"), **columns)
 
 
 async def _best(

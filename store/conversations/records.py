@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -147,6 +147,34 @@ class Message:
     human_authored: bool
     on_path: bool
     origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMessage:
+    """A message that was found, by its best chunk; `distance` is the cosine distance of its text, from 0 to 2."""
+
+    score: int
+    chunk_id: int
+    start: int
+    end: int
+    length: int
+    message_id: int
+    conversation_no: int
+    number: int
+    position: int
+    on_path: bool
+    borrowed: Mapping[str, int] = field(default_factory=dict)
+    distance: float | None = None
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Best first; ties in the order of import."""
+        return -self.score, self.message_id, self.start
+
+    @property
+    def similarity(self) -> float | None:
+        """Its cosine similarity to the query; None if it was not found by its vector."""
+        return None if self.distance is None else 1 - self.distance
 
 
 @dataclass(frozen=True, slots=True)

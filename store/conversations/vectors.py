@@ -1,6 +1,8 @@
 """Vectors of messages: which texts have none yet, which lie nearest to a query, and how many there are."""
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,28 +11,13 @@ from memex.store.access import Scope
 from memex.store.citations.syntax import message_reference
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.indexing import indexed_text
+from memex.store.conversations.records import RankedMessage
 from memex.store.database import Connection, row, rows
 from memex.store.records import QueryVector
 from memex.store.search import vector_indexes, vectors
 from memex.store.search.vectors import UnembeddedChunk
 
 NEAR_CHUNKS = 200  # the nearest that are blended with those that words find
-
-
-@dataclass(frozen=True, slots=True)
-class NearMessage:
-    """A chunk of a message by the cosine distance of its text, from 0 to 2."""
-
-    distance: float
-    chunk_id: int
-    start: int
-    end: int
-    length: int
-    message_id: int
-    conversation_no: int
-    number: int
-    position: int
-    on_path: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +58,13 @@ async def missing_messages(
     ]
 
 
-async def has_vectors(connection: Connection, scope: Scope, model: str) -> bool:
-    """Return whether anything of a user's conversations was embedded by a model."""
-    found = await row(connection, "conversations/vector_any", scope_id=scope.scope_id, model=model)
-    return bool(found and found["is_embedded"])
+async def have_vectors(connection: Connection, scopes: Sequence[Scope], model: str) -> bool:
+    """Return whether anything of some scopes was embedded by a model."""
+    for scope in scopes:
+        found = await row(connection, "conversations/vector_any", scope_id=scope.scope_id, model=model)
+        if found and found["is_embedded"]:
+            return True
+    return False
 
 
 async def coverage(connection: Connection, scope: Scope, model: str) -> VectorCoverage:
@@ -100,7 +90,7 @@ async def stored_vector(
 
 async def nearest_messages(
     connection: Connection, scope: Scope, vector: QueryVector, filters: MessageFilters, *, limit: int
-) -> list[NearMessage]:
+) -> list[RankedMessage]:
     """Return the best chunk of each message whose text lies near to a vector, nearest first.
 
     Every vector of the scope is measured, but where it has an approximate index and no filter is set.
@@ -123,10 +113,10 @@ async def nearest_messages(
         found = await (await connection.execute(statement, parameters)).fetchall()
     else:
         found = await rows(connection, "conversations/vector_near", scope_id=scope.scope_id, **parameters)
-    best: dict[int, NearMessage] = {}
+    best: dict[int, RankedMessage] = {}
     for record in sorted(found, key=lambda one: (one["distance"], one["message_id"], one["start_char"])):
-        if record["distance"] == record["distance"]:  # no distance, NaN, to a vector of zeros
+        if not math.isnan(record["distance"]):  # as to a vector of zeros
             place = {"start": record["start_char"], "end": record["end_char"]}
-            columns = {name: (record | place)[name] for name in NearMessage.__dataclass_fields__}
-            best.setdefault(record["message_id"], NearMessage(**columns))
+            columns = {name: value for name, value in record.items() if not name.endswith("_char")}
+            best.setdefault(record["message_id"], RankedMessage(score=0, **columns, **place))
     return list(best.values())

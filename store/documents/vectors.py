@@ -1,11 +1,10 @@
 """Vectors of documents: which passages have none yet, and which lie nearest to a query."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from memex.store.access import Scope
-from memex.store.database import Connection, row, rows, tuples
+from memex.store.database import Connection, rows, tuples
 from memex.store.documents.records import DocumentFilters
 from memex.store.records import QueryVector
 from memex.store.search import vectors
@@ -28,15 +27,6 @@ async def missing_passages(
         )
         for record in found
     ]
-
-
-async def have_vectors(connection: Connection, scopes: Sequence[Scope], model: str) -> bool:
-    """Return whether anything of some scopes was embedded by a model."""
-    for scope in scopes:
-        found = await row(connection, "conversations/vector_any", scope_id=scope.scope_id, model=model)
-        if found and found["is_embedded"]:
-            return True
-    return False
 
 
 async def nearest_passages(

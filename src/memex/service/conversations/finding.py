@@ -24,7 +24,7 @@ from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
 from memex.store.conversations.find import Searched, describe_search, find_messages, find_near_messages
 from memex.store.conversations.records import MessageHit, Role, parse_reference
-from memex.store.conversations.vectors import coverage, has_vectors, nearest_messages, stored_vector
+from memex.store.conversations.vectors import coverage, have_vectors, nearest_messages, stored_vector
 from memex.store.database import Connection
 from memex.store.log.call import Call
 from memex.store.records import QueryVector, Span
@@ -169,7 +169,7 @@ async def _said(
         best = await nearest_messages(connection, scope, vector, arguments.filters, limit=1) if vector else []
     said.append(f"{covered.embedded:,} of {covered.passages:,} passages have vectors.")
     if best:
-        near = f"{1 - best[0].distance:.2f}"
+        near = f"{best[0].similarity:.2f}"
         said.append(f"The nearest message in meaning has a similarity of {near}, which is not near.")
     elif degraded is not None or covered.embedded:
         said.append("The search was by words alone.")
@@ -220,7 +220,7 @@ async def _vector(
     is_embedded, stored = False, None
     if scope is not None and embedder is not None:
         async with service.database.transaction(caller.access.for_conversations()) as connection:
-            is_embedded = await has_vectors(connection, scope, embedder.name)
+            is_embedded = await have_vectors(connection, [scope], embedder.name)
             if is_embedded and (named := _named(arguments)) is not None:
                 stored = await stored_vector(connection, scope, embedder.name, *named)
     if stored is not None:

@@ -20,12 +20,11 @@ from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.cursor import from_cursor, to_cursor
 from memex.service.tools.tool import Arguments, ReadAnswer, StorableText
 from memex.store.access import Access, Scope
-from memex.store.conversations.vectors import coverage
+from memex.store.conversations.vectors import coverage, have_vectors
 from memex.store.documents.find import find_documents
 from memex.store.documents.read import DocumentPlace, list_documents, read_document
 from memex.store.documents.records import DocumentFilters
 from memex.store.documents.roots import list_roots
-from memex.store.documents.vectors import have_vectors
 from memex.store.markdown import tag_key
 
 Tags = Annotated[list[Annotated[StorableText, Field(max_length=100)]], Field(max_length=20)]

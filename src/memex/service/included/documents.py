@@ -6,10 +6,10 @@ from memex.service.documents.results import project_of
 from memex.service.included.sections import SectionKind
 from memex.store.access import Access
 from memex.store.conversations.indexing import day_of
+from memex.store.conversations.vectors import have_vectors
 from memex.store.database import Connection
 from memex.store.documents.find import find_documents, read_passages
 from memex.store.documents.records import DocumentHit
-from memex.store.documents.vectors import have_vectors
 from memex.store.records import QueryVector, Reference
 from memex.store.search.bm25 import Query
 from memex.subagent.included import FoundPassage

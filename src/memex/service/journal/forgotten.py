@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memex.store.access import Access
-from memex.store.database import Connection, Database
+from memex.store.database import Database
 from memex.store.memory import Memory
 from memex.store.records import Span, Tombstone
 from memex.store.search.analyzer import analyzer_of
@@ -46,14 +46,10 @@ async def what_is_forgotten(memory: Memory) -> WhatIsForgotten:
     return WhatIsForgotten(await memory.tombstones(), memory.language)
 
 
-async def now_forgotten(
-    database: Database, access: Access, connection: Connection | None = None
-) -> WhatIsForgotten:
-    """Return what was forgotten in a caller's memory until now; over a connection that is open, if there is one."""
-    if connection is not None:
+async def now_forgotten(database: Database, access: Access) -> WhatIsForgotten:
+    """Return what was forgotten in a caller's memory until now."""
+    async with database.transaction(access) as connection:
         return await what_is_forgotten(Memory(connection, access))
-    async with database.transaction(access) as own:
-        return await what_is_forgotten(Memory(own, access))
 
 
 def lines_of(text: str, spans: Sequence[Span]) -> list[int]:
