@@ -13,7 +13,7 @@ from memex.subagent.statements.extraction import fact_after_order
 from memex.subagent.statements.named import named_thing
 from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
-from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.statements.subjects import APOSTROPHES, QUOTED
 from memex.subagent.text_cache import cached_for_texts
 
 MAX_KEPT_CHARS = 2_000_000  # of texts whose sentences are kept
@@ -40,7 +40,6 @@ _TAIL = re.compile(
     r"[^\w\"”»)\]]*$",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ def _is_addressed(sentence: str) -> bool:
 
 def _asks(sentence: str) -> bool:
     """Tell whether a sentence asks memory to forget something."""
-    plain = _QUOTED.sub(" ", _plain(sentence))
+    plain = QUOTED.sub(" ", _plain(sentence))
     if _NAMED_OUTRIGHT.match(plain):
         return True
     is_asked = _TABLE.pattern("requests").search(plain) is not None or _retracted(plain) is not None

@@ -23,10 +23,9 @@ from memex.subagent.statements.extraction import (
 )
 from memex.subagent.statements.own_names import words_of
 from memex.subagent.statements.pasted import find_pasted
-from memex.subagent.statements.subjects import is_personal
+from memex.subagent.statements.subjects import QUOTED, is_personal
 
 _QUOTED_LINE = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*>.*", re.MULTILINE)
-_QUOTATION = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 # Somebody else speaks, up to the colon: the verbs of `no_requests` in `forgetting.yaml`.
 _REPORT = re.compile(
     r"(?!i\b|we\b|ich\b|wir\b|je\b|nous\b|yo\b)[^:\n]{1,80}\b(?<!\bi )(?<!\bwe )"
@@ -83,7 +82,7 @@ def _reason(one: Statement, text: str, parts: Sequence[_Foreign]) -> SkipReason 
         said = text[max(one.start, part.start) : one.end]
         if not part.is_report or is_personal(said.strip()):
             return part.reason
-    bare = _QUOTATION.sub("X", one.text)
+    bare = QUOTED.sub("X", one.text)
     if bare != one.text and one.kind != "note" and rule_verdict(one.text) == one.kind != rule_verdict(bare):
         return "quoted"
     return None

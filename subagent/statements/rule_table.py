@@ -45,15 +45,16 @@ class RuleTable:
         """Return the patterns of a table as one."""
         given: str | Sequence[str] = self.data[name]
         patterns = [given] if isinstance(given, str) else given
-        return "|".join(f"(?:{_fill(pattern, self._fragments)})" for pattern in patterns)
+        return "|".join(f"(?:{fill_named(pattern, self._fragments)})" for pattern in patterns)
 
     @cached_property
     def _fragments(self) -> Mapping[str, str]:
         fragments: dict[str, str] = {}
         for name, pattern in self.data.get("fragments", {}).items():
-            fragments[name] = _fill(pattern, fragments)
+            fragments[name] = fill_named(pattern, fragments)
         return fragments
 
 
-def _fill(pattern: str, fragments: Mapping[str, str]) -> str:
+def fill_named(pattern: str, fragments: Mapping[str, str]) -> str:
+    """Return a pattern with the fragments in it that it names in braces; other braces stay."""
     return _FRAGMENT.sub(lambda match: fragments.get(match[1], match[0]), pattern)

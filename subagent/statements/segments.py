@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
 
+from memex.subagent.statements.bullets import FENCE
 from memex.subagent.statements.language import LanguageTables, StatementKind
 from memex.subagent.statements.sentences import MAX_WIDTH
 
@@ -18,7 +19,6 @@ _MAX_LABEL_CHARS = 60
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(r"[\w+/=-]*$|[\w-]{1,40}: ")
 _KEY_BLOCK_END = "-----END "
@@ -159,7 +159,7 @@ class _Scanner:
         elif not line.strip():
             if not self._awaits_list(following):
                 self._blank()
-        elif fence := _FENCE.match(line):
+        elif fence := FENCE.match(line):
             self.fence = fence[1]
             indent = _indent(line)
             self.begin("code", line[indent:], start + indent, self._hint(), is_firm=False).indent = indent

@@ -16,6 +16,7 @@ JUDGED_CHARS = 400
 _MAX_SUBJECT_CHARS = 300
 
 APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "：": ":", "，": ","})
+QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 _EMPHASIS = re.compile(r"(?<!\w)[*_~]{1,3}|[*_~]{1,3}(?!\w)|`")
 _CLOSING_MARKS = r"[\s.!…;,\"')\]\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d:)(]"
 CLOSING = re.compile(rf"(?<!{_CLOSING_MARKS}){_CLOSING_MARKS}++$")

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from memex.subagent.statements.rule_table import fill_named
 from memex.subagent.text_cache import cached_for_short_texts
 from memex.tables import load_tables
 
 Sort = Literal["time", "date", "money", "number", "code", "name"]
 
-_FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"(?<![\w'’-])[A-ZÀ-ÖØ-Þ][\w&'’.-]*\w(?:[ -][A-ZÀ-ÖØ-Þ][\w&'’-]*\w)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;–—]\s+|\n)[\"'“‘(*_\s-]*$")
 _LOOK_BEHIND_CHARS = 40  # in which the end of the sentence before a name is looked for
@@ -109,17 +109,15 @@ def _load() -> _Tables:
     data = load_tables("memex.subagent.statements.comparison", "values.yaml")
     fragments = data["fragments"] | {"number_word": "|".join(data["number_words"])}
 
-    def compiled(pattern: str) -> re.Pattern[str]:
-        return re.compile(
-            _FRAGMENT.sub(lambda match: fragments.get(match[1], match[0]), pattern), re.IGNORECASE
-        )
-
     return _Tables(
         data["months"],
         data["weekdays"],
         data["number_words"],
         data["units"],
-        [(row["sort"], compiled(row["match"])) for row in data["patterns"]],
+        [
+            (row["sort"], re.compile(fill_named(row["match"], fragments), re.IGNORECASE))
+            for row in data["patterns"]
+        ],
     )
 
 

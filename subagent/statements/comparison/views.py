@@ -9,13 +9,12 @@ from memex.subagent.statements.comparison.clauses import StatementClause, clause
 from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.subjects import APOSTROPHES, subject_of
+from memex.subagent.statements.subjects import APOSTROPHES, QUOTED, subject_of
 from memex.subagent.text_cache import cached_for_short_texts
 
 MAX_COMPARED_CHARS = 600  # a longer statement says too much to be compared
 
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
-_QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 _ADDED = re.compile(
     r"\b(?:joins?|also|too|as well|besides|in addition|additionally|another|additional"
     r"|auch|außerdem|zusätzlich|ebenfalls|aussi|également|en plus|también|además)\b",
@@ -120,7 +119,7 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         replace(value, lexemes=frozenset(analyzer.lexemes(plain[value.start : value.end])))
         for value in values_of(plain)
     )
-    unquoted = _QUOTED.sub(" ", plain)
+    unquoted = QUOTED.sub(" ", plain)
     topic = frozenset(analyzer.lexemes(tables.change_words.sub(" ", plain)))
     is_reported = _REPORTED.match(unquoted) is not None or _REPORTED_BEHIND.search(unquoted) is not None
     is_guarded = tables.no_change.search(unquoted) is not None or is_reported
