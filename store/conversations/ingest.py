@@ -220,9 +220,7 @@ async def put_conversations(
             await connection.execute(sql("conversations/lexemes_drop"), place | merged)
         if change.added:  # what coding agents reported of the words that stand in the transcript now
             await connection.execute(sql("conversations/event_settle"), place | {"conversation_ids": ids})
-        await connection.execute(
-            sql("conversations/scope_analyzed"), place | {"analyzer": index_version(analyzer)}
-        )
+        await connection.execute(sql("writes/scope_analyzed"), place | {"analyzer": index_version(analyzer)})
     return stored
 
 

@@ -189,7 +189,7 @@ async def put_documents(
         await _store(connection, access.tenant_id, change, derived, counter)
         made_by = index_version(analyzer_of(read[2][0]["language"]))
         await connection.execute(
-            sql("documents/scope_analyzed"), {"scope_id": scope.scope_id, "analyzer": made_by}
+            sql("writes/scope_analyzed"), {"scope_id": scope.scope_id, "analyzer": made_by}
         )
     outcome = tuple(StoredDocument(step.file.path, step.change, step.refusal) for step in plan)
     return PutDocuments(outcome, root["documents"] + change.documents, len(derived.chunks))

@@ -40,7 +40,7 @@ def hostile_lines() -> list[str]:
 def test_hostile_strings_are_paths_queries_and_link_targets_like_any_other(served: Any, key_of: Any) -> None:
     """Each line as a path, below user/ to write, as a query, and linked to: done, or refused with a hint."""
     service, lines = served.service, sampled(hostile_lines(), 20)
-    principal = served.run(service.authenticate(key_of(bound_to="alice")))
+    principal = served.run(service.identities.authenticate(key_of(bound_to="alice")))
     caller = served.run(service.caller(principal, CallContext(), makes_user=True))
     gate = asyncio.Semaphore(CONCURRENT)
     codes: set[str] = set()

@@ -93,7 +93,7 @@ async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Cal
     await run_tool(service, looking, "find", "spied", query=WORDS[3])
     await open_session(service.database, user.principal, NAME)
     await open_session(service.database, admin.principal, NAME)
-    holder = await service.authenticate(secret_key.key)
+    holder = await service.identities.authenticate(secret_key.key)
     await open_session(service.database, holder, NAME)
     if service.database.has_vectors:
         await embed_scope(service.database, HashEmbedder(), user.access.by_mount["user"].scope_id)
@@ -220,7 +220,7 @@ async def test_a_key_of_the_user_is_refused_and_a_new_call_begins_anew(
     await erasures.erase_user(service, admin, NAME)
 
     with pytest.raises(Unauthenticated):
-        await service.authenticate(made.key)
+        await service.identities.authenticate(made.key)
     again = await caller_of(NAME)
     assert (await run_tool(service, again, "list", "l"))["files"] == []
     await write(service, again, "user/notes.md", "a new beginning")

@@ -63,7 +63,7 @@ class KeyedRoute(APIRoute):
 
     async def holder(self, request: Request, service: Service, key: str) -> Principal:  # noqa: ARG002
         """Return who holds the key; raises Unauthenticated."""
-        return await service.authenticate(key)
+        return await service.identities.authenticate(key)
 
 
 class PersonRoute(KeyedRoute):
@@ -74,7 +74,7 @@ class PersonRoute(KeyedRoute):
         try:
             session = await read_session(service.database, key)
         except Unauthenticated:
-            return await service.authenticate(key)
+            return await service.identities.authenticate(key)
         request.state.channel = context_of(session).channel
         return session.principal
 
@@ -101,7 +101,7 @@ class ToolRoute(APIRoute):
             except Unavailable:
                 raise
             except Exception:
-                await service.authenticate(key)
+                await service.identities.authenticate(key)
                 raise
 
         return keyed

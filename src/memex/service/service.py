@@ -113,10 +113,6 @@ class Service:
         for chat in self.planners.chats:
             chat.cancel()
 
-    async def authenticate(self, secret: str) -> Principal:
-        """Return who holds a key; raises Unauthenticated."""
-        return await self.identities.authenticate(secret)
-
     async def caller(
         self,
         principal: Principal,

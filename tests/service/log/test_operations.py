@@ -69,7 +69,7 @@ async def alice(service: Service, caller_of: CallerOf) -> Caller:
     await open_project(service, admin, "apollo", "alice")
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
     context = CallContext(actor="planner-7", project="apollo", channel="dream")
-    return await service.caller(await service.authenticate(secret), context, makes_user=True)
+    return await service.caller(await service.identities.authenticate(secret), context, makes_user=True)
 
 
 async def test_a_row_says_who_asked_what_when_and_how_it_ended(service: Service, alice: Caller) -> None:

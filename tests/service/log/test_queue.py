@@ -439,14 +439,18 @@ async def test_a_membership_that_ended_ends_the_call(
 async def test_a_key_that_was_revoked_ends_its_calls(service: Service) -> None:
     """They can be sent again under their ids by a valid key."""
     secret, key = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    alice = await service.caller(await service.authenticate(secret), CallContext(), makes_user=True)
+    alice = await service.caller(
+        await service.identities.authenticate(secret), CallContext(), makes_user=True
+    )
     await later(service, alice)
     await tenants.revoke_key(service.database, "default", key.key_id)
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
 
     assert await carry_out(service) is None
 
-    renewed = await service.caller(await service.authenticate(secret), CallContext(), makes_user=True)
+    renewed = await service.caller(
+        await service.identities.authenticate(secret), CallContext(), makes_user=True
+    )
     assert await listed(service, renewed) == [("call-1", "quarantined", 1, "UNAUTHENTICATED")]
     assert (await later(service, renewed))["status"] == "queued"
     await carry_out(service)

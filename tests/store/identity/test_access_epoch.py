@@ -132,7 +132,7 @@ async def cached(service: Service, secret: str, **context: Any) -> Caller:
 async def test_a_revoked_key_shows_nothing_in_any_transaction(service: Service, standing: Caller) -> None:
     """Neither by a cached access nor by one that was made for this call before the revocation."""
     secret, key = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    made = await service.caller(await service.authenticate(secret), CallContext(), makes_user=True)
+    made = await service.caller(await service.identities.authenticate(secret), CallContext(), makes_user=True)
     kept = await cached(service, secret)
     await write(service, kept, "user/a.md", "text")
 
@@ -157,7 +157,7 @@ async def test_a_revoked_key_shows_nothing_in_any_transaction(service: Service, 
     assert await select(service.database, "select count(*) from operation") == logged
     assert await select(service.database, "select count(*) from revision") == [(1,)]
     with pytest.raises(Unauthenticated):
-        await service.authenticate(secret)
+        await service.identities.authenticate(secret)
     with pytest.raises(Unauthenticated):
         await service.identities.cached_holder(secret)
 
@@ -342,7 +342,9 @@ async def test_a_queued_call_whose_key_is_revoked_while_it_runs_stores_nothing(
 ) -> None:
     """On a worker that has it already, and waits for the lock of the scope."""
     secret, key = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    caller = await service.caller(await service.authenticate(secret), CallContext(), makes_user=True)
+    caller = await service.caller(
+        await service.identities.authenticate(secret), CallContext(), makes_user=True
+    )
     asked = {"text": "I prefer oolong tea.", "wait": False}
     await service.execute(caller, "memory_remember", asked, tool_call_id="call-1")
     [place] = await select(

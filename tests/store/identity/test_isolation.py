@@ -609,7 +609,7 @@ async def test_keys_open_what_they_were_made_for(service: Service, world: Caller
     database = service.database
     bound, _ = await tenants.create_key(database, "default", "agent", user_id="alice")
     free, key = await tenants.create_key(database, "default", "agent")
-    principal = await service.authenticate(bound)
+    principal = await service.identities.authenticate(bound)
     for user in (None, "alice"):
         caller = await service.caller(principal, CallContext(user_id=user), makes_user=True)
         assert caller.access.log_scope_id == world.access.log_scope_id
@@ -617,7 +617,7 @@ async def test_keys_open_what_they_were_made_for(service: Service, world: Caller
         with pytest.raises(Forbidden):
             await service.caller(principal, CallContext(user_id=user), makes_user=True)
     with pytest.raises(ValidationFailed):
-        await service.caller(await service.authenticate(free), CallContext(), makes_user=True)
+        await service.caller(await service.identities.authenticate(free), CallContext(), makes_user=True)
     with pytest.raises(ValidationFailed):
         await tenants.revoke_key(database, "other", key.key_id)
 
@@ -625,7 +625,7 @@ async def test_keys_open_what_they_were_made_for(service: Service, world: Caller
 
     for secret in (free, "", "mx_", bound[:-1], bound.upper(), "\ud800", "a\0b"):
         with pytest.raises(Unauthenticated):
-            await service.authenticate(secret)
+            await service.identities.authenticate(secret)
     async with database.maintenance() as connection:
         kept = " ".join(row["row"] for row in await rows_of(connection, "api_key"))
     assert bound not in kept

@@ -211,7 +211,7 @@ async def test_everything_works_with_two_logins(
     member = await caller_of("alice", tenant="new", project="apollo")
     await write(service, member, "projects/apollo/a.md", "plan")
     made = await create_key(service, admin, "agent", user="alice", label=None)
-    holder = await service.authenticate(made.key)
+    holder = await service.identities.authenticate(made.key)
     by_key = await service.caller(holder, CallContext(), from_cache=True)
     listed = await service.execute(by_key, "memory_list", {})
     if service.database.has_jobs:

@@ -63,7 +63,7 @@ async def sign_in_by_key(service: Service, key: str) -> str:
         Unauthenticated: the key is unknown or revoked.
         Forbidden: the key is an agent's that acts for many users: it says for nobody whose memory it is.
     """
-    principal = await service.authenticate(key)
+    principal = await service.identities.authenticate(key)
     if principal.role == "agent" and principal.bound_user is None:
         raise Forbidden(
             "This key acts for many users, so it does not say whose memory to show.",

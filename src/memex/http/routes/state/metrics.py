@@ -42,7 +42,7 @@ async def metrics(
     if await _is_operator(request, service):
         content, media_type = await exposition.render_metrics(service, accept)
     else:
-        holder = await service.authenticate(await key_of(request, service))
+        holder = await service.identities.authenticate(await key_of(request, service))
         caller = await service.caller(holder, CallContext(), role="admin", action="GET /metrics")
         content, media_type = await exposition.render_tenant_metrics(service, caller, accept)
     return Response(content, media_type=media_type)
