@@ -14,7 +14,7 @@ Change the code
   make test-all         all tests on both Postgres servers, slow ones included; for releases
   make test-ui          all tests of the web UI, in a real browser
   make vendor           fetch the files of others that the web UI uses (needs npm)
-  make screenshots      make the pictures of the documentation (docs/images); ONLY="memory file" makes some
+  make screenshots      make the pictures of the documentation (docs/images); ONLY="folder edit" makes some
   make faults           memory while services, Postgres, lines, disks and clocks fail; at most 30 minutes
   make test-clients     real coding agents (npm, PyPI) against a scripted model; part of make test-all
   make test-llm         the tests with a small real model (downloads 1.2 GB)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import httpx2
 import structlog
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 from tests.kit import clusters
 from tests.kit.http_service import Served, serving_http
-from tests.ui.browser import NARROW, chromium
+from tests.ui.browser import chromium
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
@@ -31,7 +31,7 @@ from memex.store.migrate import migrate
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 MAX_BYTES = 150_000
 TENANT, USER = "home", "nora"
-WIDE = {"width": 1200, "height": 760}
+WIDE: ViewportSize = {"width": 1200, "height": 760}
 PLAN = "user/projects/heron/plan.md"
 
 
@@ -41,35 +41,27 @@ class Shot:
 
     name: str
     address: str
-    viewport: dict[str, int]
-    theme: str
     user: str = USER
 
 
 SHOTS = (
-    Shot("first-minute", "/ui/memory", WIDE, "light", user="somebody-new"),
-    Shot("connect", "/ui/memory/connect?client=cursor", WIDE, "light"),
-    Shot("edit", f"/ui/memory/edit?path={PLAN}", WIDE, "light"),
-    Shot("saved", f"/ui/memory/file?path={PLAN}&notice=saved&call=paint-the-oars", WIDE, "light"),
-    Shot("why", "/ui/calls?tool=memory_context", WIDE, "light"),
-    Shot("memory", "/ui/memory", WIDE, "light"),
-    Shot("memory-dark", "/ui/memory", WIDE, "dark"),
-    Shot("memory-narrow", "/ui/memory", NARROW, "light"),
-    Shot("folder", "/ui/memory?folder=user/projects/heron/", WIDE, "light"),
-    Shot("file", f"/ui/memory/file?path={PLAN}", WIDE, "light"),
-    Shot("versions", f"/ui/memory/versions?path={PLAN}", WIDE, "light"),
-    Shot("diff", f"/ui/memory/diff?path={PLAN}", WIDE, "dark"),
-    Shot("blame", f"/ui/memory/blame?path={PLAN}", WIDE, "light"),
-    Shot("search", "/ui/search?query=When+does+Heron+sail", WIDE, "light"),
-    Shot("search-why", f"/ui/search?query=When+does+Heron+sail+south&why={PLAN}", WIDE, "light"),
-    Shot("ask", "/ui/ask?query=When+does+Heron+sail&budget=1500", WIDE, "light"),
-    Shot("health", "/ui/health", WIDE, "light"),
-    Shot("calls", "/ui/calls", WIDE, "light"),
-    Shot("call", "/ui/calls/call?id=why-oil", WIDE, "light"),
-    Shot("replay", "/ui/calls/replay?id=why-oil", WIDE, "light"),
-    Shot("compare", "/ui/calls/compare?id=why-oil&budget=700", WIDE, "light"),
-    Shot("case", "/ui/calls/case?id=why-oil", WIDE, "light"),
-    Shot("revert", "/ui/calls/revert?id=paint-the-oars", WIDE, "light"),
+    Shot("first-minute", "/ui/memory", user="somebody-new"),
+    Shot("connect", "/ui/memory/connect?client=cursor"),
+    Shot("edit", f"/ui/memory/edit?path={PLAN}"),
+    Shot("saved", f"/ui/memory/file?path={PLAN}&notice=saved&call=paint-the-oars"),
+    Shot("why", "/ui/calls?tool=memory_context"),
+    Shot("folder", "/ui/memory?folder=user/projects/heron/"),
+    Shot("blame", f"/ui/memory/blame?path={PLAN}"),
+    Shot("search", "/ui/search?query=When+does+Heron+sail"),
+    Shot("search-why", f"/ui/search?query=When+does+Heron+sail+south&why={PLAN}"),
+    Shot("ask", "/ui/ask?query=When+does+Heron+sail&budget=1500"),
+    Shot("health", "/ui/health"),
+    Shot("calls", "/ui/calls"),
+    Shot("call", "/ui/calls/call?id=why-oil"),
+    Shot("replay", "/ui/calls/replay?id=why-oil"),
+    Shot("compare", "/ui/calls/compare?id=why-oil&budget=700"),
+    Shot("case", "/ui/calls/case?id=why-oil"),
+    Shot("revert", "/ui/calls/revert?id=paint-the-oars"),
 )
 
 
@@ -127,7 +119,7 @@ async def opened(service: Service, secret: str) -> tuple[LocalMemex, CallContext
 
 def take(browser: Browser, url: str, key: str, shot: Shot) -> bytes:
     """Return a picture of a page, as PNG."""
-    context = browser.new_context(base_url=url, color_scheme=shot.theme, viewport=shot.viewport)  # type: ignore[arg-type]
+    context = browser.new_context(base_url=url, color_scheme="light", viewport=WIDE)
     try:
         page = context.new_page()
         sign_in(page, key, shot.user)
