@@ -6,9 +6,17 @@ What was closed by hand comes back only if a person says it again, or restores i
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from memex.subagent.statements.comparison.frames import common_frame
-from memex.subagent.statements.comparison.work_forms import choice_forms, item_form, replaced_forms
+from memex.subagent.statements.comparison.values import values_of
+from memex.subagent.statements.comparison.work_forms import (
+    choice_forms,
+    item_form,
+    lone_choice,
+    replaced_forms,
+    value_forms,
+)
 from memex.subagent.statements.subjects import subject_of
 from memex.subagent.work.ending.keeping import CLOSING
 from memex.subagent.work.ledger import WorkMention
@@ -29,6 +37,18 @@ _PLACED = re.compile(
     r" (?P<where>\S+(?: [^\s,;]+){0,2})",
     re.IGNORECASE,
 )
+# What moves from where it was, or from what it was done with.
+_MOVED = re.compile(
+    r"(?:.*?\b(?:mov|switch|migrat|port|wechsel|stell|zieh|umstell|pass?|bascul|déplac|cambi|mov|mud)\w* )"
+    r"(?P<thing>.+?) (?:over )?(?:to|into|auf|nach|zu[mr]?|sur|vers|à|dans|en|a) (?P<where>\S.*)"
+    r"|(?P<moved>.+?) (?:moves?|switch(?:es)?|wechsel\w*|zieh\w*|pass?\w+|cambi\w+) (?:over )?"
+    r"(?:to|auf|nach|zu[mr]?|sur|vers|à|a) (?P<place>\S.*)",
+    re.IGNORECASE,
+)
+_MEANS = re.compile(r"with|by|via|as|mit|als|avec|con", re.IGNORECASE)
+_CARRIED = re.compile(r"\b(?:mov|zieh|déplac|mud)", re.IGNORECASE)  # to another place, and not to other means
+_PATH = re.compile(r"[/\\]|\.\w")
+MAX_MOVED_CHARS = 200  # of a text that moves something
 MOST = 0.75  # of the words of a decision that is named as replaced
 MAX_DIFFERING_WORDS = 6  # of two decisions that are the same but for one value
 
@@ -101,7 +121,11 @@ class SettledItems:
                         item, text=mention.text, reference=mention.reference, origin="memory", who="human"
                     )
                 return
+        standing = len(self._standing)
         self.supersede(mention, self._takes_place)
+        named = [item for item in self._standing if _names_value(mention.text, item.text)]
+        if self._kind == "decision" and len(self._standing) == standing and len(named) == 1:
+            self.supersede(mention, lambda _, older: older == named[0].text)
         self._standing.append(mention.item())
 
     def supersede(self, mention: WorkMention, takes_place: Callable[[str, str], bool]) -> None:
@@ -214,6 +238,17 @@ def names_replaced(text: str, older: str) -> bool:
     )
 
 
+def _names_value(newer: str, older: str) -> bool:
+    """Tell whether a decision names a thing alone, and what the older one uses as replaced, or the other way round.
+
+    `SQLite instead of a plain csv` replaces `We keep the data in a plain csv`, and `Let's move to SQLite` replaces
+    `A plain csv, not SQLite`.
+    """
+    chosen = lone_choice(newer)
+    is_named = not {*replaced_forms(newer)}.isdisjoint(value_forms(older))
+    return bool(chosen) and (is_named or chosen in replaced_forms(older))
+
+
 def _holds_most(words: set[str], chosen: set[str], named: set[str]) -> bool:
     """Tell whether a text has all words of what was chosen, or three of four and one beside what it names."""
     common = words & chosen
@@ -235,7 +270,9 @@ def _takes_place(newer: str, older: str, *, has_one_place: bool) -> bool:
     key = subject_of("decision", newer)
     if key is not None and key == subject_of("decision", older):
         return True
-    is_moved = has_one_place and _has_another_place(newer, older, is_named=not gives_reasons)
+    is_moved = has_one_place and (
+        _has_another_place(newer, older, is_named=not gives_reasons) or _moves(newer, older)
+    )
     if is_moved or names_replaced(newer, older):
         return True
     one, other = set(item_form("decision", newer)), set(item_form("decision", older))
@@ -254,3 +291,24 @@ def _has_another_place(newer: str, older: str, *, is_named: bool) -> bool:
         return False
     form = item_form("decision", new["thing"])
     return bool(form) and form == item_form("decision", old["thing"])
+
+
+def _moves(newer: str, older: str) -> bool:
+    """Tell whether a text moves the thing of an older one to another place or means: `move the data to SQLite`."""
+    (form, where, is_carried), old = _moved(newer), _PLACED.match(older)
+    if not form or old is None or form != item_form("decision", old["thing"]):
+        return False
+    if is_carried and _MEANS.fullmatch(old["how"]):
+        return False
+    sorts = [{value.sort for value in values_of(text)} - {"name", "code"} for text in (where, old["where"])]
+    return sorts[0] == sorts[1] and bool(_PATH.search(where)) == bool(_PATH.search(old["where"]))
+
+
+@lru_cache(maxsize=1_024)
+def _moved(text: str) -> tuple[_Form, str, bool]:
+    """Return the form of what a text moves, to where, and whether it is carried there; no form if nothing moves."""
+    found = _MOVED.match(text[:MAX_MOVED_CHARS])
+    if found is None:
+        return (), "", False
+    thing, where = found["thing"] or found["moved"], found["where"] or found["place"]
+    return item_form("decision", thing), where, _CARRIED.search(text) is not None

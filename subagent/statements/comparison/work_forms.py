@@ -21,6 +21,7 @@ MAX_FORM_CHARS = 600
 
 _TOKEN = re.compile(r"[^\s,;:()\[\]\"“”„«»`*]+")
 _TRIMMED = ".!?'…"
+_ELIDED = re.compile(r"(?:[ldjnsc]|qu)'(?=\w{2})")
 _PLAIN = re.compile(r"[a-z]+")
 _GERMAN_PARTICIPLE = re.compile(
     r"(ab|an|auf|aus|ein|um|vor|zu|nach|mit|bei|fest|los|weg|zurück|zusammen|hinzu)?ge(\w{2,}?)(?:t|en)$"
@@ -48,10 +49,24 @@ _PARTS = re.compile(r"[,;:]\s|\s(?:and|or|so|und|oder|et|y)\s", re.IGNORECASE)
 _PARTICIPLE = re.compile(r"\w{2,}ed|\w*ge\w{2,}t|\w{3,}iert|(?:be|er|ver|ent|zer|über)\w{3,}t")
 LEAST_TOLD = 3  # words of a task which a text names that goes on
 _REPLACED = re.compile(
-    r"\b(?:instead of|rather than|over|no longer|not|drop(?:ping)?|statt|anstelle von|anstatt|nicht mehr)"
-    r" (?:use |using |the |a |an )?([^,.;:()]{2,60}?)(?:$|[,.;:()]| because| since| for now| any ?more| as | to )",
+    r"(?:\b(?:instead of|rather than|over|no longer|not|drop(?:ping)?|away from|statt|anstelle von|anstatt"
+    r"|nicht mehr|weg von|plutôt que(?: de)?|en vez de|en lugar de|ya no"
+    r"|(?:replac|ersetz|rempla[cç]|reempla[zc]|sustitu)\w+) "
+    r"|\b(?:(?:move|switch|migrat)\w*|wechsel\w*|pass?\w+|cambi\w+) (?:[^\s,;]+ ){0,3}?(?:from|von|de) "
+    r"|\b(?:au lieu|à la place) d(?:e |u |es |')|\bplutôt qu')"
+    r"(?:use |using |the |a |an )?([^,.;:()]{2,60}?)"
+    r"(?:$|[,.;:()]| because| since| for now| any ?more"
+    r"| as | to | with | by | durch | zu | auf | à | par | a | por )",
     re.IGNORECASE,
 )
+# What a text says is used, or where something is: the last words of it, or those before a purpose or a reason.
+_VALUE = re.compile(
+    r"\b(?:in|on|at|with|by|via|as|to|us(?:e|es|ing)|keep|take|mit|auf|bei|im|als|per|nehmen|nutzen|verwenden|behalten"
+    r"|dans|sur|avec|en|à|gard\w+|utilis\w+|pren\w+|con|usa\w*) (?=(?P<value>[^,.;:()]{2,60}?)"
+    r"(?:$|[,.;:()!]| (?:for|next|beside|because|since|so|as|until|and|für|neben|weil|und|pour|et|para|y)\b))",
+    re.IGNORECASE,
+)
+MAX_NAMED = 3  # words of what is chosen, where nothing is said of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +79,7 @@ class _Words:
     blocking: frozenset[str]
     giving: frozenset[str]
     settling: frozenset[str]
+    speaking: frozenset[str]
     ordered: frozenset[str]
     classes: dict[str, str]
     generic: frozenset[str]
@@ -139,6 +155,33 @@ def choice_forms(text: str) -> Iterator[tuple[str, ...]]:
         yield item_form("decision", each)
 
 
+def value_forms(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the forms of what a decision uses, or of where it puts something, such as a plain csv."""
+    for match in _VALUE.finditer(_REPLACED.sub(" ", text[:MAX_FORM_CHARS])):
+        if form := item_form("decision", match["value"]):
+            yield form
+
+
+@lru_cache(maxsize=4_096)
+def lone_choice(text: str) -> tuple[str, ...]:
+    """Return the form of what a decision chooses, if it says neither what for nor of what it is; else none.
+
+    So is `SQLite instead of Postgres`; `items live in SQLite`, `SQLite for the cache` and `print titles` say more.
+    """
+    words = _load()
+    dropped = words.light | words.closing | words.opening | words.settling
+    said = _REPLACED.sub(" ", text[:MAX_FORM_CHARS])
+    tokens = list(_tokens(said))
+    places = [place for place, token in enumerate(tokens) if token not in dropped]
+    if "," in said or not 0 < len(places) <= MAX_NAMED or places[-1] - places[0] >= len(places):
+        return ()
+    lead = tokens[places[0] - 1] if places[0] else ""
+    is_led = lead in words.light | words.settling and lead not in words.speaking
+    if not is_led and len(places) > 1 and not any(map(str.isupper, said[1:])):
+        return ()
+    return item_form("decision", " ".join(tokens[place] for place in places))
+
+
 @lru_cache(maxsize=16_384)
 def _form(kind: str, text: str) -> tuple[str, ...]:
     words = _load()
@@ -176,7 +219,7 @@ def _without_not_yet(tokens: list[str]) -> list[str]:
 
 def _tokens(text: str) -> Iterator[str]:
     for match in _TOKEN.finditer(plain_form(text.translate(APOSTROPHES)).casefold()):
-        token = match[0].strip(_TRIMMED)
+        token = _ELIDED.sub("", match[0].strip(_TRIMMED))
         if token and any(char.isalnum() for char in token):
             yield token
 
@@ -211,6 +254,7 @@ def _load() -> _Words:
                 "blocking",
                 "giving",
                 "settling",
+                "speaking",
                 "ordered",
                 "generic",
                 "verbs",

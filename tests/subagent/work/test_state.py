@@ -194,3 +194,30 @@ def test_forms_are_equal_for_the_same_work_alone() -> None:
 def test_only_a_command_that_decides_proves_something(command: str, kind: str | None) -> None:
     """The client reports the success of the whole line, which may be that of another command of it."""
     assert proves(ToolEvent("command", datetime(2026, 1, 1, tzinfo=UTC), "c", command, True)) == kind
+
+
+def test_decision_takes_the_place_of_what_it_replaces() -> None:
+    """`X instead of Y` and `move to X` close the decision whose value or thing they name, and no other."""
+    pairs = yaml.safe_load(Path(__file__).with_name("decisions.yaml").read_text("utf-8"))
+    wrong = [
+        (older, newer)
+        for expected, rows in pairs.items()
+        for older, newer in rows
+        if [one.text for one in fold(**told([f"1 h decision: {older}", f"2 h decision: {newer}"])).decisions]
+        != [newer, *([older] if expected == "kept" else [])]
+    ]
+
+    assert not wrong
+
+
+def test_two_decisions_of_one_value_both_stay() -> None:
+    """Where the value that is replaced is that of two things, nobody knows which is meant."""
+    given = told(
+        [
+            "1 h decision: We keep the logs in a plain csv",
+            "1 h decision: We keep the data in a plain csv",
+            "2 h decision: SQLite instead of a plain csv",
+        ]
+    )
+
+    assert len(fold(**given).decisions) == len(given["observations"])
