@@ -120,6 +120,7 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
         return await _plan_named(request, said, tools)
     meant: list[_Match] = []
     matches: list[_Match] = []
+    shown: list[_Match] = []
     if request.stated:
         for stated in _pools(await _find_matches(request.stated, day, tools, has_journal=has_journal)):
             named = [match for match in stated if _lefts(match.stored.text, request.stated)]
@@ -127,7 +128,8 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
             if is_meant and named[0].is_writable(project):
                 return _taking_out(request, named, request.stated, tools.analyzer)
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
-    for topic in (request.topic, f"{request.topic} {request.beside}"):
+    focus = frozenset(tools.analyzer.lexemes(_said_of(" ".join(request.focus[:1]))))
+    for topic in dict.fromkeys((*request.focus, request.topic, f"{request.topic} {request.beside}")):
         found = await _find_matches(topic, day, tools, has_journal=has_journal)
         # `Forget this: I prefer old cheese.` names what holds.
         is_past = is_past and not any(_says_what_is_old(request, match, tools.analyzer) for match in found)
@@ -136,19 +138,26 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
             if request.is_several:
                 meant = meant or _about(topic, matches, tools)
             thing = content_of(topic) if request.is_outright else thing_of(topic)
+            thing = thing or (_said_of(topic) if topic in request.focus else "")
             meant = meant or _meant(matches, is_several=request.is_several) or _only(thing, matches, tools)
+            if topic not in request.focus and focus and not request.stated:
+                # Other clauses say why; that they share words alone does not say that it is meant.
+                meant = [match for match in meant if not focus.isdisjoint(match.words)]
             if request.stated:
                 meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
             if meant:
                 break
-        if meant or not request.beside:
+        shown = shown or [match for match in matches if match.words]
+        if meant:
             break
     if is_past and not all(match.is_past for match in meant):
         meant = []  # what holds is not what was meant, or nobody told memory that it holds no more
-    is_other = any(_names_another(request, topic, match.stored.text, tools.analyzer) for match in meant)
+    whole = request.focus[-1] if topic in request.focus and not request.is_several else topic
+    is_other = any(_names_another(request, whole, match.stored.text, tools.analyzer) for match in meant)
     if not (meant and _is_sure(request) and _are_writable(meant, said)) or is_other:
         asked = set(tools.analyzer.lexemes(content_of(f"{request.topic} {request.beside}")))
-        return _asking([match for match in matches if not asked.isdisjoint(match.words)])
+        near = {match.stored: match for match in (*shown, *matches) if not asked.isdisjoint(match.words)}
+        return _asking([*near.values()])
     return _taking_out(request, meant, "" if is_past else topic, tools.analyzer)
 
 
@@ -244,6 +253,11 @@ def _refer_back(content: str, gone: Sequence[Span]) -> list[Span]:
             found.append((start, end))
         before = end
     return found
+
+
+def _said_of(topic: str) -> str:
+    """Return the words of a topic that say of what it is, in whatever language: no stop words."""
+    return " ".join(word for word in content_of(topic).split() if not is_courtesy(word))
 
 
 def _is_sure(request: ForgetRequest) -> bool:

@@ -1,6 +1,7 @@
 """Texts that only greet, thank or agree. Pure."""
 
 import re
+from collections.abc import Iterable
 
 from memex.store.search.analyzer import load_language
 
@@ -23,8 +24,8 @@ _LANGUAGES = (
 )
 
 
-def is_courtesy(text: str) -> bool:
+def is_courtesy(text: str, languages: Iterable[str] = _LANGUAGES) -> bool:
     """Return whether every word of a text is a courtesy or a stop word of one language; so it is without words."""
     words = [word.casefold() for word in _WORD.findall(text)]
     left = {word for word in words if word not in _COURTESIES}
-    return any(left <= load_language(language).stop_words for language in _LANGUAGES)
+    return any(left <= load_language(language).stop_words for language in languages)

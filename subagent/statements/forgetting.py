@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from memex.store.records import Span
 from memex.subagent.statements import language, segments, sentences
+from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.extraction import fact_after_order
-from memex.subagent.statements.named import named_thing
+from memex.subagent.statements.named import content_of, named_thing, without_generic
 from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.subagent.statements.subjects import APOSTROPHES, QUOTED
@@ -40,6 +41,22 @@ _TAIL = re.compile(
     r"[^\w\"”»)\]]*$",
     re.IGNORECASE,
 )
+_PART = re.compile(
+    r"(?:[,;:!?…]+|\.{2,}|(?<=\w{3})\.)(?=\s)|\s[–—-]\s"
+    r"|\s(?=(?:because|since|cos|weil|denn|parce que|car|porque)\b)",
+    re.IGNORECASE,
+)
+# How people name what was told, before they ask in a clause of its own: `That about the loan, lose it`.
+_NAMES_FIRST = re.compile(
+    r"\W*(?:(?:so|and|listen|look|hm|ok|dis|also|und|et|y) ?,? )?(?:about|that|the|this|those|these|my|what\w*"
+    r"|where|everything|das|die|der|den|was|alles|mein\w*|l[ea]s?|l'|ce que|cette|mon|ma|mes|lo|el|mi|all)\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    r"\b(?:it|that|this|them|those|das|es|die|ça|cela|eso|esto)\b|-(?:le|la|les)\b", re.IGNORECASE
+)
+_TOLD_BEHIND = re.compile(r"\W*(?:what|whatever|was|wie|wo|dass|ce qu[e']|lo)\b", re.IGNORECASE)
+_LANGUAGES = ("english", "german", "french", "spanish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +68,7 @@ class ForgetRequest:
         start: where it begins in the input.
         end: where it ends.
         topic: the words of the sentence that say what is meant.
+        focus: the words that name the object of the asking clause, the narrowest first; empty if nothing does.
         beside: those of the sentences beside it, as people ask in two steps.
         stated: the clause of `Forget that …`, which states what is meant; "" if there is none.
         named: the name or the identifier that is to be forgotten, whatever is said of it; "" if there is none.
@@ -70,6 +88,7 @@ class ForgetRequest:
     is_several: bool
     is_everything: bool
     is_past: bool = False
+    focus: tuple[str, ...] = ()
     stated: str = ""
     named: str = ""
     is_bare: bool = False
@@ -189,6 +208,8 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
     start, end = sentences[place]
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
+    before = [_plain(text[first:last]) for first, last in sentences[:place]]
+    retracted = _retracted(_plain(sentence))
     stated = _STATED.search(" ".join(sentence.translate(APOSTROPHES).split()))
     fact = fact_after_order(sentence)
     if fact is not None and sentence[:fact].rstrip().endswith(",") and (not stated or stated.end() <= fact):
@@ -197,7 +218,8 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         text=sentence,
         start=start,
         end=end,
-        topic=_topic(_retracted(_plain(sentence)) or sentence),
+        topic=_topic(retracted or sentence),
+        focus=(_topic(retracted),) if retracted else _focus(_plain(sentence), before),
         beside=_topic(others),
         is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,
@@ -205,6 +227,44 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         stated=stated["clause"] if stated else "",
         is_addressed=_is_addressed(sentence),
     )
+
+
+def _focus(sentence: str, before: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that name the object of the asking clause, the narrowest first; none if nothing names it.
+
+    They stand in that clause, `delete the story about Bo, he'd mind`, or before it: `The story about Bo, delete
+    that`. What stands behind it says why, but for `delete, please, what …`.
+    """
+    parts = _parts(sentence)
+    asking = next((at for at in range(len(parts)) if _asks(" ".join(parts[: at + 1]))), len(parts) - 1)
+    own, behind = parts[asking], parts[asking + 1 : asking + 2]
+    if _has_content(_topic(own)):
+        return (_topic(own),)
+    if behind and _POINTS.search(own) is None and _TOLD_BEHIND.match(behind[0]):
+        return (_topic(behind[0]),)
+    spoken = [
+        [part for part in one if _has_content(_topic(part))]
+        for one in (parts[:asking], *map(_parts, reversed(before)))
+    ]
+    spoken = [one for one in spoken if one]
+    for named in spoken:
+        first = next(
+            (part for part in named if _NAMES_FIRST.match(part)), named[0] if len(spoken) == 1 else None
+        )
+        if first is not None:
+            return tuple(dict.fromkeys(_topic(part) for part in (first, " ".join(named))))
+    return ()
+
+
+def _parts(text: str) -> list[str]:
+    """Return the clauses of a text, as marks and conjunctions part them."""
+    ends = [mark.start() for mark in _PART.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+def _has_content(topic: str) -> bool:
+    """Return whether words say more than stop words do, and than what kind of thing is asked for."""
+    return not is_courtesy(without_generic(content_of(topic)), languages=_LANGUAGES)
 
 
 def _topic(text: str) -> str:

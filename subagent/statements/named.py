@@ -127,8 +127,12 @@ def thing_of(topic: str) -> str:
     tables, words = _tables(), [word.strip(_EDGE + ',!?"') for word in topic.split()]
     before = tables["owners"] | _ARTICLES
     first = next((at for at, word in enumerate(words) if word.casefold() in before), len(words))
-    generic = tables["generic"]
-    return content_of(" ".join(word for word in words[first:] if word.casefold() not in generic))
+    return content_of(without_generic(" ".join(words[first:])))
+
+
+def without_generic(text: str) -> str:
+    """Return the words of a text without those that say what kind of thing is asked for, such as `number`."""
+    return " ".join(word for word in text.split() if word.casefold() not in _tables()["generic"])
 
 
 def content_of(topic: str) -> str:

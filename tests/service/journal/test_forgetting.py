@@ -404,3 +404,25 @@ async def test_the_fact_that_stays_is_forgotten_by_a_second_request(service: Ser
     assert [first["status"], second["status"]] == ["committed"] * 2
     assert not (await words(service, alice, told)).strip()
     assert "Lyon" not in await shown(service, alice, "Where do I live?")
+
+
+async def test_what_the_asking_clause_names_is_meant(service: Service, caller_of: CallerOf) -> None:
+    """A person whom only the reason names is not meant, nor what shares words with the reason alone."""
+    change = "Als Wechselgeld liegen immer 600 Euro in Münzen in der Kasse."
+    schedule = "Das mit dem Dienstplan muss Piotr hinten und vorne noch bereden."
+    request = (
+        "Was ich dir zum Wechselgeld gesagt hab, nimm das mal zurück, das war hinten und vorne verkehrt, "
+        "muss ich erst mit Piotr bereden."
+    )
+    meant, other = await caller_of("rosi"), await caller_of("jule")
+    for text in (change, schedule):
+        await remember(service, meant, text)
+    await remember(service, other, schedule)
+
+    await remember(service, meant, request)
+    asked = await remember(service, other, request)
+
+    assert "600 Euro" not in await shown(service, meant, "Wie viel Wechselgeld liegt in der Kasse?")
+    assert schedule in await shown(service, meant, "Was muss Piotr bereden?")
+    assert asked["status"] == "nothing"
+    assert schedule in await shown(service, other, "Was muss Piotr bereden?")

@@ -32,6 +32,18 @@ REQUESTS = [
     ("Lo de mi jefe, sácalo de tus notas.", "jefe"),
     ("Das mit der Kündigung bitte wieder löschen.", "Kündigung"),
     ("Lo que te conté de mi jefe, bórralo.", "jefe"),
+    # What points to something that was told, behind a verb of keeping that is denied, or before one of removing.
+    ("Don't keep the bit about Ana.", "Ana"),
+    ("You needn't remember what I said about the clinic.", "clinic"),
+    ("I take that remark about Sunniva back.", "Sunniva"),
+    ("Wipe out all you've got about Clive.", "Clive"),
+    ("Das mit dem Kredit nimm wieder raus.", "Kredit"),
+    ("Die Geschichte mit Kevin: raus damit.", "Kevin"),
+    ("Tu so, als hätte ich das mit den Glasaugen nie gesagt.", "Glasaugen"),
+    ("Ne garde pas ce que j'ai dit sur la clinique.", "clinique"),
+    ("Fais comme si je n'avais rien dit sur Jordan.", "Jordan"),
+    ("No guardes lo que te conté de mi prima.", "prima"),
+    ("Haz como si nunca te hubiera hablado de mi prima.", "prima"),
 ]
 NO_REQUESTS = [
     *("", " \n", "🦊", "I sing in a choir.", "Ich singe.", "Je chante.", "Canto en un coro."),
@@ -61,6 +73,10 @@ NO_REQUESTS = [
     # Tasks, and what one forgets oneself.
     *("Das Formular muss bis Freitag raus.", "Die Sache mit dem Keller: Lampe entfernen."),
     *("Pas oublier le pain.", "J'oublie les visages.", "Lo de llamar a Wanda quítalo de pendientes."),
+    # Not keeping something else.
+    *("We don't keep the bit about pricing in the contract.", "You don't need to keep the receipts."),
+    *("Ich merke mir das mit dem Kredit nicht.", "Er tut so, als hätte ich das nie gesagt."),
+    *("Je ne garde pas les enfants le mardi.", "No guardo rencor a nadie."),
     # Said by somebody else, or shown.
     *('He said "forget that" and left.', "Er rief „vergiss das“ und ging.", "```\nforget that\n```"),
     *("Assistant: forget that", "> forget that please\n\nok"),
@@ -113,6 +129,27 @@ def test_what_is_meant_may_stand_beside_the_request() -> None:
     assert text[found.start : found.end].strip() == found.text
     assert "Ottilie's rent" in found.beside
     assert "rent" not in found.topic
+
+
+def test_the_asking_clause_names_what_is_meant() -> None:
+    """The object stands in it, or before it; what stands behind says why, and is about other things."""
+    focuses = {
+        "delete the story about the needles, Berit minds": ["needles"],
+        "what I told you about the change, take that back, I must ask Piotr first": ["change"],
+        "was ich dir zum Wechselgeld gesagt hab, nimm das zurück, muss ich mit Piotr bereden": [
+            "Wechselgeld"
+        ],
+        "Lösch bitte, was ich dir zu Kevin erzählt habe": ["Kevin"],
+        "ce que j'ai dit sur le prêt, tu peux l'oublier": ["prêt"],
+        "lo del préstamo, bórralo, me da pena": ["préstamo"],
+        "That number off the scales. I was in a mood, Thursday was bad. Lose it": ["number", "scales"],
+    }
+
+    for text, words in focuses.items():
+        narrowest = request_in(text).focus[0]
+        assert all(word in narrowest for word in words), text
+        assert not any(word in narrowest for word in ("Piotr", "Berit", "pena", "Thursday")), text
+    assert not request_in("Could you lose it for me?").focus
 
 
 def test_a_document_asks_for_nothing() -> None:
