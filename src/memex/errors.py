@@ -21,6 +21,7 @@
     │   │   ├── LineNotFound          LINE_NOT_FOUND
     │   │   ├── ProposalNotFound      PROPOSAL_NOT_FOUND
     │   │   ├── WorkItemNotFound      WORK_ITEM_NOT_FOUND
+    │   │   ├── HandleNotFound        HANDLE_NOT_FOUND
     │   │   └── UnknownTool           UNKNOWN_TOOL
     │   ├── Conflict
     │   │   ├── VersionConflict       VERSION_CONFLICT
@@ -213,6 +214,16 @@ class MessagesErased(ConversationNotFound):
 
     code = "MESSAGES_ERASED"
     default_hint = "What the call wrote is in the history of its files; what it read is gone."
+
+
+class HandleNotFound(NotFound):
+    """None of the handles, which are all that a call names, is that of a statement; `details` holds `handles`."""
+
+    code = "HANDLE_NOT_FOUND"
+    default_hint = (
+        "Use a handle of `rivals` or `candidates`, as an answer of memory_remember gave it, while the statement "
+        "stands as it did; a request to forget in words gives new ones."
+    )
 
 
 class UnknownTool(NotFound):

@@ -29,6 +29,7 @@ STATUSES: dict[int, set[str]] = {
         "CONVERSATION_NOT_FOUND",
         "DOCUMENT_NOT_FOUND",
         "LINE_NOT_FOUND",
+        "HANDLE_NOT_FOUND",
         "PROPOSAL_NOT_FOUND",
         "WORK_ITEM_NOT_FOUND",
         "OPERATION_NOT_FOUND",

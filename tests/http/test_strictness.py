@@ -70,6 +70,22 @@ def test_mcp_refuses_a_null_id_and_a_key_twice(
     assert refused.json()["id"] is None
 
 
+def test_mcp_says_what_is_no_json(alice: httpx2.Client) -> None:
+    """With a code and what to do next."""
+    headers = JSON | {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+
+    with httpx2.Client(base_url=alice.base_url, headers=alice.headers, timeout=60) as unchecked:
+        refused = unchecked.post("/mcp", content=b'{"jsonrpc": "2.0", "id": 1,}', headers=headers)
+
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"] == -32700
+    assert refused.json()["error"]["message"].startswith("The message is no JSON: ")
+    assert refused.json()["error"]["data"] == {
+        "code": "VALIDATION_ERROR",
+        "hint": "Send one well-formed JSON object in UTF-8.",
+    }
+
+
 def test_header_and_body_name_one_user(client_of: Callable[..., httpx2.Client]) -> None:
     """A header Memex-User beside a context for somebody else is refused; the same user in both is one user."""
     backend, bound = client_of(), client_of(bound_to="alice")

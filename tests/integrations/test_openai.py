@@ -9,6 +9,7 @@ from tests.kit.model_server import ModelServer
 
 from memex import Memex
 from memex.api.memex import UserMemory
+from memex.errors import ValidationFailed
 from memex.service.tools.definitions import define
 
 CALLS = [
@@ -59,6 +60,18 @@ async def test_parallel_calls_are_answered_in_their_order(
     assert answered.outcomes["call_e"].result is not None
     assert len(await memory.operation("call_e")) == 1
     assert "Oslo" in (await memory.context("Where do I live?")).context
+
+
+async def test_what_is_no_response_of_the_library_is_refused(memory: UserMemory) -> None:
+    """Such as a dict; the error says what to pass."""
+    from memex.integrations.openai import run_tool_calls
+
+    with pytest.raises(
+        ValidationFailed, match="must be a ChatCompletion or Response of the library"
+    ) as refused:
+        await run_tool_calls({"choices": []}, memory)  # type: ignore[call-overload, arg-type]
+
+    assert "ChatCompletion.model_validate()" in refused.value.hint
 
 
 async def test_a_profile_says_which_tools_there_are(model_server: ModelServer, memory: UserMemory) -> None:

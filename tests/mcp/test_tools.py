@@ -176,7 +176,9 @@ async def test_a_tool_of_another_profile_is_unknown(connect: Connect) -> None:
     assert refused.value.code == -32602
     assert refused.value.data["code"] == "UNKNOWN_TOOL"
     assert refused.value.data["hint"] == "The tools are: memory_remember, memory_context."
-    assert str(refused.value) == f"There is no tool 'memory_write'. {refused.value.data['hint']}"
+    assert (
+        str(refused.value) == f"UNKNOWN_TOOL: There is no tool 'memory_write'. {refused.value.data['hint']}"
+    )
 
 
 async def test_other_services_names_are_understood_and_not_listed(connect: Connect) -> None:

@@ -95,6 +95,10 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     faults = error.errors()[:5]
     found = "; ".join(map(describe_problem, faults))
     hint = "See /docs for what this route takes."
+    if faults[0]["type"] == "json_invalid":
+        place, why = faults[0]["loc"][-1], faults[0].get("ctx", {}).get("error", "")
+        found = f"The body is no JSON, from its character {place} on: {why}"
+        hint = f"Send one well-formed JSON object in UTF-8. {hint}"
     if faults[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
         hint = f"A JSON body needs Content-Type: application/json. {hint}"
     return problem(request, "VALIDATION_ERROR", 422, f"{found}.", hint)

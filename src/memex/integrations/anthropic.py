@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from memex.api.memex import UserMemory
 from memex.integrations.extras import required_extra
-from memex.integrations.profiles import answer, definitions, is_ours
+from memex.integrations.profiles import answer, check_response, definitions, is_ours
 from memex.service.tools.definitions import Profile
 from memex.toolcalls import ToolCallOutcome
 
@@ -50,7 +50,11 @@ async def run_tool_use(
 
     An error is a result too, marked as one, with its code and what to do next. Calls go to the log under the ids of
     the API; one that is run twice is done once.
+
+    Raises:
+        ValidationFailed: the message is no object of the library, such as a dict.
     """
+    check_response(message, Message, BetaMessage)
     made = [block for block in message.content if block.type == "tool_use"]
     ours = [use for use in made if is_ours(use.name)]
     outcomes = await asyncio.gather(

@@ -16,7 +16,7 @@ from openai.types.responses import FunctionToolParam, Response
 from openai.types.responses.response_input_param import FunctionCallOutput
 
 from memex.api.memex import UserMemory
-from memex.integrations.profiles import answer, definitions, is_ours
+from memex.integrations.profiles import answer, check_response, definitions, is_ours
 from memex.service.tools.definitions import Profile
 from memex.toolcalls import ToolCallOutcome
 
@@ -57,7 +57,11 @@ async def run_tool_calls(
 
     An error is a result too, with its code and what to do next. Calls go to the log under the ids of the API; one
     that is run twice is done once.
+
+    Raises:
+        ValidationFailed: the response is none of the library's objects, such as a dict.
     """
+    check_response(response, ChatCompletion, Response)
     if isinstance(response, ChatCompletion):
         made: list[Any] = [*(response.choices[0].message.tool_calls or [])]
         named = [(call, call.id, call.function) for call in made if call.type == "function"]

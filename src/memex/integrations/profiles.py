@@ -5,6 +5,7 @@ from functools import cache, partial
 from typing import Any
 
 from memex.api.memex import UserMemory
+from memex.errors import ValidationFailed
 from memex.integrations.call_order import in_order
 from memex.service.service import TOOLS
 from memex.service.tools.aliases import ALIASES
@@ -27,6 +28,16 @@ def allowed_arguments(profile: Profile = "agent") -> Mapping[str, tuple[str, ...
 def is_ours(tool: str) -> bool:
     """Return whether a tool is Memex's, of this profile or another, or has a name as if it were."""
     return tool in TOOLS or tool in ALIASES or tool.startswith("memory_")
+
+
+def check_response(response: object, *kinds: type) -> None:
+    """Refuse what is no response of the library; raises ValidationFailed."""
+    if not isinstance(response, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ValidationFailed(
+            f"The response must be a {names} of the library, and is a {type(response).__name__}.",
+            hint=f"Pass what the library returned; make one of a dict by {kinds[0].__name__}.model_validate().",
+        )
 
 
 async def answer(

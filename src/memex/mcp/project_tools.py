@@ -13,7 +13,7 @@ from pydantic import Field
 
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
-from memex.errors import FileNotFound, ValidationFailed
+from memex.errors import FileNotFound, HandleNotFound, ValidationFailed
 from memex.mcp.folders import LocalFolders
 from memex.remote import new_tool_call_id
 from memex.service.projects import store_memory
@@ -296,9 +296,10 @@ async def _delete(api: MemexApi, context: CallContext, given: str) -> Document:
     project = parse(path).project
     if handle:
         settled = {"outdated": [handle]} | ({} if project is None else {"project": project})
-        done = await api.execute(own, "memory_remember", settled)
-        if not done["writes"]:
-            raise FileNotFound(f"There is no memory {given[:200]}.", hint=SEARCH_AGAIN)
+        try:
+            done = await api.execute(own, "memory_remember", settled)
+        except HandleNotFound:
+            raise FileNotFound(f"There is no memory {given[:200]}.", hint=SEARCH_AGAIN) from None
         return {"id": given, "deleted": True, "tool_call_id": done["tool_call_id"]}
     if project is None or is_statement_file(path):
         raise ValidationFailed(

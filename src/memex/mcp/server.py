@@ -262,7 +262,7 @@ def _unknown_tool(name: str, allowed: Mapping[str, Any]) -> MCPError:
     hint = f"The tools are: {', '.join(allowed)}."
     told = {"code": "UNKNOWN_TOOL", "hint": hint}
     # Most clients show a model the message alone.
-    return MCPError(types.INVALID_PARAMS, f"There is no tool {name[:100]!r}. {hint}", told)
+    return MCPError(types.INVALID_PARAMS, f"UNKNOWN_TOOL: There is no tool {name[:100]!r}. {hint}", told)
 
 
 def _code(error: MemexError, context: Context) -> int:

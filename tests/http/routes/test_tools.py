@@ -292,6 +292,11 @@ def test_unknown_arguments_and_tools_are_refused_with_what_there_is(alice: Clien
     """The hint lists the tool's arguments; a tool that is missing is not found."""
     unknown = run(alice, "memory_find", query="tea", top_k=3)
     missing = run(alice, "memory_forget", query="tea")
+    broken = alice.post(
+        "/v1/tools/memory_find/execute",
+        content=b'{"arguments": {"query": "tea",}}',
+        headers={"Content-Type": "application/json"},
+    )
 
     assert unknown.json()["code"] == "VALIDATION_ERROR"
     assert "top_k" in unknown.json()["detail"]
@@ -299,6 +304,10 @@ def test_unknown_arguments_and_tools_are_refused_with_what_there_is(alice: Clien
         "The arguments are: query, limit, project, prefix, tags, mode, min_score, as_of, include."
     )
     assert (missing.status_code, missing.json()["code"]) == (404, "UNKNOWN_TOOL")
+    assert missing.json()["hint"] == "List the tools with GET /v1/tools."
+    assert (broken.status_code, broken.json()["code"]) == (422, "VALIDATION_ERROR")
+    assert broken.json()["detail"].startswith("The body is no JSON, from its character 3")
+    assert broken.json()["hint"].startswith("Send one well-formed JSON object in UTF-8.")
 
 
 def test_conflicts_carry_what_a_program_needs(alice: Client) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.kit.memory import open_project, remember, run_tool, skipped
 
+from memex.errors import HandleNotFound
 from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
@@ -619,12 +620,14 @@ async def test_a_handle_of_another_user_is_unknown(service: Service, caller_of: 
         await remember(service, caller, f"{WORLD} {ROOM}", **more)
     before = await stored(service, bob)
     handles = [handle_of(f"{mount}/notes.md", ROOM) for mount in ("user", "projects/apollo")]
-    answer = await service.execute(alice, "memory_remember", {"outdated": handles})
+    with pytest.raises(HandleNotFound) as refused:
+        await service.execute(alice, "memory_remember", {"outdated": handles})
     between = await stored(service, bob)
     named = await service.execute(alice, "memory_remember", {"outdated": handles, "project": "apollo"})
     after = await stored(service, bob)
 
-    assert answer["unresolved"] == [{"handle": handle, "reason": "unknown"} for handle in handles]
+    assert refused.value.details["handles"] == handles
+    assert "Use a handle of `rivals` or `candidates`" in refused.value.hint
     assert between == before
     assert reasons(named) == [("projects/apollo/notes.md", "1 removed")]
     assert ROOM in after["user/notes.md"]

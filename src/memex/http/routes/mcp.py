@@ -48,7 +48,7 @@ NOBODY_HINT = "Send the header Memex-User, or use a key that is bound to a user.
 INCLUDE_HEADER = (
     "memex-include"  # what contexts hold beside memory; set by the host in the settings of its client
 )
-INVALID_REQUEST = -32600  # JSON-RPC 2.0, section 5.1
+INVALID_REQUEST, PARSE_ERROR = -32600, -32700  # JSON-RPC 2.0, section 5.1
 
 
 class McpServers:
@@ -191,17 +191,19 @@ class McpResponse(Response):
 
 
 def _parse(body: bytes) -> tuple[Any, dict[str, Any] | None]:
-    """Return a message, and the error if it names a key twice or is a request whose id is null.
+    """Return a message, and the error if it is no JSON, names a key twice, or is a request whose id is null.
 
     The SDK takes the last of two values, and a request with such an id for a notification, which nobody answers.
-    What is no JSON at all it refuses itself.
+    Of what is no JSON, it says no code and no hint.
     """
     try:
         message = load_json(body)
     except ValidationFailed as error:
         return None, _invalid_request(error.message, error.hint)
-    except (ValueError, RecursionError):
-        return None, None
+    except (ValueError, RecursionError) as error:
+        return None, _invalid_request(
+            f"The message is no JSON: {error}.", "Send one well-formed JSON object in UTF-8.", PARSE_ERROR
+        )
     if isinstance(message, dict) and "method" in message and "id" in message and message["id"] is None:
         return None, _invalid_request(
             "The id of the request is null.", "Send a number or a string that is new."
@@ -227,12 +229,12 @@ def _refused_call(message: Any, refused: RateLimited) -> dict[str, Any] | None:
     return {"jsonrpc": "2.0", "id": message["id"], "result": refused_result(message["params"], refused)}
 
 
-def _invalid_request(message: str, hint: str) -> dict[str, Any]:
+def _invalid_request(message: str, hint: str, number: int = INVALID_REQUEST) -> dict[str, Any]:
     data = {"code": ValidationFailed.code, "hint": hint}
     return {
         "jsonrpc": "2.0",
         "id": None,
-        "error": {"code": INVALID_REQUEST, "message": message, "data": data},
+        "error": {"code": number, "message": message, "data": data},
     }
 
 

@@ -1,12 +1,13 @@
 """Carrying out what a person decided about what waits."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
 import psycopg
 
-from memex.errors import FileNotFound, ValidationFailed, VersionConflict
+from memex.errors import FileNotFound, HandleNotFound, ValidationFailed, VersionConflict
 from memex.service.call import Caller
 from memex.service.log.queue import retry_call
 from memex.service.recording import CallLogger
@@ -125,7 +126,12 @@ async def _remember(
         "both_hold": [_handle_of(item) for item, decision in pairs if decision.decision == "keep"],
         "project": project,
     }
-    answer = await service.execute(caller, "memory_remember", arguments)
+    try:
+        answer = await service.execute(caller, "memory_remember", arguments)
+    except HandleNotFound:
+        return [
+            DecidedItem(id=item.id, decision=decision.decision, status="gone") for item, decision in pairs
+        ]
     unresolved = {result["handle"] for result in answer["unresolved"]}
     return [
         DecidedItem(id=item.id, decision=decision.decision, status="gone")
@@ -153,7 +159,8 @@ async def _settle_others(
     sentences = [_handle_of(item) for item, _ in chosen if item.kind == "rival"]
     for start in range(0, len(sentences), MAX_HANDLES):
         held = {"both_hold": sentences[start : start + MAX_HANDLES]}
-        await service.execute(caller, "memory_remember", held)
+        with suppress(HandleNotFound):  # they are gone, and need no word
+            await service.execute(caller, "memory_remember", held)
     done = [
         DecidedItem(id=item.id, decision="keep", status="done", undo="reopen")
         for item, decision in chosen

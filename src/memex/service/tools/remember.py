@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from memex import telemetry
-from memex.errors import PlanChanged, ValidationFailed
+from memex.errors import HandleNotFound, PlanChanged, ValidationFailed
 from memex.service.journal import telling
 from memex.service.said_at import said_day, said_moment, valid_days
 from memex.service.snapshots import Consistency, MemoryView
@@ -322,6 +322,7 @@ async def _plan(
             if _valid(arguments) is not None:
                 plan = _told_alone(plan)
         settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
+        _check_handles(arguments, settled)
         forgotten = [
             removal
             for removal in plan.removals
@@ -331,6 +332,21 @@ async def _plan(
         await snapshots.note_state()
     removals = (*plan.removals, *(removal for _, removal in settled.removals))
     return _Planned(replace(plan, removals=removals), settled, hidden, echoes)
+
+
+def _check_handles(arguments: RememberArguments, settled: Settlement) -> None:
+    """Refuse a call of handles alone if none names a statement; a text is stored whatever handles stand beside it.
+
+    Raises:
+        HandleNotFound: nothing is left to do.
+    """
+    given = {*arguments.outdated, *arguments.both_hold}
+    unknown = [one.handle for one in settled.unresolved if one.reason == "unknown"]
+    if arguments.text is None and given and given == set(unknown):
+        raise HandleNotFound(
+            f"No stored statement has the handle {unknown[0][:100]!r}. Nothing was taken out or confirmed.",
+            handles=[handle[:100] for handle in unknown],
+        )
 
 
 def _moment(work: ToolContext, arguments: RememberArguments) -> datetime | None:
