@@ -37,12 +37,15 @@ REQUESTS = [
     ("You needn't remember what I said about the clinic.", "clinic"),
     ("I take that remark about Sunniva back.", "Sunniva"),
     ("Wipe out all you've got about Clive.", "Clive"),
+    ("I'd prefer you not to keep the bit about my blood test.", "blood"),
     ("Das mit dem Kredit nimm wieder raus.", "Kredit"),
+    ("Bitte nicht speichern, was ich über Ana gesagt habe.", "Ana"),
     ("Die Geschichte mit Kevin: raus damit.", "Kevin"),
     ("Tu so, als hätte ich das mit den Glasaugen nie gesagt.", "Glasaugen"),
     ("Ne garde pas ce que j'ai dit sur la clinique.", "clinique"),
     ("Fais comme si je n'avais rien dit sur Jordan.", "Jordan"),
     ("No guardes lo que te conté de mi prima.", "prima"),
+    ("Puedes borrar lo que te conté de mi hermana.", "hermana"),
     ("Haz como si nunca te hubiera hablado de mi prima.", "prima"),
 ]
 NO_REQUESTS = [
@@ -74,6 +77,7 @@ NO_REQUESTS = [
     *("Das Formular muss bis Freitag raus.", "Die Sache mit dem Keller: Lampe entfernen."),
     *("Pas oublier le pain.", "J'oublie les visages.", "Lo de llamar a Wanda quítalo de pendientes."),
     # Not keeping something else.
+    *("I'd like that removed from the invoice.", "I want it gone by Friday, the old fridge."),
     *("We don't keep the bit about pricing in the contract.", "You don't need to keep the receipts."),
     *("Ich merke mir das mit dem Kredit nicht.", "Er tut so, als hätte ich das nie gesagt."),
     *("Je ne garde pas les enfants le mardi.", "No guardo rencor a nadie."),
