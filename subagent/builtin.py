@@ -26,6 +26,7 @@ from memex.subagent.context.pool import (
     add_meaning,
     best_first,
     entries_of,
+    first_chars,
     in_force,
     included_lines,
     lines_of,
@@ -38,7 +39,7 @@ from memex.subagent.context.pool import (
 )
 from memex.subagent.context.recency import newest_day, with_recency
 from memex.subagent.context.rivals import mark_older, mark_over
-from memex.subagent.context.selection import CandidatePassage, Cut, rank, read_chars
+from memex.subagent.context.selection import CandidatePassage, Cut, chosen_from_chars, rank, read_chars
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.context.survey import Candidates, LinePool
 from memex.subagent.judgement import Judgement
@@ -131,13 +132,14 @@ class BuiltinPlanner:
             words=len(set(tools.analyzer.lexemes(request.query))),
             is_intent=bool(listed) or (intent is not None and not names_days(request.query)),
         )
-        lines = mark_over(await mark_older(lines, tools), request.today)
         beside = included_lines(request.included, survey.query, tools.analyzer, weight=weight)
         included = standing(beside, tools)
         newest = newest_day(lines, included)
+        lines = lines if listed else with_recency(lines, newest)
+        lines = first_chars(lines, chosen_from_chars(request.budget))
         return LinePool(
             survey,
-            lines if listed else with_recency(lines, newest),
+            mark_over(await mark_older(lines, tools), request.today),
             judgement,
             is_shown_whole=is_small and not listed,
             is_list=bool(listed),

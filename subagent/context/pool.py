@@ -615,6 +615,15 @@ def part_of(line: ContextLine, span: Span) -> ContextLine:
     )
 
 
+def first_chars(lines: Sequence[ContextLine], chars: int) -> Sequence[ContextLine]:
+    """Return the first lines, as many as hold so many characters."""
+    for count, line in enumerate(lines, start=1):
+        chars -= len(line.candidate.text)
+        if chars <= 0:
+            return lines[:count]
+    return lines
+
+
 def best_first(lines: Iterable[ContextLine]) -> list[ContextLine]:
     """Return lines in the order of their scores, the best first; ties by their passages, path and place."""
     return sorted(

@@ -20,7 +20,8 @@ MIN_FIRST_CHARS = (
 MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
-POOL_CHARS = 60_000  # so many characters of passages are read at least, whose lines are compared
+POOL_CHARS = 40_000  # so many characters of passages are read at least, whose lines are compared
+CHOSEN_FROM_CHARS = 6_000  # so many characters of the best lines, at least, are those of which a context chooses
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 
 Cut = Callable[[str, int], Span]
@@ -49,6 +50,11 @@ class CandidatePassage(NamedTuple):  # a call makes hundreds, and a dataclass ta
 def read_chars(budget: int) -> int:
     """Return how many characters of passages are read for a context of so many."""
     return max(budget * READ_SHARE, POOL_CHARS)
+
+
+def chosen_from_chars(budget: int) -> int:
+    """Return how many characters of the best lines are looked at, of which a context of so many is chosen."""
+    return max(budget * READ_SHARE, CHOSEN_FROM_CHARS)
 
 
 def rank(value: int, reference: Reference) -> tuple[int, str, int]:
