@@ -615,7 +615,7 @@ def part_of(line: ContextLine, span: Span) -> ContextLine:
     )
 
 
-def first_chars(lines: Sequence[ContextLine], chars: int) -> Sequence[ContextLine]:
+def first_chars(lines: list[ContextLine], chars: int) -> list[ContextLine]:
     """Return the first lines, as many as hold so many characters."""
     for count, line in enumerate(lines, start=1):
         chars -= len(line.candidate.text)
