@@ -62,6 +62,19 @@ ranked as (
                      over (partition by scope_id, file_id))
            as is_shown
     from in_file
+),
+whole as materialized (  -- once a file: most of the time would go into decompressing its text for each chunk
+  select head.*
+    from (select distinct scope_id, file_id
+            from ranked
+           where is_shown) as wanted
+   cross join lateral (
+          select revision.scope_id, revision.file_id, revision.tags, revision.content || '' as content
+            from revision
+           where revision.scope_id = wanted.scope_id
+             and revision.file_id = wanted.file_id
+             and revision.rev_end is null
+          offset 0) as head
 )
 select ranked.scope_id, ranked.chunk_id, score, ranked.file_id, ranked.start_char, ranked.end_char, ranked.length,
        ranked.path, shown.heading_path,
@@ -101,12 +114,8 @@ select ranked.scope_id, ranked.chunk_id, score, ranked.file_id, ranked.start_cha
            and chunk.scope_id = ranked.scope_id
            and chunk.chunk_id = ranked.chunk_id
         offset 0) as shown on true
-  left join lateral (
-        select *
-          from revision
-         where ranked.is_shown
-           and revision.scope_id = ranked.scope_id
-           and revision.file_id = ranked.file_id
-           and revision.rev_end is null
-        offset 0) as head on true
+  left join whole as head
+    on ranked.is_shown
+   and head.scope_id = ranked.scope_id
+   and head.file_id = ranked.file_id
  order by score desc;
