@@ -109,8 +109,7 @@ class BuiltinPlanner:
         rest = await _rest(survey, tools) if is_small else []
         entries = entries_of((*survey.ranked, *rest))
         stated = await tools.entry_statements(entries) if entries else []
-        lines, others = lines_of(survey.ranked, stated), lines_of(rest, stated)
-        lines, others = (standing(found, tools) for found in (lines, others))
+        lines, others = (standing(lines_of(found, stated), tools) for found in (survey.ranked, rest))
         asked = lines + others if survey.is_compared else lines
         weight = window_weight(request.budget)
         scored = score_lines(asked, survey.query, tools.analyzer, survey.beside, weight=weight)
@@ -135,8 +134,8 @@ class BuiltinPlanner:
         beside = included_lines(request.included, survey.query, tools.analyzer, weight=weight)
         included = standing(beside, tools)
         newest = newest_day(lines, included)
-        lines = lines if listed else with_recency(lines, newest)
-        lines = first_chars(lines, chosen_from_chars(request.budget))
+        ranked = lines if listed else with_recency(lines, newest)
+        lines = first_chars(ranked, chosen_from_chars(request.budget))
         return LinePool(
             survey,
             mark_over(await mark_older(lines, tools), request.today),
