@@ -204,6 +204,7 @@ class FiledStatement:
         kind: its kind.
         day: the day on which it was said.
         reference: where the text stands; None if the file escapes a part of it.
+        still_true: the last day on which a caller said that it holds beside what contradicts it.
     """
 
     path: str
@@ -211,6 +212,7 @@ class FiledStatement:
     kind: StatementKind
     day: date
     reference: Reference | None = None
+    still_true: date | None = None
 
     @property
     def order(self) -> tuple[date, tuple[str, int], int]:

@@ -310,7 +310,8 @@ def find_contradiction(
 ) -> Contradiction | None:
     """Return the stored statement that a new one most likely contradicts; None for none.
 
-    A statement that is said again contradicts only what was stored after it; else it is a duplicate.
+    A statement that is said again contradicts only what was stored after it, and of which nobody has said that both
+    hold; else it is a duplicate.
 
     Args:
         add: the new statement and where it goes.
@@ -327,9 +328,16 @@ def find_contradiction(
         if (statement.path, statement.text) not in gone and statement not in same
     ]
     found = _relation(add, stored, about, analyzer, project)
-    if found is None or any(statement.order > found[1].order or found[1].day > day for statement in same):
+    if found is None:
         return None
     relation, older = found
+    if any(
+        statement.order > older.order
+        or older.day > day
+        or (statement.still_true is not None and statement.still_true >= older.day)
+        for statement in same
+    ):
+        return None
     is_same_scope = mount_of(older.path) == mount_of(add.path)
     is_settled = relation.outcome != "rival" or may_give_way(relation.older, is_same_scope=is_same_scope)
     if is_entry_at(older.path):  # whose words are not rewritten, so that what else they say would go

@@ -14,7 +14,7 @@ from memex.subagent.planner import Addition, FiledStatement, KnownStatement
 from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.told_sentences import standing_sentences
-from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
+from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, still_true_day
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.places import is_statement_file, kind_of_item, mount_of, stands_for_kind
@@ -115,7 +115,7 @@ def stored_statements(hits: Iterable[Hit]) -> Iterator[FiledStatement]:
             place = (
                 Reference(hit.path, hit.version, (start + at, start + at + len(text))) if at >= 0 else None
             )
-            yield FiledStatement(hit.path, text, kind, day, place)
+            yield FiledStatement(hit.path, text, kind, day, place, still_true_day(line))
 
 
 def _is_about(hit: Hit, statement: Statement) -> bool:

@@ -78,11 +78,14 @@ def test_a_rival_waits_until_it_is_taken_out(alice: Client) -> None:
 
 
 def test_a_rival_that_is_kept_does_not_wait_again(alice: Client) -> None:
-    """The stamp of the statement holds the decision, so undoing the call opens the item again."""
+    """Also not when both are said again. Undoing the call takes its stamp away, and opens the item again."""
     rivals(alice)
     [done] = decide(alice, rival="keep")
 
     assert review(alice)["items"] == []
+    for said_again in (NEWER, OLDER):
+        remember(alice, said_again)
+        assert review(alice)["items"] == []
     assert alice.post(f"/v1/operations/{done['tool_call_id']}/revert").is_success
     assert review(alice)["counts"]["rival"] == 1
 
