@@ -357,17 +357,20 @@ def test_hostile_names_of_users_stay_text(site: Site, in_browser: Callable[..., 
 
 @pytest.mark.slow
 def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
-    """Down to the item, one key to take the older statement out, and one to have it back."""
+    """Both being true is offered first; one key takes the older one out, never for all that are ticked."""
     leave_to_a_person(site)
 
     def journey(browser: Browser) -> None:
         with signed_in(browser, site) as page:
             page.keyboard.press("g")
             page.keyboard.press("r")
-            page.get_by_role("heading", name="May be out of date").wait_for()
+            page.get_by_role("heading", name="Two statements that may not both be true").wait_for()
             assert "471133" not in page.content()
             page.keyboard.press("j")
-            assert ROOM in page.locator(".review-item:focus").inner_text()
+            item = page.locator(".review-item:focus")
+            assert ROOM in item.inner_text()
+            offered = item.get_by_role("button").all_inner_texts()
+            assert offered == ["Both are true", "Take the older one out"]
             page.keyboard.press("a")
             page.get_by_text("1 item was decided.").wait_for()
             assert page.get_by_text(ROOM).count() == 0
@@ -377,6 +380,12 @@ def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Calla
             page.get_by_label("Tick all 2 of this kind").check()
             page.keyboard.press("A")
             page.get_by_text("2 items were decided.").wait_for()
+            page.get_by_role("checkbox").check()
+            page.keyboard.press("A")
+            page.get_by_text("No statement was taken out, and nothing else is ticked.").wait_for()
+            page.go_back()
+            page.get_by_role("button", name="Both are true").click()
+            page.get_by_text("Nothing waits for you.").wait_for()
             assert "[secret: pin]" in page.goto("/ui/memory/file?path=user/door.md").text()  # type: ignore[union-attr]
 
     in_browser(journey)

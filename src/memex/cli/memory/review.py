@@ -10,7 +10,7 @@ from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
 TITLES = {
-    "rival": "may be out of date",
+    "rival": "may contradict a newer statement",
     "forget": "may be meant by a request to forget",
     "secret": "looks like a secret",
     "queue": "was given up in the queue",
@@ -39,10 +39,11 @@ async def list_waiting(
 async def decide(
     session: CommandSession,
     decision: Annotated[
-        Literal["apply", "keep", "reopen"],
+        Literal["keep", "apply", "reopen"],
         typer.Argument(
-            help="apply: take the older statement or the secret out, or try the text again. "
-            "keep: leave it as it is. reopen: list again what was kept."
+            help="keep: both statements are true, or leave it as it is. "
+            "apply: take the older statement or the secret out, or try the text again. "
+            "reopen: list again what was kept."
         ),
     ],
     items: Annotated[
@@ -71,7 +72,13 @@ def _show_waiting(screen: Screen, session: CommandSession, found: dict[str, Any]
     screen.more(found["next_cursor"])
     if not found["is_complete"]:
         screen.line(("Only the newest calls were looked at: older ones may have left more.", "yellow"))
-    screen.line(("To decide: ", "dim"), session.command("review", "decide", "apply|keep", "ID..."))
+    if any(item["newer"] for item in found["items"]):
+        screen.line(("Both are true: ", "dim"), session.command("review", "decide", "keep", "ID..."))
+        screen.line(
+            ("Take the older one out: ", "dim"), session.command("review", "decide", "apply", "ID...")
+        )
+    else:
+        screen.line(("To decide: ", "dim"), session.command("review", "decide", "keep|apply", "ID..."))
 
 
 def _show_decided(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from fastapi import Query, Response
 
 from memex.errors import OperationNotFound, ValidationFailed
 from memex.service.review.items import ItemKind
+from memex.service.review.waiting import STATEMENT
 from memex.store.log.review import DECIDE
 from memex.ui.page import Page, PageRequest, page_router
 
@@ -25,9 +26,13 @@ async def show_review(
     kind: ItemKind | None = None,
     cursor: str | None = None,
     decided: Annotated[str | None, Query(max_length=200)] = None,
+    left: Annotated[int, Query(ge=0)] = 0,
     undone: bool = False,
 ) -> Response:
-    """Return the list of what waits; after a decision also what became of it."""
+    """Return the list of what waits; after a decision also what became of it.
+
+    `left` counts the ticked statements that the decision did not take out.
+    """
     found = await page.call("review_list", {"kind": kind, "limit": ITEMS, "cursor": cursor})
     groups = {group: [item for item in found["items"] if item["kind"] == group] for group in KINDS}
     return page.render(
@@ -40,6 +45,7 @@ async def show_review(
         is_complete=found["is_complete"],
         outcome=await _outcome(page, decided) if decided else None,
         decided=decided,
+        left=left,
         undone=undone,
     )
 
@@ -48,13 +54,16 @@ async def show_review(
 async def decide_items(page: Page) -> Response:
     """Carry out a decision about one item, or about all that are chosen."""
     kind = page.form.get("kind") or None
-    decisions = _decisions_of(page)
+    decisions, left = _decisions_of(page)
     if not decisions:
         raise ValidationFailed(
-            "Nothing is chosen.", hint="Go back, and tick the items that you decide about."
+            "No statement was taken out, and nothing else is ticked." if left else "Nothing is chosen.",
+            hint="Go back, and press the button beside each statement that is to go."
+            if left
+            else "Go back, and tick the items that you decide about.",
         )
     done = await page.call("review_decide", {"decisions": decisions})
-    return page.redirect(PATH, kind=kind, decided=done["tool_call_id"])
+    return page.redirect(PATH, kind=kind, decided=done["tool_call_id"], left=left or None)
 
 
 @router.post("/undo")
@@ -70,15 +79,18 @@ async def undo_decisions(page: Page) -> Response:
     return page.redirect(PATH, kind=page.form.get("kind") or None, undone="true")
 
 
-def _decisions_of(page: PageRequest) -> list[dict[str, str]]:
-    """Return the decisions of a form: that of the button beside one item, or one about all that are ticked."""
+def _decisions_of(page: PageRequest) -> tuple[list[dict[str, str]], int]:
+    """Return the decisions of a form: that of the button beside one item, or one about all that are ticked.
+
+    A statement is taken out by its own button alone; the number says how many ticked ones stay for that reason.
+    """
     decision, _, only = page.form.get("decision", "").partition(" ")
-    chosen = (
-        [only] if only else [name[len(ITEM_FIELD) :] for name in page.form if name.startswith(ITEM_FIELD)]
-    )
     if decision not in ("apply", "keep"):
         raise ValidationFailed("The form names no decision.", hint="Load the page again.")
-    return [{"id": item, "decision": decision} for item in dict.fromkeys(chosen)]
+    ticked = [name.removeprefix(ITEM_FIELD) for name in page.form if name.startswith(ITEM_FIELD)]
+    stay = {item for item in ticked if decision == "apply" and item.startswith(STATEMENT)}
+    chosen = [only] if only else [item for item in ticked if item not in stay]
+    return [{"id": item, "decision": decision} for item in chosen], 0 if only else len(stay)
 
 
 async def _decided_items(page: PageRequest, tool_call_id: str) -> list[dict[str, Any]]:
