@@ -113,3 +113,21 @@ def test_conversations_are_included_where_the_box_is_ticked(site: Site) -> None:
     assert "said in an old conversation" in with_them
     assert ">Choosing a queue</bdi>" in with_them
     assert thread in story
+
+
+def test_a_line_that_a_context_marks_is_marked_on_the_page(site: Site) -> None:
+    """The mark stands before the line whose day has passed, before no other, and the legend explains it."""
+    api, alice = site.api(bound_to="alice"), site.visitor(bound_to="alice")
+    held, passed = "Bruno cleans the Lyon office.", "Jonas manages the Lyon office until 30 June 2020."
+    for text in (held, passed):
+        sent = {"arguments": {"text": text}, "context": {}}
+        assert api.post("/v1/tools/memory_remember/execute", json=sent).is_success
+
+    page = shown(alice, "/ui/ask", query="Lyon office")
+
+    files = page.split('class="asked-file"')[1:]
+    marked = [file for file in files if 'class="outdated">earlier, may be out of date</span><mark' in file]
+    assert [passed in file for file in files] == [file in marked for file in files]
+    assert marked
+    assert any(held in file for file in files)
+    assert "its day has passed" in page

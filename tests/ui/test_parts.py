@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memex.store.diff import unified
 from memex.store.search.analyzer import analyzer_of
@@ -178,15 +180,35 @@ def test_words_that_match_are_marked_in_their_forms() -> None:
 
 def test_spans_are_marked_with_some_text_around() -> None:
     """What lies far from a span is left out, and said to be."""
-    text = "a" * 50 + "ONE" + "b" * 10 + "TWO" + "c" * 50
+    text = "aa aa " * 10 + "ONE" + " bb bb bb " + "TWO" + " cc cc" * 10
 
-    parts = marked_spans(text, [(50, 53), (63, 66)], around=5)
+    parts = marked_spans(text, [(60, 63), (73, 76)], outdated={(73, 76)}, around=5)
 
     assert [part.text for part in parts if part.is_marked] == ["ONE", "TWO"]
-    assert (
-        "".join(part.text for part in parts) == "\n…\n" + "a" * 5 + "ONE" + "b" * 10 + "TWO" + "c" * 5 + "\n…"
-    )
+    assert [part.text for part in parts if part.is_outdated] == ["TWO"]
+    assert "".join(part.text for part in parts) == "\n…\naa ONE bb bb bb TWO cc\n…"
     assert marked_spans("short", [(0, 5)]) == [TextPart("short", is_marked=True)]
+
+
+@given(words=st.lists(st.sampled_from(["2026-11-30", "tea", "\n", "it's"]), max_size=60), data=st.data())
+def test_no_word_is_cut_around_a_span(words: list[str], data: st.DataObject) -> None:
+    """However much is shown, each part begins and ends with a whole word; before a span, with a line if it can."""
+    text = " ".join(["Old day 2026-01-02", *words, "(2026-11-22)"])
+    start = data.draw(st.sampled_from([at for at in range(len(text)) if not at or text[at - 1].isspace()]))
+    span = start, next(at for at in range(start, len(text) + 1) if at == len(text) or text[at].isspace())
+
+    shown = "".join(part.text for part in marked_spans(text, [span], around=data.draw(st.integers(1, 40))))
+
+    assert set(shown.replace("…", "").split()) <= set(text.split())
+
+
+def test_what_is_shown_before_a_span_begins_with_its_line() -> None:
+    """A line is a better beginning than a word of the line before it."""
+    text = "# Harbour\n\n" + "word " * 60 + "\n- Heron sails on 2026-11-30.\n- HERE\n"
+
+    parts = marked_spans(text, [(len(text) - 7, len(text) - 1)], around=60)
+
+    assert parts[:2] == [TextPart("\n…\n"), TextPart("- Heron sails on 2026-11-30.\n")]
 
 
 def test_the_style_sheet_closes_what_it_opens() -> None:

@@ -84,6 +84,8 @@ class ContextArguments(Arguments):
 class SourceSpan(ResultPart):
     """A span in code points, the end not included, with the SHA-256 of its text, and why it is there.
 
+    `outdated` is there, and true, if the context marks the span as `earlier, may be out of date`.
+
     | why | meaning |
     | --- | --- |
     | words | it shares a word with the question |
@@ -101,6 +103,7 @@ class SourceSpan(ResultPart):
     end: int
     sha256: str
     why: str = ""  # in answers of old versions
+    outdated: Annotated[bool, Field(exclude_if=lambda is_outdated: not is_outdated)] = False
 
 
 class Source(ResultPart):
@@ -316,6 +319,7 @@ def _source(spans: list[RecalledSpan]) -> Source:
                 end=span.choice.reference.span[1],
                 sha256=span.sha256,
                 why=span.choice.why,
+                outdated=span.choice.is_outdated,
             )
             for span in spans
         ],

@@ -16,6 +16,7 @@ from memex.errors import (
 from memex.service.documents.results import project_of
 from memex.service.tools.context import DEFAULT_BUDGET, MAX_HOPS, MIN_BUDGET
 from memex.store.documents.records import parse_document_path
+from memex.subagent.context.assembly import OUTDATED
 from memex.ui.highlighting import marked_spans
 from memex.ui.page import Page, PageRequest, page_router
 
@@ -118,6 +119,12 @@ async def ask(
         error=error,
         reasons=REASONS,
         lifts=LIFTS,
+        outdated=OUTDATED,
+        outdated_count=sum(
+            span.get("outdated", False) for source in answer["sources"] for span in source["spans"]
+        )
+        if answer
+        else 0,
         used_reasons=Counter(span["why"] for source in answer["sources"] for span in source["spans"])
         if answer
         else {},
@@ -138,8 +145,9 @@ async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]
         shown, text = await read(page, source)
     except (ConversationNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, VersionNotFound):
         return source | {"title": source["path"], "parts": []}
-    spans = [(span["start"], span["end"]) for span in source["spans"]]
-    return source | shown | {"parts": marked_spans(text, spans)}
+    spans = {(span["start"], span["end"]): span.get("outdated", False) for span in source["spans"]}
+    outdated = {span for span, is_outdated in spans.items() if is_outdated}
+    return source | shown | {"parts": marked_spans(text, spans, outdated=outdated)}
 
 
 async def _read_file(page: PageRequest, source: dict[str, Any]) -> tuple[dict[str, Any], str]:
