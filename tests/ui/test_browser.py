@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.kit.zips import zipped
 from tests.ui.browser import NARROW, WIDE, signed_in, violations_in_both_themes
 from tests.ui.conftest import Site
+from tests.ui.pushing import push_documents
 
 TEA = "---\ntags: [drinks]\n---\n# Tea\n\nLikes oolong, see [[kettle]].\n\n## How\n\n- 90 degrees\n"
 # What else memory holds, so that words differ in how much they say.
@@ -58,6 +59,9 @@ ADDRESSES = (
     "/ui/work",
     "/ui/work/health",
     "/ui/documents",
+    "/ui/documents?query=kettle",
+    "/ui/documents/root?root=repo",
+    "/ui/documents/file?root=repo&path=a.md",
     "/ui/calls",
     "/ui/calls?text=nothing",
     "/ui/calls/call?id=question",
@@ -589,6 +593,7 @@ def test_a_poisoned_call_is_undone(site: Site, in_browser: Callable[..., Any]) -
 def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., Any]) -> None:
     """In both themes, and wide as a telephone: each page keeps its width."""
     plant(site)
+    push_documents(site.api(bound_to="alice"), {"a.md": "# A\n\nOf the kettle.\n"}, "b.env")
     leave_to_a_person(site)
     share_a_project(site)
 

@@ -55,3 +55,36 @@ def test_a_root_is_looked_at_and_removed(site: Site, in_browser: Callable[..., A
     assert {name: one for name, one in found.items() if one} == {}
     left = bob.get("/v1/documents/roots", params={"project": "shop"}).json()["roots"]
     assert [one["root"] for one in left] == ["notes"]
+
+
+def test_documents_are_listed_searched_and_read(site: Site) -> None:
+    """Each root leads to its own documents, also beside one of the same name, and each of them to its text."""
+    admin, alice = site.api("admin"), site.visitor(bound_to="alice")
+    assert admin.put("/v1/admin/projects/shop").is_success
+    assert admin.put("/v1/admin/projects/shop/members/alice").is_success
+    api = site.api(bound_to="alice")
+    assert "was pushed for another user" in alice.get("/ui/documents").text
+    push_documents(api, {"own.md": "# Own\n\nThe oven is cleaned on Friday.\n"}, ".env")
+    push_documents(api, {"docs/shop.md": f"# {HOSTILE}\n\nThe till opens at nine.\n"}, ".env", project="shop")
+
+    page = alice.get("/ui/documents").text
+    own = alice.get("/ui/documents/root", params={"root": "repo"}).text
+    shops = alice.get(
+        "/ui/documents/root", params={"root": "repo", "project": "shop", "prefix": "docs/"}
+    ).text
+    none = alice.get("/ui/documents/root", params={"root": "repo", "prefix": "docs/"}).text
+    found = alice.get("/ui/documents", params={"query": "When does the till open?"}).text
+    read = alice.get(
+        "/ui/documents/file", params={"root": "repo", "project": "shop", "path": "docs/shop.md"}
+    ).text
+    of_nobody = site.visitor("admin").get("/ui/documents").text
+
+    assert '/ui/documents/root?root=repo&amp;project=shop"' in page
+    assert "own.md" in own
+    assert "shop.md" not in own
+    assert "docs/shop.md" in shops
+    assert "No document of this folder begins with" in none
+    assert "The till opens at nine." in found
+    assert "The till opens at nine." in read
+    assert not [text for text in (shops, found, read) if HOSTILE in text]
+    assert "Choose a user in the menu" in of_nobody

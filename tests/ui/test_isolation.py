@@ -96,6 +96,8 @@ PAGES: dict[str, Row] = {
     "GET /ui/conversations/imported": Row(404, {"id": UPLOADED}),
     "POST /ui/conversations/import/cancel": Row(404, form={"id": UPLOADED}),
     "GET /ui/documents": Row(200),
+    "GET /ui/documents/root": Row(200, {"root": "repo"}),
+    "GET /ui/documents/file": Row(404, {"root": "repo", "path": "hello.md"}, of_admin=422),
     "GET /ui/documents/remove": Row(404, {"root": "repo"}, of_admin=422),
     "POST /ui/documents/remove": Row(404, form={"root": "repo"}, of_admin=422),
     "GET /ui/removed": Row(200),
@@ -194,7 +196,7 @@ class House:
         )
         assert shown.is_success, shown.text
         self._keep_conversations()
-        push_documents(self.alice_api, {f"{WORD}.md": "# Hello\n"}, f"{WORD}.env")
+        push_documents(self.alice_api, {"hello.md": f"# {WORD}\n"}, f"{WORD}.env")
         home.served.run(self._keep_upload(home))
         old = home.visitor(bound_to="alice")
         old.get("/ui/memory")
@@ -324,7 +326,7 @@ def test_nobody_sees_or_changes_what_is_not_theirs(house: House, route: str) -> 
 
     assert house.versions() == before
     assert house.conversations() == [CHAT]
-    assert house.documents() == [f"{WORD}.md"]
+    assert house.documents() == ["hello.md"]
 
 
 def test_the_owners_change_what_is_theirs(new_site: Callable[[], Site]) -> None:

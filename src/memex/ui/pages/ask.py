@@ -144,7 +144,7 @@ async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]
     try:
         shown, text = await read(page, source)
     except (ConversationNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, VersionNotFound):
-        return source | {"title": source["path"], "parts": []}
+        return source | {"title": source["path"], "parts": [], "document": None}
     spans = {(span["start"], span["end"]): span.get("outdated", False) for span in source["spans"]}
     outdated = {span for span, is_outdated in spans.items() if is_outdated}
     return source | shown | {"parts": marked_spans(text, spans, outdated=outdated)}
@@ -161,7 +161,8 @@ async def _read_document(page: PageRequest, source: dict[str, Any]) -> tuple[dic
     document = read["document"]
     if document["version"] != source["version"]:
         raise DocumentNotFound(f"{source['path']} was pushed again since.")
-    return {"title": document["title"]}, read["text"]
+    place = {name: document[name] for name in ("root", "project", "path")}
+    return {"title": document["title"], "document": place}, read["text"]
 
 
 async def _read_message(page: PageRequest, source: dict[str, Any]) -> tuple[dict[str, Any], str]:

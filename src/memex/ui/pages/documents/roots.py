@@ -1,4 +1,4 @@
-"""The folders whose documents are mirrored: their state, what was left out and why, and removing one."""
+"""The folders whose documents are mirrored: their state, what was left out and why, a search, and removing one."""
 
 from typing import Annotated
 
@@ -10,14 +10,22 @@ from memex.ui.page import Page, page_router
 router = page_router("/documents")
 
 PATH = "/ui/documents"
+HITS = 20
 Name = Annotated[str, Query(max_length=200)]
 
 
 @router.get("")
-async def show_roots(page: Page, removed: Name = "") -> Response:
-    """Return the user's own roots, and those of projects."""
+async def show_roots(
+    page: Page, removed: Name = "", query: Annotated[str, Query(max_length=10_000)] = ""
+) -> Response:
+    """Return the user's own roots, and those of projects; with a query the documents in them that fit it."""
     found = await page.call("document_roots", {})
-    return page.render("documents.html", roots=found["roots"], reasons=REASONS, removed=removed)
+    hits = None
+    if query.strip():
+        hits = (await page.call("document_find", {"query": query, "limit": HITS}))["hits"]
+    return page.render(
+        "documents.html", roots=found["roots"], reasons=REASONS, removed=removed, query=query, hits=hits
+    )
 
 
 @router.get("/remove")
