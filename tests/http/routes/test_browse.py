@@ -154,3 +154,28 @@ def test_topics_are_tags_with_counts(alice: Client) -> None:
     assert catalogue.splitlines()[-1] == "Tags: #tea 3, #kettle 1"
     assert (hit["tags"], hit["updated_at"]) == (["Tea"], times["user/notes/b.md"])
     assert alice.get("/v1/topics", params={"project": "none"}).json()["code"] == "PROJECT_NOT_FOUND"
+
+
+def test_an_administrator_who_names_a_user_sees_what_this_user_reads(alice: Client, root: Client) -> None:
+    """Projects and tags of others are listed without a user, or where the prefix asks for the project."""
+    for slug in ("apollo", "zeus"):
+        assert root.put(f"/v1/admin/projects/{slug}").is_success
+        text = f"---\ntags: [of-{slug}]\n---\n# {slug}\n"
+        body = {"arguments": {"path": f"projects/{slug}/a.md", "content": text}}
+        assert root.post("/v1/admin/tools/memory_write/execute", json=body).is_success
+    assert root.put("/v1/admin/projects/apollo/members/alice").is_success
+    as_alice = {"Memex-User": "alice"}
+
+    def listed(headers: dict[str, str], **params: str) -> tuple[set[str], set[str], set[str]]:
+        found = root.get("/v1/admin/folders", params=params, headers=headers).json()
+        tags = root.get("/v1/admin/topics", headers=headers).json()["topics"]
+        return (
+            {one["path"] for one in found["mounts"] if one["path"].startswith("projects/")},
+            {file["path"] for file in found["files"]},
+            {one["tag"] for one in tags},
+        )
+
+    apollo, zeus = "projects/apollo/", "projects/zeus/"
+    assert listed(as_alice) == ({apollo}, {f"{apollo}a.md"}, {"of-apollo"})
+    assert listed({}) == ({apollo, zeus}, {f"{apollo}a.md", f"{zeus}a.md"}, {"of-apollo", "of-zeus"})
+    assert listed(as_alice, prefix=zeus)[:2] == ({apollo, zeus}, {f"{zeus}a.md"})

@@ -123,6 +123,14 @@ class Identities:
         context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
         return await self.resolve(principal, context, **making)
 
+    async def limited_to_user(self, caller: Caller) -> Access:
+        """Return what the named user may read of what the caller reads: an admin reads the other projects too."""
+        access = caller.access
+        if access.role != "admin" or access.user_id is None:
+            return access
+        of_user = await self.resolve(caller.principal.acting_as("agent"), CallContext(access.user_id))
+        return access.limited_to(tuple(scope for scope in access.scopes if scope.scope_id in of_user.by_id))
+
     async def memex_for(self, tenant_id: int, user_id: str) -> Caller:
         """Return the caller of what Memex does for a user without being asked; raises as `resolve`."""
         principal = Principal(tenant_id, "agent")

@@ -34,14 +34,17 @@ class TopicsResult(ToolResult):
 
 
 async def _show_topics(call: OperationCall, arguments: TopicsArguments) -> LoggedAnswer[TopicsResult]:
-    """Return the tags of a project, or of all that the caller reads, and log the call.
+    """Return the tags of a project, or of all that the caller reads, of an admin all that the named user reads.
 
     Raises:
         ValidationFailed: an argument is wrong.
         ProjectNotFound: the user has no such project.
     """
-    access, project = call.access, arguments.project
-    scopes = access.scopes if project is None else (access.scope_at(f"projects/{project}"),)
+    access = call.access
+    if arguments.project is None:
+        scopes = (await call.service.identities.limited_to_user(call.caller)).scopes
+    else:
+        scopes = (access.scope_at(f"projects/{arguments.project}"),)
     async with call.database.transaction(access, snapshot=True) as connection:
         state = await Memory(connection, access).state(scopes)
         files = await count_tags(connection, "browse", scopes)

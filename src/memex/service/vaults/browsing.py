@@ -65,17 +65,23 @@ class BrowseResult(ToolResult):
 async def _browse(call: OperationCall, arguments: BrowseArguments) -> LoggedAnswer[BrowseResult]:
     """Return mounts, folders and files, and log what was shown; `given` is as BrowseArguments has it.
 
+    An admin who names a user gets what this user may read, unless the prefix names another project.
+
     Raises:
         ValidationFailed: an argument is wrong.
         ProjectNotFound: the prefix names a project that is none of the user's.
     """
     after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
-    async with call.database.transaction(call.access, snapshot=True) as connection:
-        state = await Memory(connection, call.access).state(call.access.scopes)
-        mounts = await list_mounts(connection, call.access)
-        tree = await list_tree(connection, call.access, arguments.prefix)
+    access = await call.service.identities.limited_to_user(call.caller)
+    others = call.access.by_mount.keys() - access.by_mount.keys()
+    if any(arguments.prefix.startswith(f"{mount}/") for mount in others):
+        access = call.access
+    async with call.database.transaction(access, snapshot=True) as connection:
+        state = await Memory(connection, access).state(access.scopes)
+        mounts = await list_mounts(connection, access)
+        tree = await list_tree(connection, access, arguments.prefix)
         listed = await list_filtered(
-            connection, call.access, _filter_of(arguments), limit=arguments.limit + 1, after=after
+            connection, access, _filter_of(arguments), limit=arguments.limit + 1, after=after
         )
     page = listed[: arguments.limit]
     result = BrowseResult(

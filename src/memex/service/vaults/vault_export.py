@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from memex.call_context import CallContext
 from memex.errors import FileNotFound, Forbidden, InvalidPath, ProjectNotFound
 from memex.service.call import Caller
 from memex.service.service import Service
@@ -24,7 +23,6 @@ from memex.service.vaults.transfer_report import (
 from memex.service.vaults.vault_import import MAX_BATCH_CHARS
 from memex.sources.manifest import MANIFEST_NAME, ExportedFile, ExportManifest
 from memex.store.access import Access
-from memex.store.identity import authentication
 from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import Revision
@@ -108,7 +106,7 @@ async def _exported_access(
         ProjectNotFound: `source` lies in a project that an admin reads, and the user does not.
     """
     if not all_projects:
-        access = await _user_access(service, caller)
+        access = await service.identities.limited_to_user(caller)
         mount = "/".join((source or "").split("/")[:2])
         if mount in caller.access.by_mount and mount not in access.by_mount:
             raise ProjectNotFound(
@@ -122,16 +120,6 @@ async def _exported_access(
             hint="Leave out all_projects, or use an administrator's key.",
         )
     return caller.access
-
-
-async def _user_access(service: Service, caller: Caller) -> Access:
-    """Return what the named user may read of what the caller reads: an admin reads the other projects too."""
-    access = caller.access
-    if access.role != "admin" or access.user_id is None:
-        return access
-    agent = caller.principal.acting_as("agent")
-    of_user = await authentication.resolve(service.database, agent, CallContext(access.user_id))
-    return access.limited_to(tuple(scope for scope in access.scopes if scope.scope_id in of_user.by_id))
 
 
 @dataclass(slots=True)
