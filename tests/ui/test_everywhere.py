@@ -1,14 +1,18 @@
 """What holds on every page: text twice as large, nothing that jumps, times of the reader, dialogs and errors."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.ui.browser import NARROW, WIDE, signed_in, violations_in_both_themes
 from tests.ui.conftest import Site
 from tests.ui.test_browser import ADDRESSES, ADMIN_ADDRESSES, leave_to_a_person, plant, share_a_project
+from tests.ui.test_removed import take_out
 
 TEXT_TWICE = "document.documentElement.style.fontSize = '200%'"
 # Elements that hide a part of their text, and those that stand out of the page.
@@ -23,6 +27,19 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((element) => 
   if (!isShown) return false;
   return box.right > innerWidth + 1 && !element.closest(".table-scroll, pre, .prose table");
 }).map((element) => element.outerHTML.slice(0, 150)).slice(0, 5)"""
+# Words of labels and heads of columns that do not fit on one line.
+BROKEN_WORDS = """() => [...document.querySelectorAll("dt, th, label, button, summary")].flatMap((element) => {
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), broken = [];
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[^\\s-]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})"""
 WATCH_SHIFTS = """
   window.shifts = [];
   new PerformanceObserver((list) => {
@@ -83,6 +100,26 @@ def test_text_twice_as_large_fits(site: Site, in_browser: Callable[..., Any], si
                 if width > size["width"] or cut:
                     found[address] = (width, cut)
         return found
+
+    assert in_browser(look) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_no_word_of_a_label_is_broken(
+    site: Site, in_browser: Callable[..., Any], size: dict[str, int]
+) -> None:
+    """Labels, buttons and heads of columns stand in whole words, on a telephone as well."""
+    fill(site)
+    take_out(site)
+
+    def look(browser: Browser) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        with looking_at_alice(browser, site, size=size) as page:
+            for address in (*ADDRESSES, *ADMIN_ADDRESSES):
+                page.goto(address)
+                found[address] = page.evaluate(BROKEN_WORDS)
+        return {address: words for address, words in found.items() if words}
 
     assert in_browser(look) == {}
 
@@ -163,15 +200,21 @@ def conflict(page: Page, site: Site) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_times_are_those_of_the_reader(site: Site, in_browser: Callable[..., Any]) -> None:
-    """In the zone of the reader, with the exact time and its zone on hover; new parts of a page too."""
+    """Each is an ISO day, with a time where it matters, in the zone of the reader; on hover with that zone."""
     plant(site)
 
     def journey(browser: Browser) -> None:
         with signed_in(browser, site, zone="Asia/Kolkata") as page:
             page.goto("/ui/memory/versions?path=user/tea.md")
             shown = page.locator("main time").first
-            assert shown.inner_text() in ("this minute", "1 minute ago")
+            moment = datetime.fromisoformat(str(shown.get_attribute("datetime")))
+            assert shown.inner_text() == f"{moment.astimezone(ZoneInfo('Asia/Kolkata')):%Y-%m-%d %H:%M}"
             assert "GMT+5:30" in str(shown.get_attribute("title"))
+            for address in ("/ui/memory", "/ui/calls", "/ui/memory/file?path=user/tea.md", "/ui/sessions"):
+                page.goto(address)
+                texts = page.locator("main time").all_inner_texts()
+                assert texts, address
+                assert all(re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?", text) for text in texts), texts
             page.goto("/ui/search")
             page.fill("#query", "oolong sencha")
             page.locator(".hit").first.wait_for()

@@ -55,7 +55,13 @@ def environment() -> Environment:
             lstrip_blocks=True,
             auto_reload=False,
         )
-    made.filters |= {"hint": hint_for_people, "time": time_tag, "number": number, "is_entry": is_entry_at}
+    made.filters |= {
+        "hint": hint_for_people,
+        "time": time_tag,
+        "day": day_tag,
+        "number": number,
+        "is_entry": is_entry_at,
+    }
     made.filters["spelled"] = spelled
     made.globals |= {
         "address": address,
@@ -74,12 +80,21 @@ def address(path: str, /, **query: Any) -> str:
 
 def time_tag(value: datetime | str) -> Markup:
     """Return a time as an element, in UTC until a script puts it into the zone of the reader."""
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    moment = moment.astimezone(UTC)
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+    return _moment_tag(value, "%Y-%m-%d %H:%M UTC", "")
+
+
+def day_tag(value: datetime | str) -> Markup:
+    """Return the day of a time as an element like that of `time_tag`, whose title has the time."""
+    return _moment_tag(value, "%Y-%m-%d", Markup(" data-day"))
+
+
+def _moment_tag(value: datetime | str, shown: str, attribute: str) -> Markup:
+    moment = (datetime.fromisoformat(value) if isinstance(value, str) else value).astimezone(UTC)
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(
         moment.isoformat(timespec="milliseconds"),
         f"{moment:%Y-%m-%d %H:%M:%S} UTC",
-        f"{moment:%Y-%m-%d %H:%M} UTC",
+        attribute,
+        f"{moment:{shown}}",
     )
 
 

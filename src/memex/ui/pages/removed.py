@@ -9,6 +9,7 @@ from memex.errors import OperationNotFound, PreviewOutdated, ValidationFailed
 from memex.service.erasing.erase import ERASE
 from memex.service.tools.removed import PUT_BACK, REMOVED
 from memex.store.removed_lines import RemovedState
+from memex.store.upkeep.words.digests import FILLER
 from memex.ui.page import Page, PageRequest, page_router
 
 router = page_router("/removed")
@@ -32,6 +33,7 @@ async def show_removed(
     return page.render(
         "removed.html",
         lines=found["lines"],
+        filler=FILLER,
         next_cursor=found["next_cursor"],
         state=state,
         prefix=prefix,

@@ -52,10 +52,11 @@ async def search(
         "limit": limit,
     }
     found: dict[str, Any] = {"hits": []}
-    explained, error, not_found = None, None, None
+    explained, error, not_found, searched_at = None, None, None, None
     if query.strip():
         try:
             arguments = _arguments(asked)
+            searched_at = arguments["as_of"]
             found = await _find(page, arguments)
             if why.strip():
                 explained = await page.call("memory_find_explain", arguments | {"path": why.strip()})
@@ -75,6 +76,7 @@ async def search(
         limits=LIMITS,
         changes=changes,
         hits=found["hits"],
+        searched_at=searched_at,
         note=found.get("note"),
         degraded=found.get("degraded"),
         explained=explained,

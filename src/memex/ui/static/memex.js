@@ -3,16 +3,12 @@
 
 (() => {
   const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-  const sameYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-  const otherYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-  const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+  const two = (number) => String(number).padStart(2, "0");
 
-  function shown(moment) {
-    const minutes = (moment - Date.now()) / 60000;
-    if (Math.abs(minutes) < 1) return relative.format(0, "minute");
-    if (Math.abs(minutes) < 60) return relative.format(Math.trunc(minutes), "minute");
-    if (Math.abs(minutes) < 24 * 60) return relative.format(Math.trunc(minutes / 60), "hour");
-    return moment.getFullYear() === new Date().getFullYear() ? sameYear.format(moment) : otherYear.format(moment);
+  // As the server writes them, such as 2026-11-22 14:30, but in the zone of the reader.
+  function shown(moment, isDay) {
+    const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`;
+    return isDay ? day : `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
   }
 
   // Put the times of a part of the page into the zone of the reader.
@@ -21,7 +17,7 @@
       const moment = new Date(element.dateTime);
       if (Number.isNaN(moment.getTime())) continue;
       element.title = exact.format(moment);
-      element.textContent = shown(moment);
+      element.textContent = shown(moment, "day" in element.dataset);
     }
   }
 
