@@ -5,6 +5,9 @@ developers.openai.com/codex/mcp, code.visualstudio.com/docs/copilot/reference/mc
 geminicli.com/docs/tools/mcp-server, opencode.ai/v1/docs/mcp-servers and opencode.ai/v2/docs/mcp-servers.
 """
 
+import json
+import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +20,7 @@ from memex.setup.names import NAMES, Scope, SetupProfile
 
 SERVER = "memex"
 KEY_VARIABLE = "MEMEX_API_KEY"
+_USER = re.compile(r'"(?:--user|Memex-User)"[,:] "([^"]+)"')  # in an entry as JSON
 VSCODE_INPUT = {"type": "promptString", "id": "memex-key", "description": "Memex key", "password": True}
 
 
@@ -106,6 +110,16 @@ class Client:
         text = text if text.strip() else self.empty
         text = jsontext.put(text, [*self._parents(text), SERVER], entry)
         return self._with_input(text) if "${input:" in str(entry) else text
+
+    def named_user(self, text: str) -> str | None:
+        """Return the user whom the entry of Memex in its file names; None if there is none, or it names nobody."""
+        if not text.strip():
+            return None
+        entry = tomllib.loads(text) if self.name == "codex" else jsontext.parse(text)
+        for name in (*(self._parents(text) if self.name == "opencode" else (self.parent,)), SERVER):
+            entry = entry.get(name) if isinstance(entry, dict) else None
+        named = _USER.search(json.dumps(entry))
+        return named[1] if named else None
 
     def snippet(self, connection: Connection) -> str:
         """Return what to write into its file by hand."""

@@ -196,6 +196,29 @@ def test_hooks_are_written_and_turn_capture_on(here: Memex, home: Path) -> None:
 
 
 @pytest.mark.slow
+def test_hooks_say_for_whom_they_keep_sessions(here: Memex) -> None:
+    """Another user, of commands, of the client or of the hooks before, is named before anything is written."""
+    hooks = ("setup", "claude-code", "--hooks")
+    same = here.json(*hooks, "--yes")
+    here.plain("setup", "claude-code", "--user", "bob", "--scope", "user", "--yes")
+    asked = here.run(*hooks, "--user", "alice")
+    here.json(*hooks, "--user", "alice", "--yes")
+    second = here.json("setup", "codex", "--hooks", "--yes")
+
+    assert (same["notes"][0], same["warnings"]) == ("Sessions are kept for the user me.", [])
+    warned = re.findall(r"but (.+?) for (\w+)\.", " ".join(asked.err.split()))
+    assert warned == [
+        ("the commands of memex act", "me"),
+        ("the MCP server of claude-code acts", "bob"),
+        ("the hooks kept them until now", "me"),
+    ]
+    assert "Sessions are kept for the user alice." in asked.out
+    assert second["notes"][0] == "Sessions are kept for the user alice."
+    assert here.json("setup", "--check")["capture"]["user"] == "alice"
+    assert "Sessions are kept for the user alice." in here.run("setup", "--check").out
+
+
+@pytest.mark.slow
 def test_a_plugin_is_written_and_taken_back(here: Memex, home: Path) -> None:
     """Both files are shown and written at once; a file that its program changed since loses Memex's line alone."""
     config, provider = (
@@ -284,6 +307,8 @@ def test_a_key_that_does_not_fit_is_noticed(memex: Memex, tmp_path: Path) -> Non
         fine = warnings(key=bound), warnings("--user", "ann", key=keys["agent_key"])
         unset = here.elsewhere(memex.data_dir, HOME=str(tmp_path), MEMEX_API_KEY=keys["agent_key"])
         shown = unset.run("setup", "codex", "--url", serving.ready["url"], "--yes")
+        hooks = ("setup", "codex", "--hooks", "--url", serving.ready["url"], "--key", bound, "--yes")
+        of_key, refused = here.json(*hooks), here.json(*hooks, "--user", "bob")
     gone = here.run("setup", "cursor", "--url", "http://127.0.0.1:9", "--key", KEY, "--yes")
 
     assert [len(each) for each in told] == [1, 1, 1, 1]
@@ -298,6 +323,9 @@ def test_a_key_that_does_not_fit_is_noticed(memex: Memex, tmp_path: Path) -> Non
     assert fine == ([], [])
     assert "Warning: This key is bound to nobody" in shown.err
     assert "the key was not checked" in gone.err
+    assert of_key["notes"][0] == "Sessions are kept for the user ann."
+    assert "for the user ann, but the commands of memex act for me" in of_key["warnings"][0]
+    assert "events for bob will be refused" in refused["warnings"][0]
 
 
 @pytest.mark.slow

@@ -104,7 +104,9 @@ def _register(name: str, title: str) -> None:
         as_json: Json = False,
     ) -> CommandOutput:
         if hooks:
-            from memex.cli.operate.setup_hooks import plan_hooks, turn_off_capture, turn_on_capture
+            from memex.capture import switch
+            from memex.cli.operate.setup_hooks import capture_settings, plan_hooks, turn_off_capture
+            from memex.cli.operate.setup_user import hook_user, user_note, user_warnings
 
             plan = plan_hooks(name, url=url, scope=scope, http=http)
             if writing.undo:
@@ -113,9 +115,15 @@ def _register(name: str, title: str) -> None:
                 return shown
             if writing.only_print:
                 return print_text(plan.snippet(), plan.path)
-            shown = apply_changes(plan.changes(), plan.notes(), yes=writing.yes, as_json=as_json)
+            settings, before = capture_settings(name, url=url, key=key, user=user, http=http)
+            whose = hook_user(settings)
+            notes = [user_note(whose), *plan.notes()]
+            warnings = user_warnings(name, whose, settings, before)
+            shown = apply_changes(plan.changes(), notes, warnings, yes=writing.yes, as_json=as_json)
+            if shown.document["status"] == "unchanged" and not as_json:
+                typer.echo(notes[0])
             if not shown.exit_code and not http:
-                turn_on_capture(name, url=url, key=key, user=user)
+                switch.turn_on(switch.open_state(), settings)
             return shown
         client = _mcp_client(name)
         chosen = scope or client.default_scope

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memex.cli.file_change import undone_line
+from memex.cli.operate.setup_user import hook_user, user_note
 from memex.cli.output import CommandOutput, Screen, program_name
 from memex.errors import FileNotFound, MemexError, ValidationFailed, VersionConflict
 
 if TYPE_CHECKING:
+    from memex.capture.switch import CaptureSettings
     from memex.service.health.findings import Finding
     from memex.setup.change import ConfigChange
     from memex.setup.hooks import HookClient
@@ -179,8 +181,10 @@ def capture_findings() -> "list[Finding]":
 def _local_status() -> dict[str, Any]:
     from memex.capture import switch
 
-    told = switch.local_status(switch.open_state())
-    return {name: told[name] for name in ("on", "paused", "waiting", "dropped", "delivered")}
+    state = switch.open_state()
+    told, settings = switch.local_status(state), switch.read_settings(state)
+    names = ("on", "paused", "waiting", "dropped", "delivered")
+    return {"user": hook_user(settings) if settings else None} | {name: told[name] for name in names}
 
 
 def _heard() -> list[dict[str, Any]]:
@@ -204,6 +208,8 @@ def _heard() -> list[dict[str, Any]]:
 def _show(screen: Screen, document: dict[str, Any]) -> None:
     capture = document["capture"]
     screen.line("Capture is ", ("paused" if capture["paused"] else "on" if capture["on"] else "off", "bold"))
+    if capture["on"]:
+        screen.line(user_note(capture["user"]))
     for client in document["clients"]:
         last = (client["last_heard"] or "")[:16].replace("T", " ")
         heard = f"last event {last}" if last else "no event yet"
@@ -226,17 +232,27 @@ def _program(scope: "Scope | None") -> str:
     return found or HOOK
 
 
-def turn_on_capture(client: str, *, url: str | None, key: str | None, user: str | None) -> None:
-    """Let `memex-hook` note events from now on."""
+def capture_settings(
+    client: str, *, url: str | None, key: str | None, user: str | None, http: bool
+) -> "tuple[CaptureSettings, CaptureSettings | None]":
+    """Return the settings of capture with a client more, and those before; None if capture is off.
+
+    At the same service, the key and the user of before hold where none is named. A client that sends events itself
+    has a key in its environment alone.
+    """
     from memex.capture import switch
     from memex.cli.conversations.capture import new_settings
 
-    state = switch.open_state()
-    known = switch.read_settings(state)
+    known = switch.read_settings(switch.open_state())
+    if http:
+        return new_settings(url=url, key=None, user=None), None
     made = new_settings(url=url or os.environ.get("MEMEX_URL"), key=key, user=user)
-    clients = sorted({*(known.clients if known else ()), client})
-    kept = {"everywhere": known.everywhere, "prompts": known.prompts} if known else {}
-    switch.turn_on(state, replace(made, clients=tuple(clients), **kept))
+    clients = tuple(sorted({*(known.clients if known else ()), client}))
+    if known is None:
+        return replace(made, clients=clients), None
+    if known.url == made.url and key is None:
+        made = replace(made, key=known.key, user=made.user or known.user)
+    return replace(made, clients=clients, everywhere=known.everywhere, prompts=known.prompts), known
 
 
 def turn_off_capture(client: str) -> None:

@@ -29,6 +29,18 @@ def key_warnings(connection: "Connection") -> list[str]:
     return _judge(me, connection.user)
 
 
+def holder_of(url: str, key: str) -> dict[str, Any] | None:
+    """Return who holds a key, as the service says; None if it does not know the key, or does not answer."""
+    import asyncio
+
+    from memex.errors import MemexError
+
+    try:
+        return asyncio.run(_me(url, key))
+    except (MemexError, TimeoutError):
+        return None
+
+
 async def _me(url: str, key: str) -> dict[str, Any]:
     import asyncio
 
