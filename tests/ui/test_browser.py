@@ -216,7 +216,7 @@ def test_a_question_shows_what_an_agent_would_get(site: Site, in_browser: Callab
             page.get_by_role("button", name="Ask").click()
             tea = page.locator(".asked-file").filter(has_text="user/tea.md")
             assert "Likes sencha" in tea.locator("mark").first.inner_text()
-            page.get_by_text("matches the question").first.wait_for()
+            page.get_by_text("shares a word with the question").first.wait_for()
             assert "Likes sencha" in page.locator("#context").input_value()
             page.locator("#budget").fill("200")
             page.locator("#answer").get_by_text("of 200 characters").wait_for()
