@@ -87,7 +87,7 @@ def test_another_model_and_prompt_are_asked(
             assert MODEL in page.locator("main .lead").inner_text()
             planners = page.locator("tr", has=page.get_by_role("rowheader", name="Planner")).inner_text()
             assert planners.split("\t")[1:] == ["builtin", MODEL]
-            assert page.locator(".is-lost").count() > 0
+            assert page.locator(".compared li").count() > 0
             page.get_by_role("link", name="The call").click()
             page.get_by_text("With another prompt, budget or memory").click()
             page.locator("textarea[name=prompt]").fill("no prompt")
