@@ -21,7 +21,9 @@ MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they a
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
 POOL_CHARS = 40_000  # so many characters of passages are read at least, whose lines are compared
-CHOSEN_FROM_CHARS = 12_000  # of the best lines, of which a context chooses, at least: a model is shown as many
+CHOSEN_FROM_CHARS = (
+    12_000  # of the best lines, of which a context chooses, at least: a model is shown as many
+)
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 
 Cut = Callable[[str, int], Span]
