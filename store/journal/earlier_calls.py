@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -109,7 +110,19 @@ async def read_calls(database: Database, owner: JournalOwner, *, after: int, lim
 async def reverted_calls(database: Database, owner: JournalOwner) -> Collection[str]:
     """Return the calls of a user that were taken back, and not by a call that was taken back itself."""
     async with database.maintenance() as connection:
-        found = await rows(connection, "journal/reverting_call", scope_id=owner.scope_id)
+        return await reverted_in(connection, [owner.scope_id])
+
+
+async def reverted_in(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    user_id: str | None = None,
+    actor: str | None = None,
+    since: datetime | None = None,
+) -> AbstractSet[str]:
+    """Return the calls in logs that were taken back, as if calls of an actor since a time had taken back none."""
+    where = {"scope_ids": scope_ids, "user_id": user_id, "actor": actor, "since": since}
+    found = await rows(connection, "journal/reverting_call", **where)
     reverting = defaultdict[str, list[str]](list)
     for row in found:
         reverting[row["reverted"]].append(row["tool_call_id"])

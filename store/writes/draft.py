@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import psycopg
 
-from memex.errors import LimitExceeded, VersionConflict
+from memex.errors import LimitExceeded, Refused, VersionConflict
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement, batch
 from memex.store.identity import write_rates
@@ -50,7 +50,6 @@ from memex.store.writes.edits import (
     Patch,
     Revise,
     Revised,
-    ScopedPath,
     Show,
     Told,
     Undo,
@@ -69,6 +68,7 @@ from memex.store.writes.loaded import (
 )
 from memex.store.writes.pending import counters_of
 from memex.store.writes.results import Commit, Preview, ToldEntry
+from memex.store.writes.revisions import ScopedPath, UndoneRevision
 from memex.store.writes.rivals import reverted_rivals, rivals_of
 from memex.store.writes.statements import (
     NO_LINES,
@@ -265,24 +265,23 @@ class Draft:
         self._stage(Write(place, stored.content, base_version, base_version is None, "restore", reason))
 
     async def undo(
-        self, references: Sequence[str], *, call: str | None = None, reason: str | None = None
-    ) -> None:
-        """Stage the inverse of the revisions that one call wrote.
+        self, references: Sequence[str], calls: Sequence[str], reason: str, *, keeps_later: bool = False
+    ) -> tuple[Sequence[UndoneRevision], Mapping[str, Refused]]:
+        """Stage the inverse of the revisions that calls wrote; return it by files, and why paths cannot be undone.
 
-        Args:
-            references: `path@version`, as the log holds them.
-            call: the tool call id; a text that the call told again does not count as told again any more.
-            reason: kept with the new revisions.
+        The references are `path@version`. What the calls, the newest first, said beside files is taken back too.
+        With `keeps_later`, files that do not fit stay as they are, and paths may be refused.
 
         Raises:
-            OperationNotFound: a revision is gone.
+            OperationNotFound, VersionThinned: a revision or its text is gone.
             LimitExceeded: the revisions hold more text than is undone at once.
         """
-        named = [reference.rpartition("@") for reference in references]
-        revisions = [(self._place(path), int(version)) for path, _, version in named]
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            undone = await load_undone_revisions(connection, revisions)
-        self._stage(Undo(tuple(undone), reason, call))
+            undone, refused = await load_undone_revisions(connection, references, self._place)
+        if refused and not keeps_later:
+            raise next(iter(refused.values()))
+        self._stage(Undo(tuple(undone), reason, tuple(calls), keeps_later))
+        return undone, refused
 
     async def read(self, path: str) -> str | None:
         """Return the text that the draft would leave at a path, None when no file would stand there."""

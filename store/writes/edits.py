@@ -21,44 +21,24 @@ from memex.errors import (
     ValidationFailed,
     VersionConflict,
 )
-from memex.store import diff
 from memex.store.access import Scope
 from memex.store.entry_path import is_entry_at
 from memex.store.records import FileChange, Span
 from memex.store.writes import patch
+from memex.store.writes.revisions import (
+    Head,
+    ScopedPath,
+    UndoneRevision,
+    inverse,
+    undo_conflict,
+    written_again,
+)
 
 MAX_FILE_BYTES = 1 << 20
 MAX_REASON_CHARS = 500
 
 Origin = Literal["user", "assistant", "tool", "web", "document", "import", "operator", "model"]
 _NOT_BLANK = re.compile(r"[^\s]")
-
-
-@dataclass(frozen=True, slots=True)
-class ScopedPath:
-    """A path within a scope."""
-
-    scope: Scope
-    path: str
-
-    @property
-    def key(self) -> tuple[int, str]:
-        """The key of this path in `WorkingTree.heads`."""
-        return self.scope.scope_id, self.path
-
-    def __str__(self) -> str:
-        return self.scope.virtual(self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The open revision of a file, as the store holds it."""
-
-    file_id: int
-    path: str
-    version: int
-    content: str
-    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,33 +158,16 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class UndoneRevision:
-    """A revision to take back: the text, the path and whether the file stood there at all.
-
-    Attributes:
-        place: the place where the revision put the file.
-        head: the file's open revision now, a tombstone when it was deleted.
-        after: the revision that is taken back.
-        before: the one before it, None when it made the file.
-        later_calls: the tool calls that wrote the file since.
-        is_undone: they left it as it was before the revision.
-    """
-
-    place: ScopedPath
-    head: Head
-    after: Head
-    before: Head | None
-    later_calls: tuple[str, ...] = ()
-    is_undone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Undo:
-    """Take back revisions of one call, all at once: files that changed places find their way home."""
+    """Take back revisions of calls, all at once: files that changed places find their way home.
+
+    With `keeps_later`, a file stays as it is if what was written later does not fit; else nothing is taken back.
+    """
 
     revisions: tuple[UndoneRevision, ...]
     reason: str | None = None
-    call: str | None = None
+    calls: tuple[str, ...] = ()
+    keeps_later: bool = False
 
 
 Edit = Write | Hide | Show | Patch | Revise | Move | Delete | Undo
@@ -432,29 +395,43 @@ class WorkingTree:
         self._touch(file, "delete", edit.reason)
 
     def _undo(self, edit: Undo) -> None:
-        files = [self._lift(revision) for revision in edit.revisions]
-        for revision, file in zip(edit.revisions, files, strict=True):
-            try:
-                path, file.content = _inverse(revision)
-                if file.content is not None:
-                    place = ScopedPath(file.scope, path)
-                    check_content(file.content, place)
-                    _require(self._find(place) is None, revision)
-                    file.path, self.standing[place.key] = path, file
-            except VersionConflict as conflict:
-                message, hint = conflict.message, "Revert the later calls first, or change the file by hand."
-                if revision.is_undone:
-                    stands = "gone" if revision.head.deleted else f"at version {revision.head.version}"
-                    message = f"{revision.place} is {stands}, as it was before the call; nothing was changed."
-                    hint = f"To have back what the call wrote, revert {revision.later_calls[-1]}."
-                raise VersionConflict(
-                    message,
-                    hint=hint,
-                    path=str(revision.place),
-                    current_version=revision.head.version,
-                    later_calls=list(revision.later_calls),
-                ) from None
+        lifted = {self._lift(revision): revision for revision in edit.revisions}
+        made: dict[EditedFile, tuple[ScopedPath, str | None]] = {}
+        for file, revision in lifted.items():
+            with self._keeping(file, revision, edit):
+                place, content = inverse(revision)
+                check_content(content or "", place)
+                made[file] = place, content
+        is_settled = False
+        while not is_settled:  # a file that stays may stand where another one would go
+            is_settled, taken = True, set[tuple[int, str]]()
+            for file, (place, content) in list(made.items()):
+                if content is None:
+                    continue
+                if place.key in taken or self._find(place) is not None:
+                    is_settled = False
+                    del made[file]
+                    with self._keeping(file, lifted[file], edit):
+                        raise written_again(lifted[file])
+                taken.add(place.key)
+        for file, (place, content) in made.items():
+            file.content = content
+            if content is not None:
+                file.path, self.standing[place.key] = place.path, file
             self._touch(file, "revert", edit.reason)
+
+    @contextmanager
+    def _keeping(self, file: EditedFile, one: UndoneRevision, edit: Undo) -> Iterator[None]:
+        """Leave a lifted file as it is if something in the block does not fit, or say what does not."""
+        try:
+            yield
+        except Refused as refusal:
+            if not edit.keeps_later:
+                raise (
+                    undo_conflict(one, refusal) if isinstance(refusal, VersionConflict) else refusal
+                ) from None
+            if file.content is not None:
+                self.standing[file.scope.scope_id, file.path] = file
 
     def _lift(self, one: UndoneRevision) -> EditedFile:
         """Take a file away from where it stands, so that its place is free for another."""
@@ -586,29 +563,6 @@ def _change(file: EditedFile, versions: Mapping[EditedFile, int]) -> FileChange:
     )
 
 
-def _inverse(one: UndoneRevision) -> tuple[str, str | None]:
-    """Return where the file stood before the revision and with what text; None when it did not stand."""
-    head, after, before = one.head, one.after, one.before
-    is_newest = head.version == after.version and head.path == after.path
-    if before is None or before.deleted:
-        _require(is_newest, one)
-        return head.path, None
-    if after.deleted:
-        _require(is_newest, one)
-        return before.path, before.content
-    _require(not head.deleted, one)
-    content = diff.undo(before.content, after.content, head.content, str(one.place))
-    if before.path == after.path:
-        return head.path, content
-    _require(head.path == after.path, one)
-    return before.path, content
-
-
-def _require(condition: bool, one: UndoneRevision) -> None:
-    if not condition:
-        raise VersionConflict(f"{one.place}: the file was changed again since.")
-
-
 def _version_conflict(
     place: ScopedPath, base_version: int, current: int, *, deleted: bool = False
 ) -> VersionConflict:
@@ -631,7 +585,8 @@ def places_of(edit: Edit) -> list[ScopedPath]:
             return [
                 ScopedPath(undo.place.scope, path)
                 for undo in edit.revisions
-                for path in {undo.place.path, undo.head.path, *([undo.before.path] if undo.before else [])}
+                for path in {undo.place.path, undo.head.path}
+                | {before.path for _, before in ((undo.after, undo.before), *undo.earlier) if before}
             ]
         case _:
             return [edit.place]

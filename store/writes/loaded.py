@@ -1,17 +1,19 @@
 """The rows that a commit loads before it plans: scopes, heads and chunks of the files that the edits name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionNotFound
+from memex.errors import LimitExceeded, OperationNotFound, Refused, ValidationFailed, VersionNotFound
+from memex.store.access import Scope
 from memex.store.database import Connection, Rows, batch, row_as, rows_as
 from memex.store.records import FileChange, Revision, ScopeState, check_text, revision_of
 from memex.store.search.index import FileIndex, StoredChunk
 from memex.store.writes.commit import SEPARATOR
-from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
+from memex.store.writes.edits import PlannedRevision, WorkingTree
 from memex.store.writes.quota import ScopeUsage, usage_of
+from memex.store.writes.revisions import Head, ScopedPath, UndoneRevision
 
 MAX_UNDONE_CHARS = 32 << 20  # an undo holds up to three texts of each revision in memory
 
@@ -83,15 +85,17 @@ class CommitPlan:
 
 @dataclass(frozen=True, slots=True)
 class _ChainRevision:
-    """A row of `writes/revision_chains`: a revision of the file whose revision is undone."""
+    """A row of `writes/revision_chains`: a revision of a file of which some are undone."""
 
-    ordinal: int
+    scope_id: int
     file_id: int
     path: str
     version: int
     rev: int
     deleted: bool
     tool_call_id: str
+    operation: str
+    is_undone: bool
     content: str
     thinned: Sequence[int] | None
 
@@ -178,50 +182,80 @@ async def load_restored(connection: Connection, place: ScopedPath, version: int)
 
 
 async def load_undone_revisions(
-    connection: Connection, revisions: Sequence[tuple[ScopedPath, int]]
-) -> list[UndoneRevision]:
-    """Return the revisions that are to be undone, each with what stood before it and what came after it.
+    connection: Connection, references: Sequence[str], place_of: Callable[[str], ScopedPath]
+) -> tuple[list[UndoneRevision], dict[str, Refused]]:
+    """Return what is to be undone of each file, with what stood before it and what came after it.
 
     Args:
         connection: in a transaction that sees one moment.
-        revisions: the places and versions of what is undone.
+        references: what is undone, as `path@version`.
+        place_of: returns the place of a virtual path, or refuses it.
+
+    Returns:
+        The files in the order in which they are named first, and by path why some cannot be undone: `place_of`
+        refused it, an `OperationNotFound` where a revision is gone, a `VersionThinned` where its text is.
 
     Raises:
-        OperationNotFound: a revision is gone.
         LimitExceeded: the revisions hold more text than is undone at once.
     """
+    revisions, refused = list[tuple[ScopedPath, int]](), dict[str, Refused]()
+    for path, _, number in (reference.rpartition("@") for reference in references):
+        try:
+            revisions.append((place_of(path), int(number)))
+        except Refused as refusal:
+            refused[path] = refusal
     columns = lookup_columns([place for place, _ in revisions])
     columns["versions"] = [version for _, version in revisions]
     [[size]] = await batch(connection, ("writes/undone_size", columns))
     if size["chars"] > MAX_UNDONE_CHARS:
         raise LimitExceeded(
-            f"The call wrote {size['chars']:,} characters, and {MAX_UNDONE_CHARS:,} are undone at once.",
-            hint="Revert the batches of the import one by one: `calls` of its report names them.",
+            f"{size['chars']:,} characters were written, and {MAX_UNDONE_CHARS:,} are undone at once.",
+            hint="Revert the batches of an import one by one: `calls` of its report names them. Undo what an actor "
+            "did since a later time first.",
             limit=MAX_UNDONE_CHARS,
         )
-    chains: dict[int, list[_ChainRevision]] = {}
-    for revision in await rows_as(_ChainRevision, connection, "writes/revision_chains", **columns):
-        chains.setdefault(revision.ordinal, []).append(revision)
-    return [
-        _undone_revision(place, version, chains.get(ordinal, []))
-        for ordinal, (place, version) in enumerate(revisions, start=1)
-    ]
+    chains: dict[tuple[int, int], list[_ChainRevision]] = {}
+    of_file: dict[tuple[int, str, int], tuple[int, int]] = {}
+    for one in await rows_as(_ChainRevision, connection, "writes/revision_chains", **columns):
+        chains.setdefault((one.scope_id, one.file_id), []).append(one)
+        of_file[one.scope_id, one.path, one.version] = one.scope_id, one.file_id
+    named: dict[tuple[int, int], ScopedPath] = {}
+    undone = list[UndoneRevision]()
+    for place, version in revisions:
+        if (file := of_file.get((*place.key, version))) is not None:
+            named[file] = place
+        else:
+            refused[str(place)] = OperationNotFound(f"The revision {place}@{version} is gone.")
+    for file, place in named.items():
+        try:
+            undone.append(_undone_revision(place.scope, chains[file]))
+        except VersionNotFound as thinned:
+            refused[str(place)] = thinned
+    return undone, refused
 
 
-def _undone_revision(place: ScopedPath, version: int, chain: Sequence[_ChainRevision]) -> UndoneRevision:
-    if not chain:
-        raise OperationNotFound(f"The revision {place}@{version} is gone.")
-    after = next(revision for revision in chain if (revision.path, revision.version) == (place.path, version))
-    before = [revision for revision in chain if revision.rev < after.rev]
-    for needed in (after, *before[-1:]):
-        check_text(f"{place.scope.virtual(needed.path)}@{needed.version}", needed.thinned)
-    head, older = chain[-1].head, before[-1].head if before else None
-    stood = None if older is None or older.deleted else replace(older, version=head.version)
+def _undone_revision(scope: Scope, chain: Sequence[_ChainRevision]) -> UndoneRevision:
+    runs: list[
+        tuple[_ChainRevision, _ChainRevision | None]
+    ] = []  # the newest first; each with what was before
+    for previous, one in zip([None, *chain], chain, strict=False):
+        if one.is_undone:
+            is_longer = previous is not None and previous.is_undone
+            runs[:1] = [(one, runs[0][1])] if is_longer else [(one, previous), *runs[:1]]
+    for needed in filter(None, (one for run in runs for one in run)):
+        check_text(f"{scope.virtual(needed.path)}@{needed.version}", needed.thinned)
+    steps = [(one.head, previous.head if previous else None) for one, previous in runs]
+    head, (after, before), oldest = chain[-1].head, steps[0], steps[-1][1]
+    stood = None if oldest is None or oldest.deleted else replace(oldest, version=head.version)
+    first = next(at for at, one in enumerate(chain) if one.is_undone)
     return UndoneRevision(
-        place=place,
+        place=ScopedPath(scope, after.path),
         head=head,
-        after=after.head,
-        before=older,
+        after=after,
+        before=before,
         is_undone=head.deleted if stood is None else head == stood,
-        later_calls=tuple(revision.tool_call_id for revision in chain if revision.rev > after.rev),
+        later_calls=tuple(one.tool_call_id for one in chain[first:] if not one.is_undone),
+        earlier=tuple(steps[1:]),
+        calls=tuple(one.tool_call_id for one in chain if one.is_undone),
+        is_as_left=chain[-1].operation == "revert" and head == replace(after, version=head.version),
     )

@@ -94,8 +94,9 @@ def _written_chars(edit: Edit) -> int:
             return edit.chars
         case Undo():
             return sum(
-                len(revision.after.content) + len(revision.before.content if revision.before else "")
-                for revision in edit.revisions
+                len(after.content) + len(before.content if before else "")
+                for one in edit.revisions
+                for after, before in ((one.after, one.before), *one.earlier)
             )
         case _:
             return 0

@@ -97,7 +97,7 @@ def reverted_rivals(
     own = access.by_mount.get("user")
     scopes = {*scope_ids, *([own.scope_id] if own else [])}
     given = {"scope_ids": sorted(scopes), "tool_call_id": tool_call_id}
-    undone = [edit.call for edit in edits if isinstance(edit, Undo) and edit.call]
+    undone = [call for edit in edits if isinstance(edit, Undo) for call in edit.calls]
     statements = ("writes/rival_undo", "writes/tombstone_undo", "dreams/edit_reverted")
     return [(name, given | {"reverted": call}) for call in undone for name in statements]
 

@@ -185,7 +185,7 @@ def undone_in_journal(name: str, access: Access, edits: Iterable[Edit], tool_cal
     if scope is None:
         return []
     given = {"scope_id": scope.scope_id, "tool_call_id": tool_call_id}
-    undone = [edit.call for edit in edits if isinstance(edit, Undo) and edit.call]
+    undone = [call for edit in edits if isinstance(edit, Undo) for call in edit.calls]
     return [(name, given | {"reverted": call}) for call in undone]
 
 

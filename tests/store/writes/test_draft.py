@@ -688,7 +688,7 @@ async def test_an_undo_of_a_tombstone_that_another_undo_reopened_conflicts(
     await write(service, alice, "user/a.md", "one")
     await service.execute(alice, "memory_delete", {"path": "user/a.md"}, tool_call_id="delete")
     late = draft_of(service, alice)
-    await late.undo(["user/a.md@2"])
+    await late.undo(["user/a.md@2"], [], "a mistake")
     await service.revert(alice, "delete")
     await service.execute(alice, "memory_move", {"path": "user/a.md", "to": "user/b.md"})
 

@@ -16,18 +16,16 @@ from memex.store.writes.edits import (
     MAX_FILE_BYTES,
     Delete,
     Edit,
-    Head,
     Move,
     Patch,
     PlannedRevision,
     Revise,
-    ScopedPath,
     Show,
     Undo,
-    UndoneRevision,
     WorkingTree,
     Write,
 )
+from memex.store.writes.revisions import Head, ScopedPath, UndoneRevision
 
 USER = Scope(1, "user", writable=True)
 APOLLO = Scope(2, "projects/apollo", writable=True)

@@ -1,5 +1,6 @@
 """The tools on what was: history, diff, restore; and the undoing of a whole call."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -184,20 +185,28 @@ class RevertResult(ToolResult):
 async def stage_revert(draft: Draft, arguments: RevertArguments) -> None:
     """Stage the undoing of a call."""
     call = arguments.tool_call_id
-    await draft.undo(arguments.writes, call=call, reason=arguments.reason or f"revert {call}")
+    await draft.undo(arguments.writes, [call], arguments.reason or f"revert {call}")
 
 
 def answer_revert(arguments: RevertArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
     """Answer the undoing of a call."""
-    writes = [
-        RevertedResult.taken_from(change, diff=change.diff()).model_dump(mode="json") for change in changes
-    ]
-    logged = [
-        write | {"diff": references.of_diff(change) if change.changed else ""}
-        for write, change in zip(writes, changes, strict=True)
-    ]
+    writes = [write.model_dump(mode="json") for write in reverted_files(changes)]
     result = {"reverted": arguments.tool_call_id, "writes": writes}
-    return CallAnswer(result, arguments.canonical(), result | {"writes": logged})
+    return CallAnswer(result, arguments.canonical(), result | {"writes": logged_files(changes)})
+
+
+def reverted_files(changes: Iterable[FileChange]) -> list[RevertedResult]:
+    """Return the files as an undoing left them."""
+    return [RevertedResult.taken_from(change, diff=change.diff()) for change in changes]
+
+
+def logged_files(changes: Iterable[FileChange]) -> list[dict[str, Any]]:
+    """Return the files as an undoing left them, as the log keeps them."""
+    return [
+        RevertedResult.taken_from(change, diff="").model_dump(mode="json")
+        | ({"diff": references.of_diff(change)} if change.changed else {})
+        for change in changes
+    ]
 
 
 async def _older(memory: Memory, arguments: DiffArguments, new: Revision) -> Revision | None:
