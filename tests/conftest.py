@@ -228,11 +228,16 @@ def caller_of(service: Service) -> CallerOf:
     """
 
     async def make(
-        user_id: str | None, *, role: Role = "agent", tenant: str = "default", project: str | None = None
+        user_id: str | None,
+        *,
+        role: Role = "agent",
+        tenant: str = "default",
+        project: str | None = None,
+        actor: str = "tests",
     ) -> Caller:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         principal = Principal(tenant_id, role)
-        context = CallContext(user_id=user_id, actor="tests", project=project)
+        context = CallContext(user_id=user_id, actor=actor, project=project)
         return await service.caller(principal, context, makes_user=True)
 
     return make

@@ -337,7 +337,7 @@ class WordsErased(UserErased):
 
 
 class PreviewOutdated(Conflict):
-    """The words to erase have changed since the preview, so nothing was erased."""
+    """What would be erased or undone has changed since the preview, so nothing was."""
 
     code = "PREVIEW_OUTDATED"
     default_hint = "Look at a new preview, and confirm that one."

@@ -74,6 +74,7 @@ _CALLS = {
     "memory_replay": Route("POST", "/operations/{tool_call_id:path}/replay"),
     "memory_replayable": Route("GET", "/replayable"),
     "memory_revert": Route("POST", "/operations/{tool_call_id:path}/revert"),
+    "memory_revert_all": Route("POST", "/operations/revert"),
     "queue_list": Route("GET", "/queue"),
     "queue_retry": Route("POST", "/queue/{tool_call_id:path}/retry", role="admin", is_repeatable=False),
     "queue_retry_all": Route("POST", "/queue/retry", role="admin", is_repeatable=False),

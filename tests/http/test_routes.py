@@ -486,6 +486,7 @@ ROUTES: dict[str, list[Try]] = {
             json={"name": "mine"},
         )
     ],
+    "POST /v1/operations/revert": [Try(agents(), json={"actor": "nobody", "since": "2026-01-01T00:00:00Z"})],
     "POST /v1/operations/{tool_call_id:path}/revert": [
         Try(
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
@@ -643,6 +644,9 @@ ROUTES: dict[str, list[Try]] = {
             url={"tool_call_id": ALICES_QUESTION},
             json={"name": "mine"},
         )
+    ],
+    "POST /v1/admin/operations/revert": [
+        Try(admins(), json={"actor": "nobody", "since": "2026-01-01T00:00:00Z"})
     ],
     "POST /v1/admin/operations/{tool_call_id:path}/revert": [
         Try(

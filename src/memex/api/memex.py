@@ -7,7 +7,7 @@ async with Memex() as memex:  # or Memex(url="http://127.0.0.1:8630", api_key="m
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
@@ -22,7 +22,7 @@ from memex.api.remote import RemoteMemex
 from memex.api.removed import Removed
 from memex.api.review import Review
 from memex.api.search import Search
-from memex.api.user_calls import AsOf, tool
+from memex.api.user_calls import AsOf, operation, tool
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
@@ -30,6 +30,7 @@ from memex.service.log.call_list import CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.counterfactual import ChangedResult, ReplayChanges
 from memex.service.log.replay.replay import ReplayResult
+from memex.service.log.revert_all import RevertAllResult
 from memex.service.search.links import LinksResult
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
@@ -340,6 +341,16 @@ class UserMemory(BrowsableMemory):
         return await self._run(
             RevertResult, "memory_revert", tool_call_id, tool_call_id=reverted, reason=reason
         )
+
+    @operation("memory_revert_all")
+    async def revert_all(
+        self, *, actor: str, since: datetime, confirm: str | None = None, tool_call_id: str | None = None
+    ) -> RevertAllResult:
+        """Return what undoing all that an actor wrote since a time would change; with its `confirm`, do it.
+
+        Raises:
+            PreviewOutdated: something changed since the preview.
+        """
 
     async def operations(
         self, query: CallQuery | None = None, *, limit: int = 50, cursor: str | None = None

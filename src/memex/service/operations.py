@@ -24,6 +24,7 @@ from memex.service.log.blame import BLAME
 from memex.service.log.call_list import CallQuery, list_calls, read_attempts
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
+from memex.service.log.revert_all import REVERT_ALL
 from memex.service.operation import RunsOnLines, RunsOperation
 from memex.service.projects import administration
 from memex.service.projects.init_project import INIT_PROJECT
@@ -104,7 +105,10 @@ OPERATIONS: dict[str, RunsOperation[Answer]] = {
     **work.OPERATIONS,
     **dreams.OPERATIONS,
     **{operation.name: operation.call for operation in (BLAME, BROWSE, CHANGES, INIT_PROJECT, PROMPT_BLOCK)},
-    **{operation.name: operation.call for operation in (ERASE, READ_JOURNAL, REVIEW, TOPICS, VERIFY)},
+    **{
+        operation.name: operation.call
+        for operation in (ERASE, READ_JOURNAL, REVERT_ALL, REVIEW, TOPICS, VERIFY)
+    },
     "erasure_list": _named(erasures.list_erasures),
     "eval_case_draft": _named(case_requests.draft_case, choice=CaseChoice),
     "eval_case_keep": _named(case_requests.keep_case, choice=CaseChoice),
@@ -154,6 +158,7 @@ WRITING = frozenset(
             "dream_run",
             "eval_case_keep",
             "memory_revert",
+            "memory_revert_all",
             "project_init",
             "review_decide",
         ),

@@ -98,6 +98,32 @@ def test_a_revert_undoes_a_call_as_new_versions(alice: Client) -> None:
     assert (newest["operation"], newest["reason"], newest["tool_call_id"]) == ("revert", "wrong", "undo-2")
 
 
+def test_all_that_an_actor_did_is_undone_after_a_preview(alice: Client, client_of: ClientOf) -> None:
+    """Of the user's calls alone; what came since the preview makes it outdated, with the one that fits."""
+    bob = client_of("agent", bound_to="bob")
+    put(alice, "one\n", "call-1")
+    put(alice, "two\n", "call-2", Memex_Actor="wild", If_Match='"1"')
+    put(bob, "bob's\n", "call-3", Memex_Actor="wild")
+    asked = {"actor": "wild", "since": "2026-01-01T00:00:00Z"}
+
+    shown = alice.post("/v1/operations/revert", json=asked).json()
+    put(alice, "more\n", "call-4", "user/b.md", Memex_Actor="wild")
+    outdated = alice.post("/v1/operations/revert", json=asked | {"confirm": shown["confirm"]})
+    confirm = outdated.json()["confirm"]
+    headers = {"Memex-Tool-Call-Id": "undo"}
+    done = alice.post("/v1/operations/revert", json=asked | {"confirm": confirm}, headers=headers).json()
+
+    assert (shown["status"], [call["tool_call_id"] for call in shown["calls"]]) == ("preview", ["call-2"])
+    assert "-two\n+one\n" in shown["writes"][0]["diff"]
+    assert (outdated.status_code, outdated.json()["code"]) == (409, "PREVIEW_OUTDATED")
+    assert (done["status"], done["tool_call_id"], len(done["calls"])) == ("reverted", "undo", 2)
+    assert alice.get("/v1/file", params=PATH).json()["content"] == "one\n"
+    assert alice.get("/v1/file", params={"path": "user/b.md"}).status_code == 404
+    assert bob.get("/v1/file", params=PATH).json()["content"] == "bob's\n"
+    for wrong in ({"since": "soon"}, {"since": "2026-01-01T00:00:00"}, {"actor": ""}, {"actor": None}):
+        assert alice.post("/v1/operations/revert", json=asked | wrong).json()["code"] == "VALIDATION_ERROR"
+
+
 def test_a_revert_sent_again_is_answered_as_at_first(alice: Client) -> None:
     """Undoing is idempotent under its own id."""
     put(alice, "one", "call-1")
@@ -122,6 +148,17 @@ def test_a_revert_that_no_longer_fits_names_the_later_calls(alice: Client) -> No
     assert (refused.status_code, refused.json()["code"]) == (409, "VERSION_CONFLICT")
     assert refused.json()["later_calls"] == ["call-3"]
     assert alice.get("/v1/file", params=PATH).json()["content"] == "three"
+
+
+def test_a_call_is_undone_once_the_later_ones_are(alice: Client) -> None:
+    """Also one that made a file: the undoing of a later call is no write that would be lost."""
+    put(alice, "one", "call-1")
+    put(alice, "two", "call-2", If_Match='"1"')
+
+    assert alice.post("/v1/operations/call-1/revert").json()["later_calls"] == ["call-2"]
+    assert alice.post("/v1/operations/call-2/revert").is_success
+    assert alice.post("/v1/operations/call-1/revert").is_success
+    assert alice.get("/v1/file", params=PATH).status_code == 404
 
 
 def test_a_call_that_wrote_nothing_cannot_be_reverted(alice: Client) -> None:

@@ -20,6 +20,7 @@ from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.log.replay.counterfactual import ChangedResult, ReplayChange
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed
+from memex.service.log.revert_all import RevertAllArguments, RevertAllResult
 from memex.service.tools.revisions import RevertResult
 from memex.store.records import Status
 
@@ -181,6 +182,19 @@ def read_operation(tool_call_id: str) -> Attempts:
 )
 def revert(tool_call_id: str, body: RevertBody | None = None) -> RevertResult:
     """Undo everything that a call wrote, all or nothing, as new versions."""
+
+
+@PAIR.operation(
+    "memory_revert_all",
+    summary="Undo all that an actor did",
+    admin_description="As for a user, among the calls made for the user in Memex-User, or by admins for none.",
+)
+def revert_all(body: RevertAllArguments) -> RevertAllResult:
+    """Show what undoing all that an actor wrote since a time would change; with the `confirm` of that, do it.
+
+    All is undone in one commit, as new versions. A file of which somebody else has rewritten the same lines since
+    stays as it is, and `kept` names it. `PREVIEW_OUTDATED` says that something changed since the preview.
+    """
 
 
 @PAIR.handler(
