@@ -167,6 +167,40 @@ def test_a_call_is_logged_and_reverted(memex: Memex, serving: Serving) -> None:
     assert memex.plain("log", "--limit", "1").endswith("  FILE_NOT_FOUND\n"), "in the place of what it wrote"
 
 
+def test_all_that_an_actor_did_is_undone_when_it_is_confirmed(memex: Memex, serving: Serving) -> None:
+    """Without --yes it is only shown; files that others rewrote are named, and the command says how to undo it."""
+    for name in ("a", "b"):
+        body = {
+            "context": {"userId": "me", "actor": "wild"},
+            "arguments": {"path": f"user/wild/{name}.md", "content": "nonsense\n"},
+        }
+        serving.request("/v1/tools/memory_write/execute", key=serving.ready["agent_key"], body=body)
+    memex.plain("write", "user/wild/b.md", "--content", "true\n", "--overwrite")
+    undo = ("revert", "--actor", "wild", "--since", "1h")
+
+    shown, done = memex.run(*undo), memex.plain(*undo, "--yes")
+
+    assert (shown.code, shown.out.splitlines()[0]) == (
+        3,
+        "Would be undone: 2 calls; 0 calls undone before.",
+    )
+    assert "user/wild/a.md deleted by version 2\n" in shown.out
+    assert shown.out.endswith("Nothing was undone. Add --yes to undo all of this.\n")
+    assert "user/wild/b.md stays as it is: VERSION_CONFLICT" in shown.out
+    assert done.startswith("Undone: 2 calls; 0 calls undone before.\n")
+    assert "To undo: memex revert call_" in done
+    assert memex.plain("read", "user/wild/b.md") == "true\n"
+    assert memex.json(*undo)["status"] == "nothing"
+    for wrong in (
+        ("--actor", "wild"),
+        ("--since", "1h"),
+        ("call-1", "--since", "1h"),
+        ("call-1", "--yes"),
+        (),
+    ):
+        assert memex.run("revert", *wrong).code == 1, wrong
+
+
 def test_keys_are_made_listed_and_revoked(memex: Memex, serving: Serving) -> None:
     """In a pipe a new key is printed alone; the list never shows it."""
     secret = memex.plain("keys", "create", "--role", "admin").strip()

@@ -171,6 +171,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("replay", "{call}-r", "--planner", "builtin"),
     ("replay", "--tool", "context", "--since", "1h"),
     ("replay", "--budget", "300", "--limit", "1"),
+    ("revert", "--actor", "nobody", "--since", "1h"),
     ("revert", "{call}-r", "--reason", "no"),
     ("import", "{folder}/vault", "--into", "user/notes"),
     ("import", "{folder}/vault", "--into", "user/notes", "--dry-run"),

@@ -1,11 +1,13 @@
 """`memex log` and `memex revert`: list calls, show what each did, and undo it."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from memex.cli.ages import parse_time
 from memex.cli.log import trace
+from memex.cli.memory.erase import UNCONFIRMED, can_ask
 from memex.cli.options import Cursor, Reason
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten, to_json
 from memex.cli.session.commands import user_command
@@ -104,15 +106,63 @@ async def show(
 @user_command
 async def revert(
     session: CommandSession,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call to undo.")],
+    call: Annotated[
+        str | None, typer.Argument(metavar="[TOOL_CALL_ID]", help="The id of the call to undo.")
+    ] = None,
     reason: Reason = None,
+    actor: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Undo all calls of who named itself so; with --since.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Undo the calls since a time, such as 2h or 2026-11-22; with --actor.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Undo all calls without asking.")] = False,
 ) -> CommandOutput:
-    """Undo everything that a call wrote.
+    """Undo all that a call wrote, or an actor did.
 
-    Each of its files gets a new version; if one cannot be undone, none is.
+    Each file gets a new version. Of one call, nothing is undone if one file cannot be. With --actor and --since, it
+    first shows what would change back, and asks; a file that others have rewritten since stays as it is.
     """
+    if call is None and actor is not None and since is not None and reason is None:
+        return await _revert_all(session, {"actor": actor, "since": parse_time(since, "--since")}, yes=yes)
+    if call is None or actor is not None or since is not None or yes:
+        raise ValidationFailed(
+            "Name what to undo in one way.", hint="Give the id of a call, or --actor NAME and --since TIME."
+        )
     reverted = await session.call("memory_revert", {"tool_call_id": call, "reason": reason})
     return CommandOutput(reverted, lambda screen: _show_reverted(screen, reverted))
+
+
+async def _revert_all(session: CommandSession, asked: dict[str, Any], *, yes: bool) -> CommandOutput:
+    shown = await session.call("memory_revert_all", asked)
+    if shown["status"] == "nothing" or not (yes or _confirm(shown)):
+        code = 0 if shown["status"] == "nothing" else UNCONFIRMED
+        return CommandOutput(shown, lambda screen: _show_all(screen, shown), exit_code=code)
+    done = await session.call("memory_revert_all", asked | {"confirm": shown["confirm"]})
+    return CommandOutput(done, lambda screen: _show_all(screen, done, session))
+
+
+def _confirm(shown: dict[str, Any]) -> bool:
+    if not can_ask():
+        return False
+    _show_all(Screen(sys.stdout), shown)
+    return typer.confirm("Undo all of this?")
+
+
+def _show_all(screen: Screen, shown: dict[str, Any], session: CommandSession | None = None) -> None:
+    calls, skipped = format_count(len(shown["calls"]), "call"), format_count(shown["skipped"], "call")
+    would = {"nothing": "Nothing to undo", "preview": "Would be undone", "reverted": "Undone"}
+    screen.line((f"{would[shown['status']]}: ", "bold"), f"{calls}; {skipped} undone before.")
+    _show_reverted(screen, shown)
+    for kept in shown["kept"]:
+        later = ", ".join(kept["later_calls"])
+        screen.line((f"{kept['path']} stays as it is: {kept['code']}", "yellow"), f"  {later}")
+    if shown["more"]:
+        screen.line(("There are older calls: undo again for these.", "yellow"))
+    if shown["status"] == "preview" and not can_ask():
+        screen.line("Nothing was undone. Add --yes to undo all of this.")
+    if session is not None:
+        screen.line(("To undo: ", "dim"), session.command("revert", shown["tool_call_id"]))
 
 
 def show_log(screen: Screen, listed: dict[str, Any], *, with_user: bool = False) -> None:

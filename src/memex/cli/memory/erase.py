@@ -104,19 +104,20 @@ async def _kind(session: CommandSession, target: str) -> TargetKind:
     return "call"
 
 
-def _can_ask() -> bool:
+def can_ask() -> bool:
+    """Return whether a person can be asked: both ends are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _confirm(shown: dict[str, Any]) -> bool:
-    if not _can_ask():
+    if not can_ask():
         return False
     _show_preview(Screen(sys.stdout), shown)
     return typer.confirm("Erase these words for good? It cannot be undone")
 
 
 def _show_unconfirmed(screen: Screen, shown: dict[str, Any]) -> None:
-    if not _can_ask():  # else it was shown before the question
+    if not can_ask():  # else it was shown before the question
         _show_preview(screen, shown)
     screen.line("Nothing was erased. Add --yes to erase the words.")
 
