@@ -88,6 +88,9 @@ ADMIN_ADDRESSES = (
 )
 
 
+WRITTEN = {"Memex-Tool-Call-Id": "written", "Memex-Actor": "writer"}
+
+
 def plant(site: Site) -> None:
     """Give alice two files, one of them with two versions."""
     api = site.api(bound_to="alice")
@@ -96,7 +99,7 @@ def plant(site: Site) -> None:
         ("user/tea.md", TEA),
         ("user/tea.md", TEA.replace("oolong", "sencha")),
     ):
-        headers = {"If-Match": "*"} | ({"Memex-Tool-Call-Id": "written"} if "sencha" in text else {})
+        headers = {"If-Match": "*"} | (WRITTEN if "sencha" in text else {})
         written = api.put("/v1/file", params={"path": path}, content=text, headers=headers)
         assert written.is_success, written.text
     for call_id, tool, arguments in (
@@ -168,6 +171,34 @@ def show_a_text(page: Page) -> None:
     )
     page.get_by_role("button", name="Show what would be written").click()
     page.get_by_role("button", name="Write it").wait_for()
+
+
+def ask_to_undo_all(page: Page) -> None:
+    """Look at what undoing all that the writer did would change."""
+    page.goto("/ui/calls")
+    page.get_by_text("Undo all that one actor did").click()
+    page.get_by_label("Actor").fill("writer")
+    page.get_by_label("Since (UTC)").fill("2026-01-01T00:00")
+    page.get_by_role("button", name="Show what would change back").click()
+    page.get_by_role("button", name="Undo 1 change").wait_for()
+
+
+@pytest.mark.slow
+def test_all_that_an_actor_did_is_undone_in_the_browser(site: Site, in_browser: Callable[..., Any]) -> None:
+    """With the lines on a page of their own first, and a button that undoes the undoing; without scripts too."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        for script in (True, False):
+            with signed_in(browser, site, script=script) as page:
+                ask_to_undo_all(page)
+                assert "sencha" in page.locator("table.diff").inner_text()
+                page.get_by_role("button", name="Undo 1 change").click()
+                page.get_by_text("What these calls wrote was undone.").wait_for()
+                page.get_by_role("button", name="Undo", exact=True).click()
+                page.get_by_text("What the call wrote was undone.").wait_for()
+
+    in_browser(journey)
 
 
 def files_status(site: Site, secret: str) -> int:
@@ -616,6 +647,8 @@ def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., A
                 found |= check(page, address)
             show_a_text(page)
             found |= check(page, "a text that would be remembered")
+            ask_to_undo_all(page)
+            found |= check(page, "calls that would be undone")
         return found
 
     assert in_browser(look) == {}

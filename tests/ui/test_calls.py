@@ -128,3 +128,35 @@ def test_only_what_a_person_confirms_is_undone(site: Site, new_site: Callable[[]
     assert (
         new_site().visitor(bound_to="alice").get("/ui/calls/call", params={"id": "call-2"}).status_code == 404
     )
+
+
+def test_all_that_an_actor_did_is_undone_after_its_page(site: Site) -> None:
+    """The page shows lines, and files that stay; a form that is outdated shows the page anew; the call is shown."""
+    api = site.api(bound_to="alice")
+    write(api, "call-1", "# Oars\n\nRed ones.\n")
+    api.headers["Memex-Actor"] = "wild"
+    write(api, "call-2", "# Oars\n\nPoisoned ones.\n")
+    write(api, "call-3", "# Gone\n", path="user/gone.md")
+    api.headers.pop("Memex-Actor")
+    write(api, "call-4", "# True\n", path="user/gone.md")
+    alice, asked = site.visitor(bound_to="alice"), {"actor": "wild", "since": "2026-01-01T00:00"}
+
+    form = alice.get("/ui/calls").text
+    page = alice.post("/ui/calls/revert-all", asked).text
+    outdated = alice.post("/ui/calls/revert-all", asked | {"confirm": "0" * 32})
+    confirm = re.search(r'name="confirm" value="([0-9a-f]+)"', outdated.text)
+    assert confirm is not None
+    done = alice.post("/ui/calls/revert-all", asked | {"confirm": confirm[1]})
+
+    assert "Undo all that one actor did" in form
+    assert "Poisoned" in page
+    assert "VERSION_CONFLICT" in page
+    assert "call-4" in page
+    assert (outdated.status_code, "Nothing was undone." in outdated.text) == (409, True)
+    assert done.status_code == 303
+    assert "What these calls wrote was undone." in alice.get(done.headers["location"]).text
+    assert "Red ones." in api.get("/v1/file", params={"path": "user/oars.md"}).json()["content"]
+    assert "There is nothing to undo." in alice.post("/ui/calls/revert-all", asked).text
+    for wrong in ({"actor": ""}, {"since": ""}, {"since": "soon"}):
+        assert alice.post("/ui/calls/revert-all", asked | wrong).status_code == 422
+    assert alice.post("/ui/calls/revert-all", asked | {"actor": "a" * 300}).status_code == 200

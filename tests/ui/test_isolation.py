@@ -48,6 +48,7 @@ class Row:
 
 NOTE_QUERY = {"path": NOTE}
 CALL_QUERY = {"id": CALL}
+WILD = {"actor": "tests", "since": "2026-01-01T00:00"}
 QUESTION_QUERY = {"id": "question-of-alice"}
 PAGES: dict[str, Row] = {
     "GET /ui/memory": Row(200),
@@ -143,6 +144,8 @@ PAGES: dict[str, Row] = {
     "GET /ui/calls/revert": Row(404, CALL_QUERY),
     "GET /ui/calls/bundle": Row(404, QUESTION_QUERY),
     "POST /ui/calls/revert": Row(404, form={"call_id": CALL}),
+    # Of whom nobody sees a call, there is nothing to undo: a form of another page changes nothing.
+    "POST /ui/calls/revert-all": Row(409, form=WILD | {"confirm": "0" * 32}),
     "GET /ui/health": Row(200, of_agents=403),
     "GET /ui/sessions": Row(200),
     "POST /ui/sessions/{session_id}/revoke": Row(422, path={"session_id": "9000000000"}),

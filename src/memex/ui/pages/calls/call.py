@@ -1,17 +1,20 @@
 """One call: its story, the texts that it saw, its undoing, and its export."""
 
 import json
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Response
 
-from memex.errors import FileNotFound
+from memex.errors import FileNotFound, PreviewOutdated
 from memex.http.answers import zip_answer
 from memex.service.log.replay.requests import KINDS
+from memex.service.log.revert_all import REVERT_ALL
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.store.text_pool import offload
 from memex.ui.call_story import hint_of, pretty, references_in, split_reference, story_of
 from memex.ui.comparison import diff_lines
+from memex.ui.filters import time_in
 from memex.ui.page import Page, page_router
 from memex.ui.pages.calls.calls import UserQuery, context_for
 
@@ -84,8 +87,10 @@ async def confirm_revert(page: Page, call_id: CallQuery, user: UserQuery = "") -
         newest = history["revisions"][0]["version"] if history["revisions"] else version
         lines = await offload.run(len(made["diff"]), diff_lines, made["diff"])
         changes.append({"path": path, "version": version, "newest": newest, "lines": lines})
+    form = {"call_id": attempts[0]["tool_call_id"], "user": user}
+    more = len(writes) - len(changes)
     return page.render(
-        "revert.html", call=attempts[0], changes=changes, more=len(writes) - len(changes), user=user
+        "revert.html", call=attempts[0], changes=changes, more=more, user=user, form=form, shown=None
     )
 
 
@@ -96,6 +101,36 @@ async def revert_call(page: Page) -> Response:
     done = await page.memex.call(context_for(page, user), "memory_revert", {"tool_call_id": call_id})
     undo = "" if user else done["tool_call_id"]
     return page.redirect("/ui/calls/call", id=call_id, user=user, notice="reverted", call=undo)
+
+
+@router.post("/revert-all")
+async def revert_all(page: Page) -> Response:
+    """Show what undoing all that an actor did since a time would change, or undo what was shown."""
+    form = {name: page.form.get(name, "")[:200] for name in ("actor", "since", "user", "confirm")}
+    asked = {"actor": form["actor"], "since": time_in(form["since"])}
+    call, has_changed = partial(page.memex.call, context_for(page, form["user"]), REVERT_ALL.name), False
+    try:
+        shown = await call(asked | {"confirm": form["confirm"] or None})
+    except PreviewOutdated:
+        shown, has_changed = await call(asked), True
+    if shown["status"] == "reverted":
+        done, user = shown["tool_call_id"], form["user"]
+        undo = "" if user else done
+        return page.redirect("/ui/calls/call", id=done, user=user, notice="reverted-all", call=undo)
+    changes = [
+        write | {"newest": 0, "lines": await offload.run(len(write["diff"]), diff_lines, write["diff"])}
+        for write in shown["writes"][:MAX_SHOWN_WRITES]
+    ]
+    return page.render(
+        "revert.html",
+        call=None,
+        changes=changes,
+        more=len(shown["writes"]) - len(changes),
+        user=form["user"],
+        form=form | {"confirm": shown["confirm"]},
+        shown=shown | {"since": asked["since"], "has_changed": has_changed},
+        status=409 if has_changed else 200,
+    )
 
 
 @router.get("/bundle")
