@@ -132,13 +132,12 @@ class BuiltinPlanner:
             is_intent=bool(listed) or (intent is not None and not names_days(request.query)),
         )
         beside = included_lines(request.included, survey.query, tools.analyzer, weight=weight)
-        included = standing(beside, tools)
-        newest = newest_day(lines, included)
+        newest = newest_day(lines, included := standing(beside, tools))
         ranked = lines if listed else with_recency(lines, newest)
-        lines = first_chars(ranked, chosen_from_chars(request.budget))
+        ranked = first_chars(ranked, chosen_from_chars(request.budget))
         return LinePool(
             survey,
-            mark_over(await mark_older(lines, tools), request.today),
+            mark_over(await mark_older(ranked, tools), request.today),
             judgement,
             is_shown_whole=is_small and not listed,
             is_list=bool(listed),
@@ -343,8 +342,8 @@ def _wrapper_chars(request: ContextRequest, judgement: Judgement) -> int:
 def _split_by_value(
     worths: Iterable[ScoredPassage], chars: int
 ) -> tuple[list[ScoredPassage], list[ScoredPassage]]:
-    """Return the passages that are worth most, so many characters of them and at least one; and the others."""
-    ordered = sorted(worths, key=lambda worth: rank(worth.value, worth.reference))
-    ends = accumulate(worth.chars for worth in ordered)
+    """Return the passages that are worth most, so many characters and those told beside them; and the others."""
+    ordered = sorted(worths, key=lambda one: (one.reason != "neighbour", rank(one.value, one.reference)))
+    ends = accumulate(0 if worth.reason == "neighbour" else worth.chars for worth in ordered)
     kept = max(1, sum(end <= chars for end in ends))
     return ordered[:kept], ordered[kept:]

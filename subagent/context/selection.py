@@ -20,11 +20,12 @@ MIN_FIRST_CHARS = (
 MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
-POOL_CHARS = 40_000  # so many characters of passages are read at least, whose lines are compared
+POOL_SHARE = 5  # so many times the budget's characters of passages are read, whose lines are compared,
+POOL_CHARS = range(24_000, 40_001)  # within these bounds
 CHOSEN_FROM_CHARS = (
     12_000  # of the best lines, of which a context chooses, at least: a model is shown as many
 )
-READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
+READ_SHARE = 3  # so many times the budget's characters are read and looked at in any case
 
 Cut = Callable[[str, int], Span]
 
@@ -50,8 +51,9 @@ class CandidatePassage(NamedTuple):  # a call makes hundreds, and a dataclass ta
 
 
 def read_chars(budget: int) -> int:
-    """Return how many characters of passages are read for a context of so many."""
-    return max(budget * READ_SHARE, POOL_CHARS)
+    """Return how many characters of passages are read for a context of so many, beside those told near a match."""
+    least, most = POOL_CHARS[0], POOL_CHARS[-1]
+    return max(budget * READ_SHARE, min(max(budget * POOL_SHARE, least), most))
 
 
 def chosen_from_chars(budget: int) -> int:

@@ -120,7 +120,7 @@ def test_every_body_has_an_example(served: Any) -> None:
         for content in operation.get("requestBody", {}).get("content", {}).values()
     }
 
-    assert len(bodies) == 74
+    assert len(bodies) == 76
     for name, content in bodies.items():
         assert _examples(content), name
 
