@@ -42,7 +42,7 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile(
-    r"(?:[,;:!?…]+|\.{2,}|(?<=\w{3})\.)(?=\s)|\s[–—-]\s"
+    r"(?:(?<![,;:!?…])[,;:!?…]++|(?<!\.)\.{2,}+|(?<=\w{3})\.)(?=\s)|\s[–—-]\s"
     r"|\s(?=(?:because|since|cos|weil|denn|parce que|car|porque)\b)",
     re.IGNORECASE,
 )
