@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any, ClassVar
 
 from memex.store.entry_path import FOLDER
@@ -14,7 +13,6 @@ from memex.store.text_pool import offload
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
 from memex.subagent.context.evidence import (
     WHOLE_CHARS,
-    ScoredPassage,
     gather_evidence,
     pinned_passages,
 )
@@ -39,9 +37,9 @@ from memex.subagent.context.pool import (
 )
 from memex.subagent.context.recency import newest_day, with_recency
 from memex.subagent.context.rivals import mark_older, mark_over
-from memex.subagent.context.selection import CandidatePassage, Cut, chosen_from_chars, rank, read_chars
+from memex.subagent.context.selection import CandidatePassage, Cut, chosen_from_chars, read_chars
 from memex.subagent.context.statements import StatementUnit
-from memex.subagent.context.survey import Candidates, LinePool
+from memex.subagent.context.survey import Candidates, LinePool, split_by_value
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools, newest_first
 from memex.subagent.planner import (
@@ -188,7 +186,7 @@ class BuiltinPlanner:
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS
         first = [worth for file in pinned_files for worth in pinned_passages(file, available // 2)]
-        worths, unread = _split_by_value(
+        worths, unread = split_by_value(
             evidence.scored_passages(min(WHOLE_CHARS, available // 3)),
             read_chars(available),
         )
@@ -337,13 +335,3 @@ def _wrapper_chars(request: ContextRequest, judgement: Judgement) -> int:
     """Return how many characters of a budget the wrapper of a context needs."""
     is_weak = request.min_confidence is not None and judgement.band == "weak"
     return wrapper_chars(WEAK_SENTENCE if is_weak else SENTENCE)
-
-
-def _split_by_value(
-    worths: Iterable[ScoredPassage], chars: int
-) -> tuple[list[ScoredPassage], list[ScoredPassage]]:
-    """Return the passages that are worth most, so many characters and those told beside them; and the others."""
-    ordered = sorted(worths, key=lambda one: (one.reason != "neighbour", rank(one.value, one.reference)))
-    ends = accumulate(0 if worth.reason == "neighbour" else worth.chars for worth in ordered)
-    kept = max(1, sum(end <= chars for end in ends))
-    return ordered[:kept], ordered[kept:]

@@ -1,13 +1,14 @@
 """The results of the search for a context: the passages that may answer, and the pool of their lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memex.store.records import NearSpan, Reference
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
+from memex.subagent.context.evidence import ScoredPassage
 from memex.subagent.context.pool import ContextLine, waiting_lines
-from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.context.selection import POOL_CHARS, CandidatePassage, rank
 from memex.subagent.judgement import ENGLISH, Judgement, judge
 
 
@@ -98,3 +99,23 @@ class LinePool:
     is_list: bool = False
     best: float | None = None
     included: Sequence[ContextLine] = ()
+
+
+def split_by_value(
+    worths: Iterable[ScoredPassage], chars: int
+) -> tuple[list[ScoredPassage], list[ScoredPassage]]:
+    """Return the passages that are read for a context, at least one, and the others.
+
+    Those that are worth most come first, up to so many characters. What was told beside a match comes behind them,
+    while all together hold no more than is ever read.
+    """
+    read, unread = list[ScoredPassage](), list[ScoredPassage]()
+    used = 0
+    for worth in sorted(worths, key=lambda one: (one.reason == "neighbour", rank(one.value, one.reference))):
+        most = max(chars, POOL_CHARS[-1]) if worth.reason == "neighbour" else chars
+        if used + worth.chars <= most or not read:
+            read.append(worth)
+            used += worth.chars
+        else:
+            unread.append(worth)
+    return read, unread
