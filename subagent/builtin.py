@@ -131,7 +131,7 @@ class BuiltinPlanner:
         )
         beside = included_lines(request.included, survey.query, tools.analyzer, weight=weight)
         newest = newest_day(lines, included := standing(beside, tools))
-        ranked = lines if listed else with_recency(lines, newest)
+        ranked = lines if listed else survey.led_by_first(with_recency(lines, newest))
         ranked = first_chars(ranked, chosen_from_chars(request.budget))
         return LinePool(
             survey,
@@ -201,6 +201,7 @@ class BuiltinPlanner:
             tools.language,
             evidence.beside,
             evidence.near,
+            evidence.first,
         )
 
     def cutter(self, query: Query) -> Cut:

@@ -177,6 +177,7 @@ class _Writes:
             ("amendments: both kept", None, False),
             ("forgotten: one statement", 0.95, False),
             ("forgotten: several", None, False),
+            ("forgotten or asked back", None, False),
             ("small talk kept", 0.15, True),
             ("orders and questions kept", None, True),
             ("secrets kept out", 0.95, False),
@@ -229,7 +230,11 @@ class _Writes:
         kind = "forgotten: one statement" if text.forget != "all" and len(gone) == 1 else "forgotten: several"
         said = squash(text.text).strip()
         is_stored = said in _all_text(step) and not (self.before and said in _all_text(self.before))
-        self._add(kind, text.id, not left and not is_stored, "stored" if is_stored else ", ".join(left))
+        is_obeyed = not left and not is_stored
+        self._add(kind, text.id, is_obeyed, "stored" if is_stored else ", ".join(left))
+        asked = [squash(candidate["text"]) for candidate in step.trace.get("candidates", ())]
+        is_asked = all(any(facts[fact_id].stands_in(said) for said in asked) for fact_id in left)
+        self._add("forgotten or asked back", text.id, is_asked and not is_stored, ", ".join(left))
 
     def _judge_noise(self, step: PlayedText) -> None:
         text = step.text

@@ -80,8 +80,9 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
-    `is_of_days` and `near` are those of `SearchResult`. `similarity` is the highest MaxSim of files whose lines are
-    not embedded by themselves; None if there are none. `beside` names the entries around those that were found.
+    `first` is the best passage of the first file. `is_of_days` and `near` are those of `SearchResult`. `similarity`
+    is the highest MaxSim of files whose lines are not embedded by themselves; None if there are none. `beside`
+    names the entries around those that were found.
     """
 
     query: Query
@@ -92,6 +93,7 @@ class Evidence:
     is_of_days: bool = False
     beside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     near: Sequence[NearSpan] | None = None
+    first: Reference | None = None
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
         """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
@@ -189,6 +191,7 @@ async def _find_matches(request: ContextRequest, tools: MemoryTools) -> Evidence
         similarity=max(_of_passages(found.hits), default=None),
         is_of_days=found.is_of_days,
         near=found.near,
+        first=next((Reference(hit.path, hit.version, hit.span) for hit in found.hits), None),
     )
     for hit in found.hits:
         if hit.file is not None:

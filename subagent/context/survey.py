@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, nextafter
 
 from memex.store.records import NearSpan, Reference
 from memex.store.search.bm25 import Query
@@ -26,6 +27,7 @@ class Candidates:
         language: of memory.
         beside: the entries of the journal around those that were found.
         near: the passages that search compared in meaning; None if it searched by words alone.
+        first: the passage that search ranked first.
     """
 
     query: Query
@@ -37,6 +39,7 @@ class Candidates:
     language: str = ENGLISH
     beside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     near: Sequence[NearSpan] | None = None
+    first: Reference | None = None
 
     @property
     def is_compared(self) -> bool:
@@ -51,6 +54,18 @@ class Candidates:
         for path, distance in distances:
             found[path] = max(found.get(path, 0.0), last - distance)
         return found
+
+    def led_by_first(self, lines: list[ContextLine]) -> list[ContextLine]:
+        """Return lines, best first, with the best one of the passage that search ranked first before all others."""
+        if self.first is None:
+            return lines
+        path, _, (start, end) = self.first
+        for place, line in enumerate(lines):
+            first, last = line.reference.span
+            if line.reference.path == path and first < end and start < last:
+                leading = line._replace(score=nextafter(lines[0].score, inf))
+                return [leading, *lines[:place], *lines[place + 1 :]]
+        return lines
 
     def judge(self, question: str, lines: Sequence[ContextLine], *, words: int, is_intent: bool) -> Judgement:
         """Return how sure it is that one of the lines answers the question; see `judgement.judge`.

@@ -19,6 +19,7 @@ from memex.subagent.context.pool import (
     WINDOW,
     ContextLine,
     add_meaning,
+    best_first,
     embedded_lines,
     entries_of,
     included_lines,
@@ -399,3 +400,25 @@ def test_a_long_paragraph_is_cut_at_sentences_alone() -> None:
         "They moved the visit of Dr. Rossi and J. Adler, i.e. the audit, to the 9th.",
         "Wir fahren am 3. Mai ab.",
     ]
+
+
+def test_the_passage_that_search_ranks_first_has_its_best_line_before_all_others() -> None:
+    """Whatever other lines score, also beside what was found elsewhere; one without a line changes nothing."""
+    page, other = "user/page.md", "user/other.md"
+    text = "The oolong.\nThe rehearsal was late.\n"
+    found = [
+        line._replace(score=score)
+        for line, score in zip(lines_of([passage(text, page)]), (0.2, 0.3), strict=True)
+    ]
+    best = lines_of([passage("An oolong rehearsal.", other, value=9)])[0]._replace(score=0.9)
+    lines = best_first([*found, best])
+
+    led = Candidates(QUERY, (), (), (), first=Reference(page, 1, (0, len(text)))).led_by_first(lines)
+    of_nothing = Candidates(QUERY, (), (), (), first=Reference("user/gone.md", 1, (0, 9))).led_by_first(lines)
+
+    assert [line.candidate.text for line in best_first(led)] == [
+        "The rehearsal was late.",
+        "An oolong rehearsal.",
+        "The oolong.",
+    ]
+    assert of_nothing == lines
