@@ -72,7 +72,10 @@ class MemexPlaced(Placed):
             seconds=done.seconds,
             usage=done.usage,
             trace=done.trace
-            | {name: result[name] for name in ("status", "writes", "skipped", "replaced", "rivals")},
+            | {
+                name: result[name]
+                for name in ("status", "writes", "skipped", "replaced", "rivals", "candidates")
+            },
         )
 
     async def context(

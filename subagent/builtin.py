@@ -8,8 +8,8 @@ from memex.store.entry_path import FOLDER
 from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
+from memex.store.search.find import MAX_QUERY_CHARS
 from memex.store.search.snippet import window
-from memex.store.text_pool import offload
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
 from memex.subagent.context.evidence import (
     WHOLE_CHARS,
@@ -38,6 +38,7 @@ from memex.subagent.context.pool import (
 from memex.subagent.context.recency import newest_day, with_recency
 from memex.subagent.context.rivals import mark_older, mark_over
 from memex.subagent.context.selection import CandidatePassage, Cut, chosen_from_chars, read_chars
+from memex.subagent.context.stated import stated_by_lines
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.context.survey import Candidates, LinePool, split_by_value
 from memex.subagent.judgement import Judgement
@@ -53,28 +54,22 @@ from memex.subagent.planner import (
     RememberRequest,
 )
 from memex.subagent.remember.changes import Changes
-from memex.subagent.remember.file_series import FileSeries, first_file, list_series
-from memex.subagent.remember.filing.entries import normal_forms
-from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
-from memex.subagent.remember.own_names import find_own_names
+from memex.subagent.remember.forgetting import MAX_CANDIDATES, ForgetPlan, plan_forgetting, stated_beside
+from memex.subagent.remember.placing import MAX_LOOKUPS, place_statements
 from memex.subagent.remember.reading import is_sure, own_statements, read_text
 from memex.subagent.remember.related import SaidTime, find_related
 from memex.subagent.remember.stage import find_replacements
-from memex.subagent.statements.bullets import render_bullet
-from memex.subagent.statements.comparison.holders import is_about_another
+from memex.subagent.remember.told_sentences import is_later
 from memex.subagent.statements.comparison.putting_right import correcting_spans
 from memex.subagent.statements.days.asked import names_days, without_days
-from memex.subagent.statements.extraction import SkippedSpan, Statement
-from memex.subagent.statements.forgetting import find_forget_request, own_sentences
+from memex.subagent.statements.extraction import SkippedSpan
+from memex.subagent.statements.forgetting import ForgetRequest, find_forget_request, own_sentences
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination
-from memex.subagent.statements.subjects import normal_form
 
 SMALL_PASSAGES = 100  # of a memory: below it, all its lines are looked at
 MAX_LIST_LEXEMES = 5  # of a question for a list; one that says more is answered by its words
-# Statements of one text for which memory is searched; for each, its own file is always looked at.
-MAX_LOOKUPS = 100
-MAX_SERIES = 50  # files of a series that are read for a longer text
+FORGET_CHARS = 2_000  # of a context for a request to forget, whose lines may be meant
 
 
 class BuiltinPlanner:
@@ -216,9 +211,11 @@ class BuiltinPlanner:
             reading = await own_statements(request.text, reading, tools)
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
-            forgetting = await plan_forgetting(asked, request, tools)
+            forgetting = await self.plan_forgetting(asked, request, tools)
             reading = stated_beside(reading, asked, forgetting, tools.analyzer)
-        adds = await self.place(reading.statements, request, tools)
+        adds = await place_statements(
+            reading.statements, request.project, request.day, tools, version=self.version
+        )
         projects = {request.project, None}
         own_paths = frozenset(
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
@@ -254,39 +251,21 @@ class BuiltinPlanner:
             overtaken=tuple(changes.overtaken),
         )
 
-    async def place(
-        self,
-        statements: Sequence[Statement],
-        request: RememberRequest,
-        tools: MemoryTools,
-    ) -> list[Addition]:
-        """Return statements with where they go: the file of their kind, or its first successor with room."""
-        rooms: dict[str, FileSeries] = {}
-        homes: dict[str, dict[tuple[str, ...], str]] = {}
-        adds = []
-        for statement in await _with_holders(statements, tools):
-            place = destination(statement.kind, request.project, statement.text)
-            text = statement.text
-            if place.path not in homes:
-                is_long = len(statements) > MAX_LOOKUPS
-                homes[place.path] = await self._files_by_statement(place.path, tools) if is_long else {}
-            path = homes[place.path].get(normal_form(text))
-            if path is None:
-                if place.path not in rooms:
-                    rooms[place.path] = await FileSeries.of(place.path, tools, version=self.version)
-                path = rooms[place.path].path_for(len(render_bullet(text, request.day)))
-            adds.append(Addition(path, place.title, place.heading, statement))
-        return adds
-
-    async def _files_by_statement(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
-        """Return which file of a series says what, by normal form."""
-        found: dict[tuple[str, ...], str] = {}
-        for listed in await list_series(path, tools, limit=MAX_SERIES, version=self.version):
-            if first_file(listed.path) == path:
-                content = (await tools.read_file(listed.path)).content
-                forms = await offload.run_on(content, normal_forms, content)
-                found |= dict.fromkeys(forms, listed.path)
-        return found
+    async def plan_forgetting(
+        self, asked: ForgetRequest, request: RememberRequest, tools: MemoryTools
+    ) -> ForgetPlan:
+        """Return what a request to forget takes out; else the best lines of a context for it: they may be meant."""
+        plan = await plan_forgetting(asked, request, tools)
+        if plan.texts or plan.candidates or asked.is_everything or asked.is_bare:
+            return plan
+        query = f"{asked.topic} {asked.beside}"[:MAX_QUERY_CHARS]
+        pool = await self.find_lines(ContextRequest(query, FORGET_CHARS, 0, request.day), tools)
+        stated = [
+            one
+            for one in stated_by_lines(pool.lines, pool.survey.query, self.analyzer)
+            if one.day <= request.day and not is_later(one.path, request.day, request.moment)
+        ]
+        return replace(plan, candidates=tuple(stated[:MAX_CANDIDATES]))
 
 
 def _unfiled(adds: Iterable[Addition], changes: Changes, project: str | None) -> set[Addition]:
@@ -297,22 +276,6 @@ def _unfiled(adds: Iterable[Addition], changes: Changes, project: str | None) ->
         for add in adds
         if not (add.replaces or add.statement in changing or is_sure(add.statement, project))
     }
-
-
-async def _with_holders(statements: Sequence[Statement], tools: MemoryTools) -> list[Statement]:
-    """Return statements; what somebody else likes is a note, and no preference of the user."""
-    others = [
-        statement
-        for statement in statements
-        if statement.kind == "preference" and is_about_another(statement.text)
-    ]
-    if not others:
-        return list(statements)
-    own_names = await find_own_names(tools)
-    of_others = {other for other in others if is_about_another(other.text, own_names)}
-    return [
-        replace(statement, kind="note") if statement in of_others else statement for statement in statements
-    ]
 
 
 async def _rest(survey: Candidates, tools: MemoryTools) -> list[CandidatePassage]:

@@ -80,9 +80,8 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
-    `first` is the best passage of the first file. `is_of_days` and `near` are those of `SearchResult`. `similarity`
-    is the highest MaxSim of files whose lines are not embedded by themselves; None if there are none. `beside`
-    names the entries around those that were found.
+    `first` is its best passage, `beside` the entries around those found, `similarity` the highest MaxSim of files
+    whose lines are not embedded alone. `is_of_days` and `near` are those of `SearchResult`.
     """
 
     query: Query
@@ -226,8 +225,8 @@ def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
 
 async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, ReachedFile]:
     """Note which entries were told around those that match; return those around the ones that match best."""
-    if entries := [path for path in evidence.files if is_entry_at(path)]:
-        evidence.beside = await tools.entries_beside(entries, reach=REACH)
+    entries = [path for path in evidence.files if is_entry_at(path)]
+    evidence.beside = await tools.entries_beside(entries, reach=REACH) if entries else {}
     best = frozenset(list(evidence.files)[:ENTRIES])
     near = [(path, beside) for path, around in evidence.beside.items() if path in best for beside in around]
     return {beside: ReachedFile(beside, 1, path, reason="neighbour") for path, beside in near}
@@ -246,8 +245,7 @@ async def _add_reached_files(
     targets: Mapping[str, ReachedFile], evidence: Evidence, tools: MemoryTools
 ) -> None:
     """Look at files that others lead to, and note the best that leads to each."""
-    new = [path for path in targets if path not in evidence.files]
-    if new:
+    if new := [path for path in targets if path not in evidence.files]:
         texts = dict.fromkeys(new, AHEAD_CHARS)
         await tools.read_ahead(Reads(passages=[(evidence.query, new)], texts=texts))
     await _add_passages(new, evidence, tools)
@@ -310,18 +308,17 @@ async def _link_texts(paths: Sequence[str], evidence: Evidence, tools: MemoryToo
 def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:
     """Return the files that links lead to, the most valuable first: a file's links share what it is worth."""
     counts = Counter([(link.source, link.is_near) for link in links])
+    shares = {True: NEAR_SHARE, False: FAR_SHARE}
     bonuses = {
-        (source, is_near): evidence.value(source)
-        * (NEAR_SHARE if is_near else FAR_SHARE)
-        // isqrt(count * 10_000)
+        (source, is_near): evidence.value(source) * shares[is_near] // isqrt(count * 10_000)
         for (source, is_near), count in counts.items()
     }
     found: dict[str, ReachedFile] = {}
     for link in links:
         bonus = bonuses[link.source, link.is_near]
         if link.target != link.source:
-            target = ReachedFile(link.target, bonus, link.source, link.heading)
-            found[link.target] = _stronger(found.get(link.target), target)
+            reached = ReachedFile(link.target, bonus, link.source, link.heading)
+            found[link.target] = _stronger(found.get(link.target), reached)
     return _best_reached_files(found)
 
 

@@ -6,20 +6,20 @@ from datetime import date, datetime
 
 from memex.store.citations.syntax import CitedPlace
 from memex.store.records import Tombstone
-from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.distil.reading import MessageReading
 from memex.subagent.distil.removed import RemovedStatements, find_removed, statement_form
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
+    PLANNER_VERSION,
     Addition,
     FiledStatement,
     KnownStatement,
     RememberPlan,
-    RememberRequest,
 )
 from memex.subagent.remember.changes import Changes, find_contradiction, newer_contradiction
 from memex.subagent.remember.echoes import is_kept_out
 from memex.subagent.remember.filing.entries import SAME_TASK
+from memex.subagent.remember.placing import place_statements
 from memex.subagent.remember.related import RelatedFiles, find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import UNDATED
@@ -55,19 +55,23 @@ class DistilPlan:
 
 
 async def plan_distil(
-    messages: Sequence[MessageReading], project: str | None, planner: BuiltinPlanner, tools: MemoryTools
+    messages: Sequence[MessageReading],
+    project: str | None,
+    tools: MemoryTools,
+    *,
+    version: int = PLANNER_VERSION,
 ) -> DistilPlan:
     """Return where the statements of messages go, in the order in which they were said.
 
     Args:
         messages: those of a part of some conversations, in any order.
         project: the project that the statements are about, if any.
-        planner: gives statements their places.
         tools: reads memory.
+        version: of the planner, whose reads of memory are made.
     """
     said_at = {reading.said.place: reading.message.said_at for reading in messages}
     removed, tombstones = await find_removed(project, tools), await tools.tombstones()
-    taking = _Taking(project, planner, tools, said_at, removed, tombstones)
+    taking = _Taking(project, version, tools, said_at, removed, tombstones)
     for add in await taking.place(messages):
         await taking.take(add)
     return await taking.plan()
@@ -78,7 +82,7 @@ class _Taking:
     """Statements while they are compared with memory, one after the other."""
 
     project: str | None
-    planner: BuiltinPlanner
+    version: int
     tools: MemoryTools
     said_at: Mapping[CitedPlace, datetime | None]
     removed: RemovedStatements
@@ -95,8 +99,9 @@ class _Taking:
             messages, key=lambda message: (message.said.day, message.message.said_at_s, message.said.place)
         )
         said = [(statement, message.said) for message in ordered for statement in message.statements]
-        request = RememberRequest("", self.project, UNDATED)
-        adds = await self.planner.place([statement for statement, _ in said], request, self.tools)
+        adds = await place_statements(
+            [statement for statement, _ in said], self.project, UNDATED, self.tools, version=self.version
+        )
         return [replace(add, said=by) for add, (_, by) in zip(adds, said, strict=True)]
 
     async def take(self, add: Addition) -> None:

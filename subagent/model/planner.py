@@ -23,7 +23,7 @@ from memex.subagent.model.context import is_sure, plan_context
 from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 from memex.subagent.prompts import Prompt
-from memex.subagent.remember.forgetting import plan_forgetting, with_forgetting
+from memex.subagent.remember.forgetting import with_forgetting
 from memex.subagent.remember.reading import read_text
 from memex.subagent.statements.forgetting import ForgetRequest, find_forget_request
 
@@ -179,7 +179,7 @@ class ModelPlanner:
             planned = await plan_remember(request, self._builtin, prompt, session, with_tools=with_tools)
             if asked is None:
                 return planned
-            forgetting = await plan_forgetting(asked, request, tools)
+            forgetting = await self._builtin.plan_forgetting(asked, request, tools)
             return with_forgetting(planned, asked, forgetting, self._builtin.analyzer)
 
         try:

@@ -66,7 +66,7 @@ class ForgetPlan:
     Attributes:
         removals: statements of pages.
         words: sentences of journal entries of which no page has a statement.
-        candidates: statements and sentences that may be meant.
+        candidates: statements and sentences that may be meant, where a name or what was told last says which.
         named: the name or identifier of which all statements go; "" if a request describes what it means.
     """
 
@@ -120,7 +120,6 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
         return await _plan_named(request, said, tools)
     meant: list[_Match] = []
     matches: list[_Match] = []
-    shown: list[_Match] = []
     if request.stated:
         for stated in _pools(await _find_matches(request.stated, day, tools, has_journal=has_journal)):
             named = [match for match in stated if _lefts(match.stored.text, request.stated)]
@@ -147,7 +146,6 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
                 meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
             if meant:
                 break
-        shown = shown or [match for match in matches if match.words]
         if meant:
             break
     if is_past and not all(match.is_past for match in meant):
@@ -155,9 +153,7 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
     whole = request.focus[-1] if topic in request.focus and not request.is_several else topic
     is_other = any(_names_another(request, whole, match.stored.text, tools.analyzer) for match in meant)
     if not (meant and _is_sure(request) and _are_writable(meant, said)) or is_other:
-        asked = set(tools.analyzer.lexemes(content_of(f"{request.topic} {request.beside}")))
-        near = {match.stored: match for match in (*shown, *matches) if not asked.isdisjoint(match.words)}
-        return _asking([*near.values()])
+        return ForgetPlan()
     return _taking_out(request, meant, "" if is_past else topic, tools.analyzer)
 
 

@@ -91,11 +91,11 @@ async def standing_sentences(
 
 
 def is_later(path: str, day: date, moment: datetime | None) -> bool:
-    """Return whether an entry of a day was told after a moment of it; not if the day alone is known."""
+    """Return whether a file is an entry told after a moment of a day; not if the day alone is known."""
+    if moment is None or not is_entry_at(path):
+        return False
     told = entry_moment(path.removeprefix("user/"))
-    return (
-        moment is not None and told.date() == day and told.replace(tzinfo=None) > moment.replace(tzinfo=None)
-    )
+    return told.date() == day and told.replace(tzinfo=None) > moment.replace(tzinfo=None)
 
 
 async def is_stated(sentence: FiledStatement, path: str, tools: MemoryTools) -> bool:

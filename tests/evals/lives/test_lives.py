@@ -188,6 +188,7 @@ async def test_a_memory_that_keeps_everything(life: Life) -> None:
         "applied: messages": (0, 1),
         "applied or shown as rivals": (1, 2),
         "forgotten: one statement": (0, 1),
+        "forgotten or asked back": (0, 1),
         "small talk kept": (1, 1),
         "secrets kept out": (0, 1),
         "wrong rivals": (0, 6),

@@ -21,7 +21,6 @@ from memex.store.log import operations
 from memex.store.log.call import CallAnswer
 from memex.store.paths import parse
 from memex.store.records import FileChange, Operation
-from memex.store.search.analyzer import Analyzer
 from memex.store.writes.rivals import RivalRecords
 from memex.store.writes.statements import LineRecords
 from memex.subagent.builtin import BuiltinPlanner
@@ -31,7 +30,7 @@ from memex.subagent.distil.planning import DistilPlan, plan_distil
 from memex.subagent.distil.reading import MAX_STATEMENTS, without_lines
 from memex.subagent.engine import ENGINE
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import BUILTIN, Addition
+from memex.subagent.planner import BUILTIN, PLANNER_VERSION, Addition
 from memex.subagent.remember import stage
 from memex.subagent.remember.filing.entries import EntryOutcome
 from memex.subagent.remember.recalled import may_repeat_lines, repeated_lines
@@ -172,13 +171,12 @@ async def _without_lines(
 
 
 async def _plan(work: ToolContext, arguments: DistilArguments, portion: Portion) -> DistilPlan:
-    planner = work.planners.rules
-    if not isinstance(planner, BuiltinPlanner):
-        planner = BuiltinPlanner(Analyzer())
+    rules = work.planners.rules
+    version = rules.version if isinstance(rules, BuiltinPlanner) else PLANNER_VERSION
     project = _project(work, arguments)
     async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:
         tools = MemoryTools(snapshots.open, work.call, max_operations=MAX_OPERATIONS, conceals_queries=True)
-        return await plan_distil(portion.messages, project, planner, tools)
+        return await plan_distil(portion.messages, project, tools, version=version)
 
 
 def _project(work: ToolContext, arguments: DistilArguments) -> str | None:
