@@ -30,21 +30,24 @@ select md5(string_agg(line, ' ' order by line))
         union all select 'analyzed ' || tablename from pg_stats where schemaname in ('public', 'procrastinate')
         union all select 'large' where pg_database_size(current_database()) > 32 * 1024 * 1024) as lines
 """
-# The same in brief, in a tenth of the time: where all of it is equal, SHAPE is equal too.
+# The same in brief, in a tenth of the time: where all of it is equal, SHAPE is equal too. What Postgres brings along
+# has lower ids.
 CATALOGS = """
-select (select (count(*), max(xmin::text::bigint))::text from pg_class),
+select (select (count(*), max(xmin::text::bigint))::text from pg_class where oid >= 16384),
        (select (count(*), max(xmin::text::bigint))::text from pg_policy),
-       (select (count(*), max(xmin::text::bigint))::text from pg_constraint),
-       (select (count(*), max(xmin::text::bigint))::text from pg_proc),
-       (select (count(*), max(xmin::text::bigint))::text from pg_trigger),
+       (select (count(*), max(xmin::text::bigint))::text from pg_constraint where oid >= 16384),
+       (select (count(*), max(xmin::text::bigint))::text from pg_proc
+         where oid >= 16384 and pronamespace <> pg_my_temp_schema()),
+       (select (count(*), max(xmin::text::bigint))::text from pg_trigger where oid >= 16384),
        (select (count(*), max(xmin::text::bigint))::text from pg_extension),
-       (select (count(*), max(xmin::text::bigint))::text from pg_namespace),
-       (select (count(*), max(xmin::text::bigint))::text from pg_statistic),
+       (select (count(*), max(xmin::text::bigint))::text from pg_namespace where nspname not like 'pg\\_t%'),
+       (select (count(*), max(xmin::text::bigint))::text from pg_statistic where starelid >= 16384),
        (select count(*) from pg_db_role_setting
          where setdatabase = (select oid from pg_database where datname = current_database())),
        pg_database_size(current_database()) > 32 * 1024 * 1024
 """
-NO_JIT = "-c jit=off"  # compiling a statement that runs once takes longer than the statement
+# No trigger fires, and nothing is compiled, which takes longer than a statement that runs once.
+FOR_EMPTYING = "-c jit=off -c session_replication_role=replica"
 MIGRATIONS = "select tablename from pg_tables where schemaname = 'public' and tablename like '%migration'"
 OTHERS_OUT = """
 select pg_terminate_backend(pid, 10000)
@@ -52,19 +55,20 @@ select pg_terminate_backend(pid, 10000)
  where datname = current_database() and pid <> pg_backend_pid() and pid <> all (%s::integer[])
 """
 MAX_KEPT_CONNECTIONS = 6
-EMPTY = """
+# A function of the connection, so that the statements are planned once and not for each test.
+EMPTYING = """
 do $$
-declare name text;
+declare statements text;
 begin
-  set local session_replication_role = replica;
-  for name in select format('%I.%I', schemaname, tablename) from pg_tables
-               where schemaname in ('public', 'procrastinate') and tablename not like '%migration' loop
-    execute 'delete from ' || name;
-  end loop;
-  perform setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
-     from pg_sequences where schemaname in ('public', 'procrastinate') and last_value is not null;
+  select string_agg(format('delete from %I.%I;', schemaname, tablename), ' ') into statements from pg_tables
+   where schemaname in ('public', 'procrastinate') and tablename not like '%migration';
+  execute format('create function pg_temp.empty() returns void language plpgsql as %L', 'begin ' || statements || '
+    perform setval(format(''%I.%I'', schemaname, sequencename)::regclass, start_value, false)
+       from pg_sequences where schemaname in (''public'', ''procrastinate'') and last_value is not null;
+  end');
 end $$
 """
+EMPTY = "select pg_temp.empty()"
 
 
 @dataclass(slots=True)
@@ -123,8 +127,9 @@ class LentDatabase:
             except psycopg.OperationalError:
                 self.forget_superuser()
         if self.emptier is None:
-            conninfo = make_conninfo(admin, dbname=self.name, options=NO_JIT)
+            conninfo = make_conninfo(admin, dbname=self.name, options=FOR_EMPTYING)
             self.emptier = psycopg.connect(conninfo, autocommit=True)
+            self.emptier.execute(EMPTYING)
         return self.emptier
 
     def forget_superuser(self) -> None:
