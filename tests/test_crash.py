@@ -4,13 +4,11 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,19 +17,22 @@ import httpx2
 import psycopg
 import pytest
 from tests.kit import clusters
+from tests.kit.forked_commands import Forks, Printing
 from tests.kit.inconsistencies import INCONSISTENCIES
 from tests.kit.property_budget import is_thorough
 
 from memex.store.embedded import server as embedded
 
 WRITERS = 4
+CALLERS = 8 if is_thorough() else 4
+PATIENCE_S = 60
 
 
 @dataclass
 class Served:
     """A service in a process of its own."""
 
-    process: subprocess.Popen[str]
+    process: Printing
     url: str
     keys: dict[str, str]
 
@@ -72,26 +73,19 @@ class Load:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Served]:
+def served(folder: Path, forked: Forks) -> Iterator[Served]:
     """`memex serve` on a free port; killed at the end if it still runs."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "memex", "serve", "--json", "--port", "0", "--data-dir", str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    )
+    arguments = ["serve", "--json", "--port", "0", "--data-dir", str(folder)]
+    with Path(os.devnull).open("wb") as nothing:
+        process = forked.spawn(arguments, environment, stderr=nothing.fileno(), timeout_s=PATIENCE_S)
     try:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
         yield Served(process, ready["url"], ready)
     finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        process.kill()
+        process.communicate(PATIENCE_S)
 
 
 @contextmanager
@@ -135,7 +129,9 @@ def check(folder: Path, acknowledged: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("victim", ["service", "server"])
-def test_acknowledged_writes_survive_a_kill(server_folder: Path, made_data_dir: Path, victim: str) -> None:
+def test_acknowledged_writes_survive_a_kill(
+    server_folder: Path, made_data_dir: Path, forked: Forks, victim: str
+) -> None:
     """SIGKILL of the service, or of its Postgres, under load: acknowledged writes are there, none is half."""
     folder = server_folder / f"crash-{victim}"
     clusters.copy(made_data_dir, folder)
@@ -143,7 +139,7 @@ def test_acknowledged_writes_survive_a_kill(server_folder: Path, made_data_dir: 
     acknowledged: dict[str, str] = {}
     key = ""
     for round_number in range(4 if is_thorough() else 1):
-        with served(folder) as service:
+        with served(folder, forked) as service:
             key = service.keys.get("agent_key", key)
             first = httpx2.put(
                 f"{service.url}/v1/file",
@@ -187,7 +183,7 @@ class Rememberers:
                 if answer is None:
                     return
                 assert self.answers.setdefault(call_id, answer) == answer
-                if len(self.answers) >= (40 if is_thorough() else 16):
+                if len(self.answers) >= (40 if is_thorough() else 8):
                     self.enough.set()
 
     def _sent(self, client: httpx2.Client, call_id: str, name: str) -> dict[str, Any] | None:
@@ -205,26 +201,30 @@ class Rememberers:
         return body
 
 
-def test_a_text_sent_again_after_a_kill_is_remembered_once(server_folder: Path, made_data_dir: Path) -> None:
+def test_a_text_sent_again_after_a_kill_is_remembered_once(
+    server_folder: Path, made_data_dir: Path, forked: Forks
+) -> None:
     """SIGKILL with many calls under way; all of them again under their ids: each statement stands exactly once.
 
     What was acknowledged before the kill is answered alike after it.
     """
     folder = server_folder / "crash-remember"
     clusters.copy(made_data_dir, folder)
-    with served(folder) as service:
+    with served(folder, forked) as service:
         load = Rememberers(service.url, service.keys["agent_key"])
-        with ThreadPoolExecutor(8) as pool:
-            calling = [pool.submit(load.remember, caller, range(1_000)) for caller in range(8)]
+        with ThreadPoolExecutor(CALLERS) as pool:
+            calling = [pool.submit(load.remember, caller, range(1_000)) for caller in range(CALLERS)]
             assert load.enough.wait(60)
             service.process.kill()
             for caller in calling:
                 caller.result(60)
     before = dict(load.answers)
-    sent = {caller: 1 + sum(name.startswith(f"call-{caller}-") for name in before) for caller in range(8)}
-    with served(folder) as service:
+    sent = {
+        caller: 1 + sum(name.startswith(f"call-{caller}-") for name in before) for caller in range(CALLERS)
+    }
+    with served(folder, forked) as service:
         load.url = service.url
-        with ThreadPoolExecutor(8) as pool:
+        with ThreadPoolExecutor(CALLERS) as pool:
             for caller in [pool.submit(load.remember, caller, range(n)) for caller, n in sent.items()]:
                 caller.result(60)
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import pytest
 from tests.kit import clusters
-from tests.kit.forked_commands import Forks
+from tests.kit.forked_commands import Forks, Printing
 
 from memex.cli.group import LazyGroup
 from memex.cli.main import command_line
@@ -56,7 +56,7 @@ class Done:
 class Serving:
     """A `memex serve` that takes requests; `ready` is the line that it printed, `log` holds its standard error."""
 
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[str] | Printing"
     ready: dict[str, Any]
     log: IO[str]
 
@@ -150,7 +150,7 @@ class Memex:
         written = b""
         with self.forks.started(
             arguments, environment, (theirs, theirs, theirs), timeout_s=PATIENCE_S
-        ) as ended:
+        ) as command:
             os.close(theirs)
             try:
                 while chunk := os.read(ours, 65_536):
@@ -159,14 +159,19 @@ class Memex:
                 pass
             finally:
                 os.close(ours)
-            assert int(ended.recv(16)) == 0, written
+            assert command.wait(PATIENCE_S) == 0, written
         return written
 
     @contextmanager
-    def serve(self, *arguments: str) -> Iterator[Serving]:
-        """Run `memex serve --json` on a free port until the end of the block."""
+    def serve(self, *arguments: str, is_forked: bool = False) -> Iterator[Serving]:
+        """Run `memex serve --json` on a free port until the end of the block; forked, it starts at once."""
+        command = ("serve", "--json", "--port", "0", *arguments)
         with tempfile.TemporaryFile("a+") as log:  # a pipe that nobody reads would stop it in the end
-            process = self.spawn("serve", "--json", "--port", "0", *arguments, stderr=log)
+            process = (
+                self.forks.spawn(command, self.environment, stderr=log.fileno(), timeout_s=PATIENCE_S)
+                if is_forked
+                else self.spawn(*command, stderr=log)
+            )
             try:
                 assert process.stdout is not None
                 line = process.stdout.readline()
@@ -228,5 +233,5 @@ def server_up(memex: Memex, made_data_dir: Path) -> Iterator[None]:
 def serving(memex: Memex, made_data_dir: Path) -> Iterator[Serving]:
     """A service over the module's data directory; it has no keys before."""
     clusters.copy(made_data_dir, memex.data_dir)
-    with memex.serve() as running:
+    with memex.serve(is_forked=True) as running:
         yield running

@@ -1,7 +1,7 @@
 """The command without the second that loading it takes: forks of a process that has loaded it once.
 
 Each command is a process of its own as ever, with the environment, the folder and the streams of whoever asks. What
-tests the start itself, signals or a terminal runs the program instead.
+tests the start itself or a terminal runs the program instead.
 """
 
 import array
@@ -16,13 +16,13 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from runpy import run_module
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 LOADED = [
     "memex.api.ingest.ingest",
@@ -44,8 +44,55 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
     door.connect({door!r})
     asked = json.dumps([sys.argv, dict(os.environ), os.getcwd()]).encode()
     door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+    door.recv(16)  # its process id
     sys.exit(int(door.recv(16)))
 """
+
+
+@dataclass(slots=True)
+class Started:
+    """A command that runs: its process id, and the socket that tells how it ends."""
+
+    pid: int
+    door: socket.socket
+    returncode: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code once the command has ended."""
+        if self.returncode is None:
+            self.door.settimeout(timeout)
+            self.returncode = int(self.door.recv(16))
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the command has ended."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the command at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+@dataclass(slots=True)
+class Printing(Started):
+    """A command and what it prints: as much of `subprocess.Popen` as tests need."""
+
+    stdout: IO[str] | None = None
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, None]:
+        """Return what the command has printed once it has ended."""
+        printed = self.stdout.read() if self.stdout and not self.stdout.closed else ""
+        self.wait(timeout)
+        self.close()
+        return printed, None
+
+    def close(self) -> None:
+        """Close the pipe and the socket."""
+        if self.stdout is not None:
+            self.stdout.close()
+        self.door.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +119,8 @@ class Forks:
             given.write(stdin)
             given.seek(0)
             streams = (given.fileno(), out.fileno(), err.fileno())
-            with self.started(arguments, environment, streams, timeout_s=timeout_s, module=module) as ended:
-                code = int(ended.recv(16))
+            with self.started(arguments, environment, streams, timeout_s=timeout_s, module=module) as command:
+                code = command.wait(timeout_s)
             out.seek(0)
             err.seek(0)
             return code, out.read(), err.read()
@@ -87,17 +134,41 @@ class Forks:
         *,
         timeout_s: float,
         module: str = "",
-    ) -> Iterator[socket.socket]:
-        """Start a command with these three streams; its exit code can be received once it has ended.
+    ) -> Iterator[Started]:
+        """Start a command with these three streams.
 
         A `module` is run in place of `memex`, as by `python -m`.
         """
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
-            door.settimeout(timeout_s)
-            door.connect(self.door)
-            asked = json.dumps([[module or "-c", *arguments], dict(environment), str(Path.cwd())]).encode()
-            door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
-            yield door
+            yield self._begun(door, arguments, environment, streams, timeout_s=timeout_s, module=module)
+
+    def spawn(
+        self, arguments: Sequence[str], environment: Mapping[str, str], *, stderr: int, timeout_s: float
+    ) -> Printing:
+        """Start a command without input, whose output is a pipe."""
+        ours, theirs = os.pipe()
+        door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with Path(os.devnull).open("rb") as nothing:
+            streams = (nothing.fileno(), theirs, stderr)
+            begun = self._begun(door, arguments, environment, streams, timeout_s=timeout_s)
+        os.close(theirs)
+        return Printing(begun.pid, door, stdout=os.fdopen(ours, encoding="utf-8"))
+
+    def _begun(
+        self,
+        door: socket.socket,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        streams: tuple[int, int, int],
+        *,
+        timeout_s: float,
+        module: str = "",
+    ) -> Started:
+        door.settimeout(timeout_s)
+        door.connect(self.door)
+        asked = json.dumps([[module or "-c", *arguments], dict(environment), str(Path.cwd())]).encode()
+        door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
+        return Started(int(door.recv(16)), door)
 
     def program(self, path: Path) -> None:
         """Write the program that asks for the command it is called with."""
@@ -186,6 +257,7 @@ def _attend(door: socket.socket) -> NoReturn:
     if command == 0:
         door.close()
         _become(*json.loads(asked), streams)
+    door.send(str(command).encode())
     for stream in streams:
         os.close(stream)
     _, status = os.waitpid(command, 0)

@@ -30,8 +30,8 @@ select md5(string_agg(line, ' ' order by line))
         union all select 'analyzed ' || tablename from pg_stats where schemaname in ('public', 'procrastinate')
         union all select 'large' where pg_database_size(current_database()) > 32 * 1024 * 1024) as lines
 """
-# The same in brief, in a tenth of the time: where all of it is equal, SHAPE is equal too. What Postgres brings along
-# has lower ids.
+# The same in brief, in a tenth of the time: where all of it is equal, SHAPE is equal too.
+# What Postgres brings along has lower ids.
 CATALOGS = """
 select (select (count(*), max(xmin::text::bigint))::text from pg_class where oid >= 16384),
        (select (count(*), max(xmin::text::bigint))::text from pg_policy),

@@ -141,7 +141,7 @@ def test_a_service_that_is_killed_loses_no_queued_text(prepared: Memex) -> None:
     context = {"userId": "eve", "toolCallId": "kill-1"}
     body = {"context": context, "arguments": {"text": TEA, "wait": False}}
     tool = "/v1/tools/memory_remember/execute"
-    with prepared.serve() as first:
+    with prepared.serve(is_forked=True) as first:
         key = first.ready["agent_key"]
         with owner(prepared) as connection:
             # A first call makes the scope, whose lock is held then.
@@ -156,7 +156,7 @@ def test_a_service_that_is_killed_loses_no_queued_text(prepared: Memex) -> None:
             connection.execute("update procrastinate.procrastinate_workers set last_heartbeat = '-infinity'")
             connection.execute("update operation set lease_until = now() where status = 'queued'")
             tries = connection.execute("select tries from operation where status = 'queued'").fetchall()
-            with prepared.serve() as second:
+            with prepared.serve(is_forked=True) as second:
                 until(connection, "select count(*) = 0 from operation where status = 'queued'")
                 answer = second.request(tool, key=key, body=body)
             counts = connection.execute(
