@@ -292,24 +292,21 @@ async def test_nobody_there_is_said_with_the_address() -> None:
     assert "memex doctor" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+async def test_who_is_no_memex_is_said_so() -> None:
+    """Whatever it answers, in the one class that says so; a redirect is not followed, the key would go along."""
+    for answer in (
         Answer(body="<html>"),
         Answer(302, headers={"Location": "/x"}),
         Answer(403, [1]),
         Answer(200, [1]),
         problem("FORBIDDEN", 403, retry_after_s="soon"),
-    ],
-)
-async def test_who_is_no_memex_is_said_so(answer: Answer) -> None:
-    """Whatever it answers, in the one class that says so; a redirect is not followed, the key would go along."""
-    with scripted(answer, answer) as script:
-        async with Remote(script.url, "mx_k") as asked:
-            with pytest.raises(StoreUnavailable, match="not as a Memex does"):
-                await asked.execute(ALICE, "memory_list", {})
+    ):
+        with scripted(answer, answer) as script:
+            async with Remote(script.url, "mx_k") as asked:
+                with pytest.raises(StoreUnavailable, match="not as a Memex does"):
+                    await asked.execute(ALICE, "memory_list", {})
 
-    assert len(script.asked) == 1
+        assert len(script.asked) == 1
 
 
 async def test_an_export_writes_nothing_outside_of_its_folder(tmp_path: Path) -> None:
@@ -480,13 +477,18 @@ async def test_a_key_that_nobody_has_is_refused(served: Served) -> None:
     assert "memex keys create" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "url", ["", "127.0.0.1:8630", "ftp://x", "http://", "http://h:port", "http://h/?a=b"]
-)
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_what_is_no_address_is_refused() -> None:
     """When it is given, before anything is asked."""
-    with pytest.raises(ValidationFailed, match="no address"):
-        Remote(url, "mx_k")
+    for url in (
+        "",
+        "127.0.0.1:8630",
+        "ftp://x",
+        "http://",
+        "http://h:port",
+        "http://h/?a=b",
+    ):
+        with pytest.raises(ValidationFailed, match="no address"):
+            Remote(url, "mx_k")
 
 
 @pytest.mark.parametrize("key", ["", "mx_ä", "a\nb", "a b"])

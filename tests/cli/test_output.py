@@ -71,7 +71,7 @@ def on_terminal(width: int, rows: list[tuple[str, str, str, str]], monkeypatch: 
     return re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
 
 
-@pytest.mark.parametrize("width", range(20, 121, 5))
+@pytest.mark.parametrize("width", [20, 45, 50, 80, 120])
 def test_a_number_is_never_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On any width numbers and states stand whole, a path loses no character, and no line is too long."""
     path = "user/places/workshop-in-norrviken.md@1"

@@ -285,13 +285,18 @@ def test_nothing_is_limited_or_said_by_default(alice: httpx2.Client) -> None:
     assert not {"ratelimit", "ratelimit-policy"} & set(alice.get("/v1/files").headers)
 
 
-@pytest.mark.parametrize(
-    "text", ["600", "user:0/min", "host:1/s", "user:1/year", "user:1/s,user:2/s", "user:-1/s"]
-)
-def test_a_malformed_rate_stops_the_start(text: str) -> None:
+def test_a_malformed_rate_stops_the_start() -> None:
     """With the name of the setting."""
-    with pytest.raises(ValidationFailed, match="MEMEX_RATE_WRITES"):
-        parse_rates("writes", text)
+    for text in (
+        "600",
+        "user:0/min",
+        "host:1/s",
+        "user:1/year",
+        "user:1/s,user:2/s",
+        "user:-1/s",
+    ):
+        with pytest.raises(ValidationFailed, match="MEMEX_RATE_WRITES"):
+            parse_rates("writes", text)
 
 
 def test_rates_are_read_with_suffixes() -> None:

@@ -28,15 +28,13 @@ TWICE: dict[str, tuple[str, str, bytes]] = {
 }
 
 
-@pytest.mark.parametrize("what", TWICE)
-def test_a_key_that_stands_twice_is_refused(alice: httpx2.Client, what: str) -> None:
+def test_a_key_that_stands_twice_is_refused(alice: httpx2.Client) -> None:
     """At any depth, and whether the values differ or not: a proxy might have looked at the other one."""
-    method, url, body = TWICE[what]
+    for method, url, body in TWICE.values():
+        refused = alice.request(method, url, content=body, headers=JSON)
 
-    refused = alice.request(method, url, content=body, headers=JSON)
-
-    assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
-    assert "twice" in refused.json()["detail"]
+        assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
+        assert "twice" in refused.json()["detail"]
 
 
 def test_a_key_in_two_objects_is_no_repetition(alice: httpx2.Client) -> None:

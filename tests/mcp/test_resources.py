@@ -90,9 +90,9 @@ async def test_many_resources_come_in_pages(connect: Connect, served: Served, ke
     assert refused.value.data["code"] == "VALIDATION_ERROR"
 
 
-@pytest.mark.parametrize(
-    ("uri", "code"),
-    [
+async def test_an_address_without_a_file_is_refused(connect: Connect) -> None:
+    """As an error of the protocol, with the code that a tool would answer."""
+    for uri, code in (
         ("memex://user/none.md", "FILE_NOT_FOUND"),
         ("memex://user/..%2F..%2Fsecret.md", "INVALID_PATH"),
         ("memex://users/bob/secret.md", "PHYSICAL_PATH_FORBIDDEN"),
@@ -102,16 +102,13 @@ async def test_many_resources_come_in_pages(connect: Connect, served: Served, ke
         ("file:///etc/passwd", "INVALID_PATH"),
         ("memex://", "INVALID_PATH"),
         (f"memex://user/{quote('%2e%2e')}/a.md", "FILE_NOT_FOUND"),  # decoded once
-    ],
-)
-async def test_an_address_without_a_file_is_refused(connect: Connect, uri: str, code: str) -> None:
-    """As an error of the protocol, with the code that a tool would answer."""
-    async with connect(bound_to="alice") as client:
-        with pytest.raises(MCPError) as refused:
-            await client.read_resource(uri)
+    ):
+        async with connect(bound_to="alice") as client:
+            with pytest.raises(MCPError) as refused:
+                await client.read_resource(uri)
 
-    assert refused.value.data["code"] == code
-    assert refused.value.data["hint"]
+        assert refused.value.data["code"] == code
+        assert refused.value.data["hint"]
 
 
 async def test_a_missing_file_has_the_older_protocols_code(connect: Connect) -> None:

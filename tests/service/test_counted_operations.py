@@ -91,18 +91,18 @@ def test_every_operation_says_whether_it_writes() -> None:
     assert not WRITING & STORES_NOTHING
 
 
-@pytest.mark.parametrize("name", sorted(WRITING))
-async def test_an_operation_that_writes_counts(database: Database, name: str) -> None:
+async def test_an_operation_that_writes_counts(database: Database) -> None:
     """Also one whose arguments are wrong; the second write of a day is refused, for this user alone."""
-    limits = RateLimits(parse_rates("writes", "user:1/day"))
-    service = Service(database, max_files=10, rate_limits=limits)
-    principal = Principal(await tenants.ensure_tenant(database, "default"), "agent")
-    lines = b"\n" if name in ON_LINES else None
-    for user in ("alice", "bob"):
-        caller = await service.caller(principal, CallContext(user_id=user), makes_user=True)
-        try:
-            await run_operation(service, caller, name, {}, lines, tool_call_id=None)
-        except (MemexError, TypeError, KeyError) as error:
-            assert not isinstance(error, RateLimited)  # noqa: PT017  # most lack an argument, and some need none
-        with pytest.raises(RateLimited):
-            await run_operation(service, caller, name, {}, lines, tool_call_id=None)
+    for name in sorted(WRITING):
+        limits = RateLimits(parse_rates("writes", "user:1/day"))
+        service = Service(database, max_files=10, rate_limits=limits)
+        principal = Principal(await tenants.ensure_tenant(database, "default"), "agent")
+        lines = b"\n" if name in ON_LINES else None
+        for user in ("alice", "bob"):
+            caller = await service.caller(principal, CallContext(user_id=user), makes_user=True)
+            try:
+                await run_operation(service, caller, name, {}, lines, tool_call_id=None)
+            except (MemexError, TypeError, KeyError) as error:
+                assert not isinstance(error, RateLimited)  # noqa: PT017  # most lack an argument, and some need none
+            with pytest.raises(RateLimited):
+                await run_operation(service, caller, name, {}, lines, tool_call_id=None)

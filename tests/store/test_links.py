@@ -52,9 +52,9 @@ def candidate(path: str, mount: str = "user", scope_order: int = 0) -> LinkCandi
     return LinkCandidate(scope_order, mount, path, *links.path_keys(path))
 
 
-@pytest.mark.parametrize(
-    ("target", "key"),
-    [
+def test_key_ignores_case_separators_and_suffix() -> None:
+    """Targets that a reader would take for the same have the same key."""
+    for target, key in (
         ("Plan", "plan"),
         ("My Plan_2-b.md", "my-plan-2-b"),
         (" /notes/Plan.MD/ ", "notes/plan"),
@@ -66,11 +66,8 @@ def candidate(path: str, mount: str = "user", scope_order: int = 0) -> LinkCandi
         ("_private", "-private"),
         (".md", ""),
         (" ", ""),
-    ],
-)
-def test_key_ignores_case_separators_and_suffix(target: str, key: str) -> None:
-    """Targets that a reader would take for the same have the same key."""
-    assert links.key(target) == key
+    ):
+        assert links.key(target) == key
 
 
 def test_path_has_a_key_and_its_name_another() -> None:
@@ -97,9 +94,9 @@ def test_link_is_found_with_its_place_and_parts() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_wiki_link_is_found() -> None:
+    """Double brackets are a link wherever text is; both sides of a bar may be the target."""
+    for text, found in (
         ("[[a]]", [("a",)]),
         ("[[label|a.b]]", [("label", "a.b")]),
         ("[[A|a.md]]", [("a",)]),
@@ -115,16 +112,13 @@ def test_link_is_found_with_its_place_and_parts() -> None:
         ("[[a]](aside)", [("aside",)]),
         ("[[a]](an aside)", [("a",)]),
         ("[b [[a]]](c.md)", [("a",)]),
-    ],
-)
-def test_wiki_link_is_found(text: str, found: list[tuple[str, ...]]) -> None:
-    """Double brackets are a link wherever text is; both sides of a bar may be the target."""
-    assert targets(text) == found
+    ):
+        assert targets(text) == found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_link_is_not_found() -> None:
+    """Code, escapes, URLs, pictures, own headings and ways out of the mount lead to no file."""
+    for text in (
         "[[]] [[ ]] [[#here]] [[|]] [[a\nb]] [[a",
         "[[https://example.com]] [[label|https://example.com/x]]",
         "[[1]](https://example.com)",
@@ -140,24 +134,30 @@ def test_wiki_link_is_found(text: str, found: list[tuple[str, ...]]) -> None:
         "[unused]: a.md",
         "[a](../a.md) [b](/../b.md) [c](.) [d](./)",
         "[a](a%00b.md) [b](%0a.md)",
-    ],
-)
-def test_what_is_no_link_is_not_found(text: str) -> None:
-    """Code, escapes, URLs, pictures, own headings and ways out of the mount lead to no file."""
-    assert targets(text) == []
+    ):
+        assert targets(text) == []
 
 
-@pytest.mark.parametrize(
-    "destination", ["#here", "", "?raw=1", ".", "./", "..", "../#here", "../../", "/", "%2E"]
-)
-def test_destination_without_a_name_is_no_link(destination: str) -> None:
+def test_destination_without_a_name_is_no_link() -> None:
     """An own heading and the folders above lead to no file in a folder either, not to one of the folder's name."""
-    assert targets(f"[x]({destination})", "projects/heron/plan.md") == []
+    for destination in (
+        "#here",
+        "",
+        "?raw=1",
+        ".",
+        "./",
+        "..",
+        "../#here",
+        "../../",
+        "/",
+        "%2E",
+    ):
+        assert targets(f"[x]({destination})", "projects/heron/plan.md") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_markdown_destination_is_read_from_the_folder_then_the_root() -> None:
+    """A relative destination names a file beside the source first, then one from the mount's root."""
+    for text, found in (
         ("[x](c.md)", [("a/b/c", "c")]),
         ("[x](../c.md)", [("a/c",)]),
         ("[x](../../c.md)", [("c",)]),
@@ -173,13 +173,8 @@ def test_destination_without_a_name_is_no_link(destination: str) -> None:
         ("[x][id] [id][] [ID] [no]\n\n[id]: c.md", [("a/b/c", "c")] * 3),
         ("[x\ny](c.md)", [("a/b/c", "c")]),
         ("[![alt](x.png)](c.md)", [("a/b/c", "c")]),
-    ],
-)
-def test_markdown_destination_is_read_from_the_folder_then_the_root(
-    text: str, found: list[tuple[str, ...]]
-) -> None:
-    """A relative destination names a file beside the source first, then one from the mount's root."""
-    assert targets(text, "a/b/index.md") == found
+    ):
+        assert targets(text, "a/b/index.md") == found
 
 
 def test_markdown_link_has_anchor_and_label() -> None:
@@ -296,14 +291,23 @@ def test_number_of_links_is_bounded() -> None:
     assert [link.raw for link in after_brackets] == ["[[a]]", "[[b]]"]
 
 
-@pytest.mark.parametrize(
-    "unit", ["[", "[[", "![[", "[[a ", "[[a|", "[a](", "[](<", "> ", "- [[a]]\n", "`[[a]]"]
-)
-def test_hostile_repetition_ends(unit: str) -> None:
+def test_hostile_repetition_ends() -> None:
     """A long run of opened brackets, quotes or lists is read in bounded work, whatever it means."""
-    text = unit * (scaled(1 << 16) // len(unit)) + "[[a]](b.md)"
+    for unit in (
+        "[",
+        "[[",
+        "![[",
+        "[[a ",
+        "[[a|",
+        "[a](",
+        "[](<",
+        "> ",
+        "- [[a]]\n",
+        "`[[a]]",
+    ):
+        text = unit * (scaled(1 << 16) // len(unit)) + "[[a]](b.md)"
 
-    assert len(links.parse(text, "index.md")) <= links.MAX_LINKS
+        assert len(links.parse(text, "index.md")) <= links.MAX_LINKS
 
 
 def test_resolution_prefers_path_then_scope_then_length_then_order() -> None:

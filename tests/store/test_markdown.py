@@ -108,28 +108,31 @@ def test_mixed_line_endings_keep_their_offsets() -> None:
     assert headings(text) == [(1, "A", "# A\r\n"), (2, "B", "## B\r")]
 
 
-@pytest.mark.parametrize(
-    "text", ["```\n# no\n```", "    # no", "> # no", "- # no", "#no", "<!--\n# no\n-->", "\\# no"]
-)
-def test_only_top_level_headings_count(text: str) -> None:
+def test_only_top_level_headings_count() -> None:
     """A `#` in code, in HTML, in a quote or in a list begins no section of the file."""
-    assert headings(text) == []
+    for text in (
+        "```\n# no\n```",
+        "    # no",
+        "> # no",
+        "- # no",
+        "#no",
+        "<!--\n# no\n-->",
+        "\\# no",
+    ):
+        assert headings(text) == []
 
 
-@pytest.mark.parametrize(
-    ("markdown", "title"),
-    [
+def test_titles_are_plain_text() -> None:
+    """Markup is reduced to its text, on one line, printable and at most 300 characters."""
+    for markdown, title in (
         ("**Bold** and _more_ `code`", "Bold and more code"),
         ("[text](http://x.example 'y') ![alt](z.png)", "text alt"),
         ("[[target]] [[target|label]]", "target label"),
         ("snake_case_name &amp; 2\\*3 <b>x</b>", "snake_case_name & 2*3 x"),
         ("a\x00b\x07  c\u202e", "a b c"),
         ("x" * 5000, "x" * 300),
-    ],
-)
-def test_titles_are_plain_text(markdown: str, title: str) -> None:
-    """Markup is reduced to its text, on one line, printable and at most 300 characters."""
-    assert plain_title(markdown) == title
+    ):
+        assert plain_title(markdown) == title
 
 
 def test_section_reaches_to_the_next_heading_of_its_rank() -> None:
@@ -248,9 +251,9 @@ def test_broken_yaml_is_read_line_by_line() -> None:
     assert document.front_matter == {"title": "Apollo: the plan", "tags": "x, y"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_front_matter_stays_text() -> None:
+    """Rules around a paragraph, an open header, a late one and a huge one are ordinary text."""
+    for text in (
         "---\nJust text\n---\n",
         "---\na: 1\n",
         "\n---\na: 1\n---\n",
@@ -258,13 +261,9 @@ def test_broken_yaml_is_read_line_by_line() -> None:
         "----\na: 1\n----\n",
         "---\n{[}\n---\n",
         "---\na: " + "x" * 70_000 + "\n---\n",
-    ],
-    ids=range(7),
-)
-def test_what_is_no_front_matter_stays_text(text: str) -> None:
-    """Rules around a paragraph, an open header, a late one and a huge one are ordinary text."""
-    assert parse(text).body_start == 0
-    assert parse(text).front_matter == {}
+    ):
+        assert parse(text).body_start == 0
+        assert parse(text).front_matter == {}
 
 
 def test_byte_order_mark_hides_nothing() -> None:
@@ -273,9 +272,9 @@ def test_byte_order_mark_hides_nothing() -> None:
     assert parse("\ufeff# T").headings == (Heading(1, "T", 1, 4),)
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "description"),
-    [
+def test_a_file_describes_itself() -> None:
+    """Title, tags, date and aliases come from the front matter, the headings or the file's name."""
+    for path, text, description in (
         ("user/a.md", "---\ntitle: T\n---\n# H", Description("T", (), None, ())),
         ("user/a.md", "## Sub\n# *H*", Description("H", (), None, ())),
         ("user/a.md", "## Sub", Description("a", (), None, ())),
@@ -309,11 +308,8 @@ def test_byte_order_mark_hides_nothing() -> None:
             "---\nname: a\nDescription: >-\n  Rows on\n  Tuesdays\nsummary: An oar.\n---\n",
             Description("a", (), None, (), summaries=("Rows on Tuesdays", "An oar.")),
         ),
-    ],
-)
-def test_a_file_describes_itself(path: str, text: str, description: Description) -> None:
-    """Title, tags, date and aliases come from the front matter, the headings or the file's name."""
-    assert describe(path, text) == description
+    ):
+        assert describe(path, text) == description
 
 
 def test_descriptions_are_bounded() -> None:
@@ -328,9 +324,9 @@ def test_descriptions_are_bounded() -> None:
     assert not any("\0" in value for value in (*description.tags, *description.aliases))
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
+def test_hostile_front_matter_is_harmless() -> None:
+    """Deep nesting, alias bombs, tags and lone surrogates cost little time and run nothing."""
+    for header in (
         "a: " + "[" * 30_000,
         "a: " + "{x: " * 15_000,
         "- " * 30_000,
@@ -339,36 +335,29 @@ def test_descriptions_are_bounded() -> None:
         "a: !!python/object/apply:os.abort []",
         "a: \ud800",
         "a: b" + " " * 60_000 + "c: d",
-    ],
-    ids=range(8),
-)
-def test_hostile_front_matter_is_harmless(header: str) -> None:
-    """Deep nesting, alias bombs, tags and lone surrogates cost little time and run nothing."""
-    started = time.process_time()
-    document = parse(f"---\n{header}\n---\nbody")
+    ):
+        started = time.process_time()
+        document = parse(f"---\n{header}\n---\nbody")
 
-    assert time.process_time() - started < 2
-    assert all(isinstance(value, str | tuple) for value in document.front_matter.values())
+        assert time.process_time() - started < 2
+        assert all(isinstance(value, str | tuple) for value in document.front_matter.values())
 
 
-@pytest.mark.parametrize(
-    "unit",
-    sampled(
-        [">", "[", "x", "- ", "*", "`", "![", "- a\n  ", "> - ", "\\", "#", "1. ", "|", "<", "\r", "&"], 3
-    ),
-)
-def test_hostile_text_takes_linear_time(unit: str) -> None:
+def test_hostile_text_takes_linear_time() -> None:
     """A long run of nesting, brackets or one endless line is parsed in seconds at the normal stack depth."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(600)
-    started = time.process_time()
-    try:
-        document = parse(unit * (scaled(HOSTILE_CHARS) // len(unit)))
-    finally:
-        sys.setrecursionlimit(limit)
+    for unit in sampled(
+        [">", "[", "x", "- ", "*", "`", "![", "- a\n  ", "> - ", "\\", "#", "1. ", "|", "<", "\r", "&"], 3
+    ):
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(600)
+        started = time.process_time()
+        try:
+            document = parse(unit * (scaled(HOSTILE_CHARS) // len(unit)))
+        finally:
+            sys.setrecursionlimit(limit)
 
-    assert time.process_time() - started < 20
-    assert all(len(heading.title) <= 300 for heading in document.headings)
+        assert time.process_time() - started < 20
+        assert all(len(heading.title) <= 300 for heading in document.headings)
 
 
 def test_summaries_are_found_where_they_stand() -> None:

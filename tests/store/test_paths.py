@@ -27,9 +27,9 @@ LIKELY_PATHS = st.builds(
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "parsed"),
-    [
+def test_clean_path_is_its_mount_and_the_rest() -> None:
+    """An accepted path is split at its mount, kept otherwise, and prints as it came."""
+    for path, parsed in (
         ("user/profile.md", VirtualPath("user", None, "profile.md")),
         ("shared/a/b c/d", VirtualPath("shared", None, "a/b c/d")),
         ("projects/apollo/plan.md", VirtualPath("project", "apollo", "plan.md")),
@@ -38,12 +38,9 @@ LIKELY_PATHS = st.builds(
         ("user/users/tenants/x", VirtualPath("user", None, "users/tenants/x")),
         ("user/O'Brien; drop table", VirtualPath("user", None, "O'Brien; drop table")),
         ("user/日本語/🙂.md", VirtualPath("user", None, "日本語/🙂.md")),
-    ],
-)
-def test_clean_path_is_its_mount_and_the_rest(path: str, parsed: VirtualPath) -> None:
-    """An accepted path is split at its mount, kept otherwise, and prints as it came."""
-    assert paths.parse(path) == parsed
-    assert str(parsed) == path
+    ):
+        assert paths.parse(path) == parsed
+        assert str(parsed) == path
 
 
 def test_path_knows_its_file_name_and_mount_name() -> None:
@@ -66,9 +63,9 @@ def test_case_is_kept() -> None:
     assert paths.parse("user/Plan.md") != paths.parse("user/plan.md")
 
 
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
+def test_broken_rule_is_named() -> None:
+    """A refused path is told which rule it breaks, and by which character."""
+    for path, says in (
         ("", "1 to 512 characters"),
         ("user/" + "x" * 508, "1 to 512 characters; this has 513"),
         ("user/" + "x" * 5_000_000, "1 to 512 characters"),
@@ -107,15 +104,12 @@ def test_case_is_kept() -> None:
         ("user/\u00a0x", "begins with a space (U+00A0)"),
         ("user/x.", "ends with a dot"),
         ("user/.../y", "ends with a dot"),
-    ],
-)
-def test_broken_rule_is_named(path: str, says: str) -> None:
-    """A refused path is told which rule it breaks, and by which character."""
-    with pytest.raises(InvalidPath) as refused:
-        paths.parse(path)
+    ):
+        with pytest.raises(InvalidPath) as refused:
+            paths.parse(path)
 
-    assert refused.value.code == "INVALID_PATH"
-    assert says in refused.value.message
+        assert refused.value.code == "INVALID_PATH"
+        assert says in refused.value.message
 
 
 def test_longest_and_deepest_path_pass() -> None:
@@ -132,13 +126,18 @@ def test_physical_path_is_forbidden(path: str) -> None:
         paths.parse(path)
 
 
-@pytest.mark.parametrize(
-    "path", ["etc/passwd", "User/x", "USERS/x", "project/apollo/x", "memory.md", "ｕser/x"]
-)
-def test_unknown_mount_is_refused(path: str) -> None:
+def test_unknown_mount_is_refused() -> None:
     """The first segment must be a mount, letter by letter."""
-    with pytest.raises(UnknownMount):
-        paths.parse(path)
+    for path in (
+        "etc/passwd",
+        "User/x",
+        "USERS/x",
+        "project/apollo/x",
+        "memory.md",
+        "ｕser/x",
+    ):
+        with pytest.raises(UnknownMount):
+            paths.parse(path)
 
 
 def test_hint_mends_the_case_of_a_mount() -> None:
@@ -149,9 +148,9 @@ def test_hint_mends_the_case_of_a_mount() -> None:
     assert refused.value.hint == "Mounts are lower case: write projects/…"
 
 
-@pytest.mark.parametrize(
-    ("prefix", "parsed"),
-    [
+def test_prefix_is_a_mount_and_a_literal_beginning() -> None:
+    """A prefix names everything, a mount, a project, or the beginning of relative paths there."""
+    for prefix, parsed in (
         ("", Prefix(None, None, "")),
         ("user", Prefix("user", None, "")),
         ("user/", Prefix("user", None, "")),
@@ -165,16 +164,13 @@ def test_hint_mends_the_case_of_a_mount() -> None:
         ("projects/apollo/", Prefix("project", "apollo", "")),
         ("projects/apollo/no", Prefix("project", "apollo", "no")),
         ("shared/cafe\u0301", Prefix("shared", None, "caf\u00e9")),
-    ],
-)
-def test_prefix_is_a_mount_and_a_literal_beginning(prefix: str, parsed: Prefix) -> None:
-    """A prefix names everything, a mount, a project, or the beginning of relative paths there."""
-    assert paths.parse_prefix(prefix) == parsed
+    ):
+        assert paths.parse_prefix(prefix) == parsed
 
 
-@pytest.mark.parametrize(
-    ("prefix", "error"),
-    [
+def test_prefix_under_which_nothing_can_stand_is_refused() -> None:
+    """A prefix obeys the rules of paths but for the end of its last segment."""
+    for prefix, error in (
         ("use", UnknownMount),
         ("users/", PhysicalPathForbidden),
         ("/", InvalidPath),
@@ -187,12 +183,9 @@ def test_prefix_is_a_mount_and_a_literal_beginning(prefix: str, parsed: Prefix) 
         ("projects//x", InvalidPath),
         ("projects/apollo /x", InvalidPath),
         ("user/" + "x" * 508, InvalidPath),
-    ],
-)
-def test_prefix_under_which_nothing_can_stand_is_refused(prefix: str, error: type[InvalidPath]) -> None:
-    """A prefix obeys the rules of paths but for the end of its last segment."""
-    with pytest.raises(error):
-        paths.parse_prefix(prefix)
+    ):
+        with pytest.raises(error):
+            paths.parse_prefix(prefix)
 
 
 @given(LIKELY_PATHS | ANY_TEXT)
@@ -211,19 +204,27 @@ def test_gate_lets_clean_paths_through_and_nothing_else(text: str) -> None:
     assert str(parsed) == unicodedata.normalize("NFC", text)
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x9b", "\u202e", "\u2028", "\u200b", "\ud800"])
-def test_refusal_never_echoes_what_could_harm_a_terminal(character: str) -> None:
+def test_refusal_never_echoes_what_could_harm_a_terminal() -> None:
     """Messages name a forbidden character by its code point and never hold it."""
-    for path in (
-        character,
-        f"user/{character}x",
-        f"{character}/x",
-        f"nowhere{character}/x",
-        f"users/{character}",
+    for character in (
+        "\x00",
+        "\x1b",
+        "\x9b",
+        "\u202e",
+        "\u2028",
+        "\u200b",
+        "\ud800",
     ):
-        with pytest.raises(InvalidPath) as refused:
-            paths.parse(path)
-        assert character not in refused.value.message + refused.value.hint
+        for path in (
+            character,
+            f"user/{character}x",
+            f"{character}/x",
+            f"nowhere{character}/x",
+            f"users/{character}",
+        ):
+            with pytest.raises(InvalidPath) as refused:
+                paths.parse(path)
+            assert character not in refused.value.message + refused.value.hint
 
 
 @given(LIKELY_PATHS | ANY_TEXT)
@@ -296,42 +297,76 @@ def assert_invariants(path: VirtualPath) -> None:
     assert not set(text) & set("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\u061c\u180e\u034f\u3164")
 
 
-@pytest.mark.parametrize(
-    "value", ["a", "x" * 200, "alice@example.com", "../%_'\"\\", "Ünï 文 🙂", "e\u0301", "a b"]
-)
-def test_id_is_any_printable_text(value: str) -> None:
+def test_id_is_any_printable_text() -> None:
     """Ids are data: whatever is printable is an id, unchanged."""
-    assert paths.check_id(value, "user_id") == value
+    for value in (
+        "a",
+        "x" * 200,
+        "alice@example.com",
+        "../%_'\"\\",
+        "Ünï 文 🙂",
+        "e\u0301",
+        "a b",
+    ):
+        assert paths.check_id(value, "user_id") == value
 
 
-@pytest.mark.parametrize(
-    "value",
-    ["", "x" * 201, "a\x00", "a\nb", "a\x7f", "\ud800", "a\u2028b", "a\u2029b", "\x9b", " ", " a", "a\u3000"],
-)
-def test_unprintable_id_is_refused_by_name(value: str) -> None:
+def test_unprintable_id_is_refused_by_name() -> None:
     """Whatever is empty, too long or unprintable is refused, and the message names the argument."""
-    with pytest.raises(ValidationFailed, match=r"^actor must ") as refused:
-        paths.check_id(value, "actor")
+    for value in (
+        "",
+        "x" * 201,
+        "a\x00",
+        "a\nb",
+        "a\x7f",
+        "\ud800",
+        "a\u2028b",
+        "a\u2029b",
+        "\x9b",
+        " ",
+        " a",
+        "a\u3000",
+    ):
+        with pytest.raises(ValidationFailed, match=r"^actor must ") as refused:
+            paths.check_id(value, "actor")
 
-    assert not paths._UNPRINTABLE.search(refused.value.message)
+        assert not paths._UNPRINTABLE.search(refused.value.message)
 
 
-@pytest.mark.parametrize("value", ["apollo", "Apollo 11", "日本", "..x", "users", "x" * 200])
-def test_slug_is_one_segment_of_a_path(value: str) -> None:
+def test_slug_is_one_segment_of_a_path() -> None:
     """A slug can stand in a path as it is."""
-    assert paths.check_slug(value) == value
-    assert paths.parse(f"projects/{value}/plan.md").project == value
+    for value in (
+        "apollo",
+        "Apollo 11",
+        "日本",
+        "..x",
+        "users",
+        "x" * 200,
+    ):
+        assert paths.check_slug(value) == value
+        assert paths.parse(f"projects/{value}/plan.md").project == value
 
 
-@pytest.mark.parametrize(
-    "value", ["", "a/b", "..", ".", "a.", " a", "a ", "a\\b", "e\u0301", "a\u200bb", "x" * 201, "\n"]
-)
-def test_slug_that_no_path_can_name_is_refused(value: str) -> None:
+def test_slug_that_no_path_can_name_is_refused() -> None:
     """A slug that the gate would refuse or change is refused when the project is made."""
-    with pytest.raises(ValidationFailed, match=r"^slug must ") as refused:
-        paths.check_slug(value)
+    for value in (
+        "",
+        "a/b",
+        "..",
+        ".",
+        "a.",
+        " a",
+        "a ",
+        "a\\b",
+        "e\u0301",
+        "a\u200bb",
+        "x" * 201,
+        "\n",
+    ):
+        with pytest.raises(ValidationFailed, match=r"^slug must ") as refused:
+            paths.check_slug(value)
 
-    assert type(refused.value) in (ValidationFailed, InvalidId)
+        assert type(refused.value) in (ValidationFailed, InvalidId)
 
 
 @given(ANY_TEXT | NAMES)
@@ -350,8 +385,16 @@ def test_tool_call_id_is_printable(value: str) -> None:
     assert paths.check_tool_call_id(value) == value
 
 
-@pytest.mark.parametrize("value", ["", "a b", "a\u00a0b", "a\u3000", "a\tb", "x" * 201, "\udfff"])
-def test_tool_call_id_holds_no_white_space(value: str) -> None:
+def test_tool_call_id_holds_no_white_space() -> None:
     """White space of any kind, like what is unprintable, is refused."""
-    with pytest.raises(ValidationFailed, match=r"^tool_call_id must "):
-        paths.check_tool_call_id(value)
+    for value in (
+        "",
+        "a b",
+        "a\u00a0b",
+        "a\u3000",
+        "a\tb",
+        "x" * 201,
+        "\udfff",
+    ):
+        with pytest.raises(ValidationFailed, match=r"^tool_call_id must "):
+            paths.check_tool_call_id(value)

@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 from memex.store.statement_lines import changed_lines, line_key
 
 N = 50_000
@@ -23,22 +21,18 @@ def test_a_key_is_of_the_words_alone() -> None:
     assert line_key("I prefer oolong tea (in 2026).") != plain
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_hostile_lines_are_read_in_linear_time() -> None:
+    """What took minutes by a pattern takes some milliseconds; the bound is generous."""
+    for text in (
         "a" + " " * N + "b",
         "[[a]]" * (N // 5) + "x",
         "[[" * (N // 2),
         "(2026-01-01)" * (N // 12) + "x",
         "]]" * N,
-    ],
-    ids=["spaces", "links", "open links", "dates", "closed links"],
-)
-def test_hostile_lines_are_read_in_linear_time(text: str) -> None:
-    """What took minutes by a pattern takes some milliseconds; the bound is generous."""
-    started_s = time.process_time()
+    ):
+        started_s = time.process_time()
 
-    line_key(text)
-    changed_lines(f"- {text} old", f"- {text}")
+        line_key(text)
+        changed_lines(f"- {text} old", f"- {text}")
 
-    assert time.process_time() - started_s < 2
+        assert time.process_time() - started_s < 2

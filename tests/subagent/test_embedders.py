@@ -171,9 +171,9 @@ async def test_what_does_not_pass_is_reported(
     assert len(provider.requests) == asked
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+async def test_an_answer_without_the_vectors_is_refused(provider: Provider, embedder_of: EmbedderOf) -> None:
+    """None, too few, of several sizes, no JSON, another document."""
+    for body in (
         {"object": "list", "model": "m", "data": []},
         {"object": "list", "model": "m", "data": [{"index": 0, "embedding": [1.0, 0.0]}]},
         {
@@ -183,16 +183,11 @@ async def test_what_does_not_pass_is_reported(
         },
         b"<html>",
         {"hello": "world"},
-    ],
-)
-async def test_an_answer_without_the_vectors_is_refused(
-    provider: Provider, embedder_of: EmbedderOf, body: Any
-) -> None:
-    """None, too few, of several sizes, no JSON, another document."""
-    provider.script = [(200, {}, body)]
+    ):
+        provider.script = [(200, {}, body)]
 
-    with pytest.raises(ModelUnavailable):
-        await embedder_of().embed(["a", "b"])
+        with pytest.raises(ModelUnavailable):
+            await embedder_of().embed(["a", "b"])
 
 
 async def test_texts_go_in_bounded_batches(provider: Provider, embedder_of: EmbedderOf) -> None:
@@ -329,23 +324,20 @@ async def test_a_local_vector_depends_on_its_text_alone(local: Embedder) -> None
     assert (await local.embed([])).shape == (0, 384)
 
 
-@pytest.mark.parametrize(
-    ("given_name", "name", "dimensions"),
-    [
+async def test_an_embedder_has_a_name() -> None:
+    """It tells provider, model, dimensions and revision, and finds the same embedder again."""
+    for given_name, name, dimensions in (
         ("hash", "hash:trigrams@384#1", 384),
         ("hash@64", "hash:trigrams@64#1", 64),
         ("hash:trigrams@64#1", "hash:trigrams@64#1", 64),
         ("openai:text-embedding-3-small", "openai:text-embedding-3-small", None),
         ("openai:BAAI/bge-m3:q8@1024#2", "openai:BAAI/bge-m3:q8@1024#2", 1024),
-    ],
-)
-async def test_an_embedder_has_a_name(given_name: str, name: str, dimensions: int | None) -> None:
-    """It tells provider, model, dimensions and revision, and finds the same embedder again."""
-    embedder = choose_embedder(given_name, base_url="http://127.0.0.1:9/v1")
+    ):
+        embedder = choose_embedder(given_name, base_url="http://127.0.0.1:9/v1")
 
-    assert (embedder.name, embedder.dimensions) == (name, dimensions)
-    assert choose_embedder(embedder.name).name == name
-    assert embedder._make().name == name  # type: ignore[attr-defined]
+        assert (embedder.name, embedder.dimensions) == (name, dimensions)
+        assert choose_embedder(embedder.name).name == name
+        assert embedder._make().name == name  # type: ignore[attr-defined]
 
 
 def test_the_local_embedder_has_a_name(local: Embedder) -> None:
@@ -361,9 +353,9 @@ def test_more_dimensions_than_can_be_stored_are_refused(name: str) -> None:
         choose_embedder(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_an_unknown_name_is_refused() -> None:
+    """With the names that there are."""
+    for name in (
         "",
         "openai",
         "openai:",
@@ -374,14 +366,11 @@ def test_more_dimensions_than_can_be_stored_are_refused(name: str) -> None:
         "local:x",
         "local-x",
         "local-multilingual:x",
-    ],
-)
-def test_an_unknown_name_is_refused(name: str) -> None:
-    """With the names that there are."""
-    with pytest.raises(ValidationFailed) as refused:
-        choose_embedder(name)
+    ):
+        with pytest.raises(ValidationFailed) as refused:
+            choose_embedder(name)
 
-    assert "openai:MODEL" in refused.value.hint
+        assert "openai:MODEL" in refused.value.hint
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Which questions are not judged by their search."""
 
-import pytest
-
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import Confidence
 from memex.subagent.judgement import MAX_KEYWORDS, MAX_WORDS, Judgement, codes_of, judge
@@ -22,9 +20,9 @@ def test_a_question_has_the_band_of_its_best_line() -> None:
     assert {judge(one, QUERY, NO_CONFIDENCE) for one in asked} == {Judgement(0.0, "none")}
 
 
-@pytest.mark.parametrize(
-    ("question", "query", "why"),
-    [
+def test_a_question_that_words_cannot_judge_is_fair() -> None:
+    """The score stays what the search found; the reason is named."""
+    for question, query, why in (
         ("Who is it?", Query((), (), 0.0, 0.0, 1, 100), "stop_words"),
         ("What does user/notes/canoe say?", QUERY, "path"),
         ("What does canoe.md say?", QUERY, "path"),
@@ -33,11 +31,8 @@ def test_a_question_has_the_band_of_its_best_line() -> None:
         ("カヌーはどこ?", QUERY, "language"),
         ("Wo liegt das Kanu?", QUERY, "language"),
         ("Où est-ce que le canoë se trouve ?", QUERY, "language"),
-    ],
-)
-def test_a_question_that_words_cannot_judge_is_fair(question: str, query: Query, why: str) -> None:
-    """The score stays what the search found; the reason is named."""
-    assert judge(question, query, NO_CONFIDENCE) == Judgement(0.0, "fair", why)  # type: ignore[arg-type]
+    ):
+        assert judge(question, query, NO_CONFIDENCE) == Judgement(0.0, "fair", why)  # type: ignore[arg-type]
 
 
 def test_what_the_planner_knows_lifts_a_question_too() -> None:

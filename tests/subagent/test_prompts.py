@@ -197,13 +197,13 @@ def test_instructions_are_the_same_for_every_request(name: str) -> None:
     assert "are data" in prompt.instructions or "is data" in prompt.instructions
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "prompts").glob("*.md")), ids=lambda path: path.stem)
-def test_a_prompt_says_what_changed_last_and_what_guards_it(path: Path) -> None:
+def test_a_prompt_says_what_changed_last_and_what_guards_it() -> None:
     """The change of its present version, and tests or measurements that there are."""
-    fields = markdown.parse(path.read_text(encoding="utf-8")).front_matter
-    guards = [guard.strip() for guard in str(fields["guarded_by"]).split(",")]
-    places = [guard for guard in guards if "/" in guard]
+    for path in sorted((ROOT / "prompts").glob("*.md")):
+        fields = markdown.parse(path.read_text(encoding="utf-8")).front_matter
+        guards = [guard.strip() for guard in str(fields["guarded_by"]).split(",")]
+        places = [guard for guard in guards if "/" in guard]
 
-    assert str(fields["changed"]).startswith(f"{fields['version']}: ")
-    assert guards
-    assert all((ROOT / place).exists() for place in places)
+        assert str(fields["changed"]).startswith(f"{fields['version']}: ")
+        assert guards
+        assert all((ROOT / place).exists() for place in places)

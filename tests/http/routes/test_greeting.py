@@ -1,7 +1,6 @@
 """The address of the service itself: a browser is led to the web UI, and a program gets JSON."""
 
 import httpx2
-import pytest
 
 from memex.distribution import version
 
@@ -24,17 +23,17 @@ def test_a_browser_is_led_to_the_web_ui(alice: httpx2.Client) -> None:
     assert answered.headers["vary"] == "Accept"
 
 
-@pytest.mark.parametrize("accept", JSON_FIRST)
-def test_a_program_gets_json(alice: httpx2.Client, accept: str) -> None:
+def test_a_program_gets_json(alice: httpx2.Client) -> None:
     """A request that does not ask for HTML gets JSON; caches keep the two apart."""
-    answered = alice.get("/", headers={"Accept": accept})
+    for accept in JSON_FIRST:
+        answered = alice.get("/", headers={"Accept": accept})
 
-    assert answered.json() == {
-        "name": "Memex",
-        "version": version(),
-        "ui": "ui",
-        "docs": "docs",
-        "openapi": "openapi.json",
-        "health": "health/ready",
-    }
-    assert answered.headers["vary"] == "Accept"
+        assert answered.json() == {
+            "name": "Memex",
+            "version": version(),
+            "ui": "ui",
+            "docs": "docs",
+            "openapi": "openapi.json",
+            "health": "health/ready",
+        }
+        assert answered.headers["vary"] == "Accept"

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import httpx2
-import pytest
 from httpx2 import Client
 from tests.http.conftest import KeyOf
 from tests.kit.http_service import Served
@@ -13,18 +12,22 @@ from tests.mcp.test_work import LABEL, report
 STOP = {"session_id": "s", "hook_event_name": "Stop", "prompt_id": "p"}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"", b"null", b"[1]", b"\xff\xfe", b"{}\0", b"[" * 100_000, b'{"a":' * 50_000,
-        b'{"session_id": "a", "session_id": "b"}', b'{"x": ' + b"1" * 6_000 + b"}",
-    ],
-)  # fmt: skip
-def test_a_body_that_is_no_event_is_refused(alice: Client, body: bytes) -> None:
+def test_a_body_that_is_no_event_is_refused(alice: Client) -> None:
     """With a code, and never as a failure of the service."""
-    refused = alice.post("/v1/hooks/claude-code", content=body)
+    for body in (
+        b"",
+        b"null",
+        b"[1]",
+        b"\xff\xfe",
+        b"{}\0",
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+        b'{"session_id": "a", "session_id": "b"}',
+        b'{"x": ' + b"1" * 6_000 + b"}",
+    ):
+        refused = alice.post("/v1/hooks/claude-code", content=body)
 
-    assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
+        assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
 
 
 def test_a_path_of_an_event_is_not_opened(alice: Client, tmp_path: Path) -> None:

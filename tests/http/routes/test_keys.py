@@ -64,23 +64,20 @@ def test_an_admins_key_that_is_bound_to_a_user_keeps_no_keys(client_of: ClientOf
     assert "bound" in refused.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_malformed_key_is_not_made(root: httpx2.Client) -> None:
+    """The tenant is that of who asks, and cannot be named."""
+    for body in (
         {},
         {"role": "owner"},
         {"role": "agent", "tenant": "x"},
         {"role": "agent", "user": ""},
         {"role": "agent", "label": "a\0"},
-    ],
-)
-def test_a_malformed_key_is_not_made(root: httpx2.Client, body: dict[str, str]) -> None:
-    """The tenant is that of who asks, and cannot be named."""
-    before = root.get("/v1/admin/keys").json()
-    refused = root.post("/v1/admin/keys", json=body)
+    ):
+        before = root.get("/v1/admin/keys").json()
+        refused = root.post("/v1/admin/keys", json=body)
 
-    assert refused.json()["code"] == "VALIDATION_ERROR"
-    assert root.get("/v1/admin/keys").json() == before
+        assert refused.json()["code"] == "VALIDATION_ERROR"
+        assert root.get("/v1/admin/keys").json() == before
 
 
 def test_every_key_can_ask_whose_it_is(served: Served, key_of: KeyOf) -> None:

@@ -46,20 +46,15 @@ def test_memory_as_it_is_now_is_a_change(alice: Client, asked: str) -> None:
     assert [item.partition("@")[0] for item in result["removed"]] == ["user/tea.md"]
 
 
-@pytest.mark.parametrize(
-    ("call", "body", "status", "code"),
-    [
+def test_what_cannot_be_is_refused(alice: Client, asked: str) -> None:
+    """A model that is not set up for the service is asked by no request."""
+    for call, body, status, code in (
         ("none", None, 404, "OPERATION_NOT_FOUND"),
         ("a/b", {"budget": 5}, 422, "VALIDATION_ERROR"),
         ("a/b", {"model": "openai:x"}, 422, "VALIDATION_ERROR"),
         ("a/b", {"as_of": "yesterday"}, 422, "VALIDATION_ERROR"),
         ("a/b", {"search_mode": "hybrid"}, 422, "VALIDATION_ERROR"),
-    ],
-)
-def test_what_cannot_be_is_refused(
-    alice: Client, asked: str, call: str, body: dict[str, Any] | None, status: int, code: str
-) -> None:
-    """A model that is not set up for the service is asked by no request."""
-    answer = alice.post(f"/v1/operations/{call}/replay", json=body)
+    ):
+        answer = alice.post(f"/v1/operations/{call}/replay", json=body)
 
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
+        assert (answer.status_code, answer.json()["code"]) == (status, code)

@@ -377,12 +377,17 @@ async def test_too_much_is_refused_whole(service: Service, alice: Caller) -> Non
     assert await stored(service, await current(service, alice)) == {"a.md": "a"}
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["a\u200b.md", "a\u202egnp.md", "a\u2028b.md", ".git/config", "sub/.GIT/config", ".hg/hgrc", ".svn/x"],
-)
-def test_paths_that_hide_something_are_refused(path: str) -> None:
+def test_paths_that_hide_something_are_refused() -> None:
     """What nobody sees in a name, and the folders of version control, which hold addresses and keys."""
-    with pytest.raises(ValueError, match=r"holds a|version control"):
-        check_document_path(path)
-    assert check_document_path("docs/git/config.md") == "docs/git/config.md"
+    for path in (
+        "a\u200b.md",
+        "a\u202egnp.md",
+        "a\u2028b.md",
+        ".git/config",
+        "sub/.GIT/config",
+        ".hg/hgrc",
+        ".svn/x",
+    ):
+        with pytest.raises(ValueError, match=r"holds a|version control"):
+            check_document_path(path)
+        assert check_document_path("docs/git/config.md") == "docs/git/config.md"

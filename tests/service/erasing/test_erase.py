@@ -244,23 +244,18 @@ async def test_agents_may_not(service: Service, caller_of: CallerOf, alice: Call
     assert await places(service.database, WORD) == set()
 
 
-@pytest.mark.parametrize(
-    ("named", "error"),
-    [
+async def test_what_names_nothing_is_refused(service: Service, me: Caller) -> None:
+    """A target is named in one way, and is there."""
+    for named, error in (
         ({}, ValidationFailed),
         ({"text": "a", "path": "user/a.md"}, ValidationFailed),
         ({"text": "!?"}, ValidationFailed),
         ({"path": "user/none.md"}, FileNotFound),
         ({"call": "none"}, OperationNotFound),
         ({"statement": "0f1e2d3c4b5a"}, LineNotFound),
-    ],
-)
-async def test_what_names_nothing_is_refused(
-    service: Service, me: Caller, named: dict[str, str], error: type[Exception]
-) -> None:
-    """A target is named in one way, and is there."""
-    with pytest.raises(error):
-        await preview(service, me, **named)
+    ):
+        with pytest.raises(error):
+            await preview(service, me, **named)
 
 
 async def test_a_preview_changes_nothing_and_only_a_fitting_one_is_carried_out(

@@ -93,11 +93,21 @@ async def test_a_person_chooses_what_is_expected(service: Service, alice: Caller
             await make_case(service, alice, asked, CaseChoice.of(name="tea", **choice))
 
 
-@pytest.mark.parametrize("name", ["", "../tea", "a/b", ".hidden", "-x", "a\0", "a\n", "x" * 101, "a b"])
-def test_a_name_is_no_path(name: str) -> None:
+def test_a_name_is_no_path() -> None:
     """It becomes the name of a file and of a folder."""
-    with pytest.raises(ValidationFailed):
-        CaseChoice.of(name=name)
+    for name in (
+        "",
+        "../tea",
+        "a/b",
+        ".hidden",
+        "-x",
+        "a\0",
+        "a\n",
+        "x" * 101,
+        "a b",
+    ):
+        with pytest.raises(ValidationFailed):
+            CaseChoice.of(name=name)
 
 
 async def test_only_calls_of_two_tools_become_cases(

@@ -330,15 +330,23 @@ async def test_numbers_that_json_lacks_are_refused(service: Service, alice: Call
         await service.execute(alice, "memory_list", {"limit": value})
 
 
-@pytest.mark.parametrize("call_id", ["", " ", "a b", "a\n", "\0", "\ud800", "x" * 201])
-async def test_an_id_that_cannot_be_logged_is_refused(service: Service, alice: Caller, call_id: str) -> None:
+async def test_an_id_that_cannot_be_logged_is_refused(service: Service, alice: Caller) -> None:
     """A tool call id is 1 to 200 printable characters without space; nothing is done."""
-    with pytest.raises(ValidationFailed):
-        await run_tool(service, alice, "write", call_id, path="user/a.md", content="x")
-    with pytest.raises(ValidationFailed):
-        await read_attempts(service, alice, call_id)
+    for call_id in (
+        "",
+        " ",
+        "a b",
+        "a\n",
+        "\0",
+        "\ud800",
+        "x" * 201,
+    ):
+        with pytest.raises(ValidationFailed):
+            await run_tool(service, alice, "write", call_id, path="user/a.md", content="x")
+        with pytest.raises(ValidationFailed):
+            await read_attempts(service, alice, call_id)
 
-    assert (await service.execute(alice, "memory_list", {}))["files"] == []
+        assert (await service.execute(alice, "memory_list", {}))["files"] == []
 
 
 async def test_no_revision_is_stored_without_its_row(service: Service, alice: Caller) -> None:

@@ -1,7 +1,5 @@
 """Other services' names of our tools: the call is ours, and so is the answer."""
 
-from typing import Any
-
 import pytest
 from tests.conftest import CallerOf
 
@@ -11,9 +9,9 @@ from memex.service.service import TOOLS, Caller, Service
 from memex.service.tools.aliases import ALIASES, translate
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "ours"),
-    [
+def test_a_call_is_translated() -> None:
+    """Names of an alias alone, in either spelling; of two for one argument ours counts; only null is lost."""
+    for tool, given, ours in (
         ("memory_memorize", {"content": "tea"}, ("memory_remember", {"text": "tea"})),
         (
             "memory_memorize",
@@ -42,11 +40,8 @@ from memex.service.tools.aliases import ALIASES, translate
         ("memory_search", {"query": None, "q": "tea", "topK": None}, ("memory_find", {"query": "tea"})),
         ("memory_find", {"q": "tea"}, ("memory_find", {"q": "tea"})),
         ("no_tool", {"topK": 1}, ("no_tool", {"topK": 1})),
-    ],
-)
-def test_a_call_is_translated(tool: str, given: dict[str, Any], ours: tuple[str, dict[str, Any]]) -> None:
-    """Names of an alias alone, in either spelling; of two for one argument ours counts; only null is lost."""
-    assert translate(tool, given) == ours
+    ):
+        assert translate(tool, given) == ours
 
 
 def test_every_alias_leads_to_arguments_that_there_are() -> None:

@@ -259,33 +259,29 @@ async def test_an_export_goes_back_to_where_it_was(service: Service, admin: Call
     assert below.created == sorted(under("user/backup", files))
 
 
-@pytest.mark.parametrize(
-    ("into", "code"),
-    [
-        ("shared", "READ_ONLY_MOUNT"),
-        ("shared/notes/", "READ_ONLY_MOUNT"),
-        ("projects/gemini", "PROJECT_NOT_FOUND"),
-        ("projects/none", "PROJECT_NOT_FOUND"),
-        ("projects", "INVALID_PATH"),
-        ("", "INVALID_PATH"),
-        ("/", "INVALID_PATH"),
-        ("user/../shared", "INVALID_PATH"),
-        ("users/bob", "PHYSICAL_PATH_FORBIDDEN"),
-        ("notes", "UNKNOWN_MOUNT"),
-    ],
-)
-@pytest.mark.parametrize("dry_run", [False, True])
-async def test_where_the_caller_cannot_write_nothing_is_written(
-    service: Service, alice: Caller, into: str, code: str, dry_run: bool
-) -> None:
+async def test_where_the_caller_cannot_write_nothing_is_written(service: Service, alice: Caller) -> None:
     """It is refused as a whole, and logged; by a dry run too."""
-    with pytest.raises(MemexError) as raised:
-        await take(service, alice, NOTES, into=into, tool_call_id="x", dry_run=dry_run)
+    for into, code in {
+        "shared": "READ_ONLY_MOUNT",
+        "shared/notes/": "READ_ONLY_MOUNT",
+        "projects/gemini": "PROJECT_NOT_FOUND",
+        "projects/none": "PROJECT_NOT_FOUND",
+        "projects": "INVALID_PATH",
+        "": "INVALID_PATH",
+        "/": "INVALID_PATH",
+        "user/../shared": "INVALID_PATH",
+        "users/bob": "PHYSICAL_PATH_FORBIDDEN",
+        "notes": "UNKNOWN_MOUNT",
+    }.items():
+        for dry_run in (False, True):
+            call = f"{code}-{len(into)}-{dry_run}"
+            with pytest.raises(MemexError) as raised:
+                await take(service, alice, NOTES, into=into, tool_call_id=call, dry_run=dry_run)
 
-    assert raised.value.code == code
+            assert raised.value.code == code
+            [logged] = await read_attempts(service, alice, call)
+            assert (logged.tool, logged.error_code, logged.writes) == ("memory_import", code, [])
     assert await give(service, alice) == {}
-    [logged] = await read_attempts(service, alice, "x")
-    assert (logged.tool, logged.error_code, logged.writes) == ("memory_import", code, [])
 
 
 async def test_of_an_export_only_what_may_be_written_is_taken(service: Service, alice: Caller) -> None:

@@ -63,19 +63,21 @@ def test_broken_json_in_the_middle_keeps_what_stands_before(tmp_path: Path) -> N
     assert "1500 elements are read" in damage.detail
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_file_that_ends_early_gives_what_stands_whole(name: str) -> None:
+def test_a_file_that_ends_early_gives_what_stands_whole() -> None:
     """At every place; each message is one that the whole file has, or for plain text its beginning."""
-    content = (SAMPLES / name).read_bytes()
-    reader, _ = reader_of(as_file(content))
-    assert reader is not None
-    whole = {(m.key, m.text) for m in read_file(content, EVERYTHING).messages}
-    for cut in sampled(range(len(content)), 17):
-        messages = cut_at(content, cut, EVERYTHING).messages
+    for name in NAMES:
+        content = (SAMPLES / name).read_bytes()
+        reader, _ = reader_of(as_file(content))
+        assert reader is not None
+        whole = {(m.key, m.text) for m in read_file(content, EVERYTHING).messages}
+        for cut in sampled(range(len(content)), 17):
+            messages = cut_at(content, cut, EVERYTHING).messages
 
-        assert (
-            name.endswith(".md") or name == "gemini_cli.jsonl" or {(m.key, m.text) for m in messages} <= whole
-        )
+            assert (
+                name.endswith(".md")
+                or name == "gemini_cli.jsonl"
+                or {(m.key, m.text) for m in messages} <= whole
+            )
 
 
 def cut_at(content: bytes, cut: int, include: Include = Include(), reader: Any = None) -> Reading:  # noqa: B008
@@ -118,19 +120,18 @@ PREFIXED = {
 }
 
 
-@pytest.mark.parametrize("name", PREFIXED)
-def test_every_prefix_of_a_file_of_lines_reads_as_a_prefix_of_its_messages(name: str) -> None:
+def test_every_prefix_of_a_file_of_lines_reads_as_a_prefix_of_its_messages() -> None:
     """Cut between lines or inside one, also inside a character; keys and texts are the same."""
-    content = PREFIXED[name]
-    reader, _ = reader_of(as_file(content))
-    whole = [(m.key, m.role, m.text) for m in read_file(content).messages]
-    assert whole
-    for cut in sampled(range(len(content) + 1), 7):
-        reading = cut_at(content, cut, reader=reader)
-        messages = [(m.key, m.role, m.text) for m in reading.messages]
+    for content in PREFIXED.values():
+        reader, _ = reader_of(as_file(content))
+        whole = [(m.key, m.role, m.text) for m in read_file(content).messages]
+        assert whole
+        for cut in sampled(range(len(content) + 1), 7):
+            reading = cut_at(content, cut, reader=reader)
+            messages = [(m.key, m.role, m.text) for m in reading.messages]
 
-        assert messages == whole[: len(messages)]
-        assert not reading.report.unreadable or b"\n" not in content[:cut]
+            assert messages == whole[: len(messages)]
+            assert not reading.report.unreadable or b"\n" not in content[:cut]
 
 
 def test_a_half_last_line_is_skipped_and_named() -> None:
@@ -165,28 +166,27 @@ def test_a_line_within_the_limit_is_read_whole() -> None:
     assert [m.text for m in read_file(json_lines({"role": "user", "content": text})).messages] == [text]
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
+def test_what_postgres_refuses_is_taken_out() -> None:
+    """NUL, half surrogate pairs and wrong bytes, in lines and in arrays."""
+    for raw, text in (
         (rb"a\u0000b", "ab"),
         (rb"half \ud83d pair", "half � pair"),
         (rb"\ud83d\ude00", "😀"),
         (b"wrong \xff byte", "wrong � byte"),
         (b"raw \x01 control", None),
-    ],
-)
-def test_what_postgres_refuses_is_taken_out(raw: bytes, text: str | None) -> None:
-    """NUL, half surrogate pairs and wrong bytes, in lines and in arrays."""
-    message = b'{"role": "user", "content": "' + raw + b'"}'
-    texts = [
-        m.text for content in (message + b"\n", b"[" + message + b"]") for m in read_file(content).messages
-    ]
+    ):
+        message = b'{"role": "user", "content": "' + raw + b'"}'
+        texts = [
+            m.text
+            for content in (message + b"\n", b"[" + message + b"]")
+            for m in read_file(content).messages
+        ]
 
-    if text is None:
-        assert len(texts) == 2
-    else:
-        assert all(found == text or (found == text.replace("�", "?")) for found in texts)
-        assert len(texts) == 2
+        if text is None:
+            assert len(texts) == 2
+        else:
+            assert all(found == text or (found == text.replace("�", "?")) for found in texts)
+            assert len(texts) == 2
 
 
 def test_titles_are_one_printable_line() -> None:

@@ -54,9 +54,9 @@ def test_the_sample_gives_what_was_said() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "typed"),
-    [
+def test_only_what_a_person_typed_is_human() -> None:
+    """What the program put into the message is taken out; a command counts with its arguments."""
+    for text, typed in (
         ("plain words", "plain words"),
         ("a < b and [1]", "a < b and [1]"),
         ("words <system-reminder>never\nmind</system-reminder> more", "words  more"),
@@ -82,14 +82,11 @@ def test_the_sample_gives_what_was_said() -> None:
             "a reminder that is not closed: <system-reminder>x",
             "a reminder that is not closed: <system-reminder>x",
         ),
-    ],
-)
-def test_only_what_a_person_typed_is_human(text: str, typed: str | None) -> None:
-    """What the program put into the message is taken out; a command counts with its arguments."""
-    expected = [] if typed is None else [("user", typed)]
+    ):
+        expected = [] if typed is None else [("user", typed)]
 
-    assert said(read(line("a", None, text)).messages) == expected
-    assert said(read(line("a", None, [{"type": "text", "text": text}])).messages) == expected
+        assert said(read(line("a", None, text)).messages) == expected
+        assert said(read(line("a", None, [{"type": "text", "text": text}])).messages) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.kit.exports import EVERYTHING, Reading, json_lines, read_file, read_tree, said
 
 from memex.sources.conversations.records import Include
@@ -57,9 +56,9 @@ def test_the_sample_gives_each_message_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "typed"),
-    [
+def test_only_what_a_person_typed_is_human() -> None:
+    """In all three forms, what the program put in is dropped; in prompts of editors, words follow a heading."""
+    for text, typed in (
         ("plain words", "plain words"),
         ("# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>…</INSTRUCTIONS>", None),
         ("<environment_context>\n  <cwd>/repo</cwd>\n</environment_context>", None),
@@ -70,16 +69,13 @@ def test_the_sample_gives_each_message_once() -> None:
             "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix the test.\n",
             "Fix the test.",
         ),
-    ],
-)
-def test_only_what_a_person_typed_is_human(text: str, typed: str | None) -> None:
-    """In all three forms, what the program put in is dropped; in prompts of editors, words follow a heading."""
-    expected = [] if typed is None else [("user", typed)]
-    paginated = {**META, "payload": {**META["payload"], "history_mode": "paginated"}}  # type: ignore[dict-item]
+    ):
+        expected = [] if typed is None else [("user", typed)]
+        paginated = {**META, "payload": {**META["payload"], "history_mode": "paginated"}}  # type: ignore[dict-item]
 
-    assert said(read(META, item("user", text)).messages) == expected
-    assert said(read(META, event("user_message", message=text)).messages) == expected
-    assert said(read(paginated, completed("UserMessage", "i", text)).messages) == expected
+        assert said(read(META, item("user", text)).messages) == expected
+        assert said(read(META, event("user_message", message=text)).messages) == expected
+        assert said(read(paginated, completed("UserMessage", "i", text)).messages) == expected
 
 
 def test_injected_blocks_beside_words_are_dropped() -> None:

@@ -17,9 +17,9 @@ def messages(turns: list[tuple[str, str]]) -> list[dict[str, object]]:
     return [{"role": role, "content": text} for role, text in turns]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_messages_of_any_program_are_read() -> None:
+    """Arrays, objects, lines, one conversation or several; roles and texts under their usual names."""
+    for content in (
         json.dumps(messages(TURNS)),
         json.dumps({"messages": messages(TURNS)}, indent=2),
         json.dumps([{"id": "c", "title": "T", "messages": messages(TURNS)}]),
@@ -32,15 +32,12 @@ def messages(turns: list[tuple[str, str]]) -> list[dict[str, object]]:
                 {"role": "AI", "content": [{"type": "text", "text": TURNS[1][1]}]},
             ]
         ),
-    ],
-)
-def test_messages_of_any_program_are_read(content: str) -> None:
-    """Arrays, objects, lines, one conversation or several; roles and texts under their usual names."""
-    reading = read_file(content.encode(), name="chat.json")
+    ):
+        reading = read_file(content.encode(), name="chat.json")
 
-    assert set(reading.kinds) == {"messages"}
-    assert said(reading.messages) == TURNS
-    assert [m.human_authored for m in reading.messages] == [True, False]
+        assert set(reading.kinds) == {"messages"}
+        assert said(reading.messages) == TURNS
+        assert [m.human_authored for m in reading.messages] == [True, False]
 
 
 def test_ids_times_and_names_of_messages_are_kept() -> None:
@@ -74,24 +71,21 @@ def test_a_chat_has_the_key_of_its_name_and_first_message() -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_markdown_says_who_speaks() -> None:
+    """By headings, bold names or names; a heading before them is the title."""
+    for text in (
         "# Title\n\n## User\n\nWhat is BM25?\n\n## Assistant\n\nA ranking function.\n",
         "# Title\n### 🧑 You:\nWhat is BM25?\n### 🤖 ChatGPT said:\nA ranking function.",
         "# Title\n\n**Human:** What is BM25?\n\n**Claude:** A ranking function.",
         "# Title\n\nUser: What is BM25?\nAssistant: A ranking function.\n",
         "\ufeff# Title\r\n\r\n## User\r\n\r\nWhat is BM25?\r\n\r\n## Assistant\r\n\r\nA ranking function.\r\n",
-    ],
-)
-def test_markdown_says_who_speaks(text: str) -> None:
-    """By headings, bold names or names; a heading before them is the title."""
-    reading = read_file(text.encode())
-    [(about, found)] = reading.conversations
+    ):
+        reading = read_file(text.encode())
+        [(about, found)] = reading.conversations
 
-    assert reading.kinds == ["markdown"]
-    assert about.title == "Title"
-    assert said(found) == TURNS
+        assert reading.kinds == ["markdown"]
+        assert about.title == "Title"
+        assert said(found) == TURNS
 
 
 def test_names_inside_code_and_of_other_styles_are_text() -> None:

@@ -21,9 +21,9 @@ def read(name: str) -> Reading:
     return read_path(EXPORTS / name)
 
 
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [
+def test_messages_are_those_that_people_and_assistants_said() -> None:
+    """Messages of the person and of the assistant on the active branch of each conversation."""
+    for name, counts in (
         ("chatgpt/real-code-interpreter.json", [(8, 12)]),
         ("chatgpt/two-conversations.json", [(2, 1), (2, 1)]),
         # Two of the four answers that the data's description counts are output of tools.
@@ -38,11 +38,8 @@ def read(name: str) -> Reading:
         ("claude_code/edge-cases.jsonl", [(4, 2)]),
         ("codex/rollout-0.128.jsonl", [(5, 10)]),
         ("codex/rollout-small.jsonl", [(2, 2)]),
-    ],
-)
-def test_messages_are_those_that_people_and_assistants_said(name: str, counts: list[tuple[int, int]]) -> None:
-    """Messages of the person and of the assistant on the active branch of each conversation."""
-    assert read(name).counts == counts
+    ):
+        assert read(name).counts == counts
 
 
 def test_everything_is_found_in_a_folder() -> None:
@@ -64,9 +61,9 @@ def test_conversations_without_a_title_have_none() -> None:
     assert titles == ["Test Conversation One", "Empty Conversation", None]
 
 
-@pytest.mark.parametrize(
-    ("case", "expected"),
-    [
+def test_edge_cases_of_chatgpt() -> None:
+    """Each case gives the visible messages of its branch, from the file of all and from a file of its own."""
+    for case, expected in (
         ("linear", [("user", "Hello"), ("assistant", "Hi there")]),
         ("regenerate", [("user", "Give me an answer"), ("assistant", "NEW ACTIVE ANSWER")]),
         ("attachment", [("user", "Inspect this repository."), ("assistant", "Done.")]),
@@ -75,16 +72,13 @@ def test_conversations_without_a_title_have_none() -> None:
         ("unicode", [("user", "Привет, мир! 👋"), ("assistant", "Здравствуйте — всё работает.")]),
         ("unknownPart", [("user", "Show a widget"), ("assistant", "Visible text")]),
         ("structuralHidden", [("user", "Visible user"), ("assistant", "Visible assistant")]),
-    ],
-)
-def test_edge_cases_of_chatgpt(case: str, expected: list[tuple[str, str]]) -> None:
-    """Each case gives the visible messages of its branch, from the file of all and from a file of its own."""
-    path = EXPORTS / "chatgpt" / "edge-cases-keyed.json"
-    alone = read_file(json.dumps(json.loads(path.read_bytes())[case]).encode())
-    [together] = [messages for about, messages in read_path(path).conversations if about.key == case]
+    ):
+        path = EXPORTS / "chatgpt" / "edge-cases-keyed.json"
+        alone = read_file(json.dumps(json.loads(path.read_bytes())[case]).encode())
+        [together] = [messages for about, messages in read_path(path).conversations if about.key == case]
 
-    assert said(visible(together)) == expected
-    assert said(visible(alone.messages)) == expected
+        assert said(visible(together)) == expected
+        assert said(visible(alone.messages)) == expected
 
 
 def visible(messages: list[ReadMessage]) -> list[ReadMessage]:

@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +18,9 @@ def days(first: str, last: str | None = None) -> DateRange:
     return DateRange(*map(date.fromisoformat, named))
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
+def test_english_times() -> None:
+    """Weeks begin on Monday; what lies back so many weeks or months is the whole one, years reach up to today."""
+    for query, expected in (
         ("What did I do today?", days("11-22")),
         ("YESTERDAY's notes", days("11-21")),
         ("the day\n before yesterday", days("11-20")),
@@ -52,16 +51,13 @@ def days(first: str, last: str | None = None) -> DateRange:
         ("last November", days("2025-11-01", "2025-11-30")),
         ("yesterday and today", days("11-21", "11-22")),
         ("in June or last week", days("06-01", "11-15")),
-    ],
-)
-def test_english_times(query: str, expected: DateRange) -> None:
-    """Weeks begin on Monday; what lies back so many weeks or months is the whole one, years reach up to today."""
-    assert parse_days(query, NOW) == expected
+    ):
+        assert parse_days(query, NOW) == expected
 
 
-@pytest.mark.parametrize(
-    ("language", "query", "expected"),
-    [
+def test_times_in_other_languages() -> None:
+    """The same times, by the tables of each language."""
+    for language, query, expected in (
         ("german", "Was war letzte Woche?", days("11-09", "11-15")),
         ("german", "vor zwei Tagen", days("11-20")),
         ("german", "in den letzten 3 Monaten", days("08-22", "11-22")),
@@ -85,16 +81,13 @@ def test_english_times(query: str, expected: DateRange) -> None:
         ("russian", "за последние 3 месяца", days("08-22", "11-22")),
         ("russian", "в мае", days("05-01", "05-31")),
         ("russian", "с прошлого года", days("2025-01-01", "11-22")),
-    ],
-)
-def test_times_in_other_languages(language: str, query: str, expected: DateRange) -> None:
-    """The same times, by the tables of each language."""
-    assert parse_days(query, NOW, language) == expected
+    ):
+        assert parse_days(query, NOW, language) == expected
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_what_is_no_time_relative_to_today() -> None:
+    """A day or a year that is named outright, a part of a word, another language."""
+    for query in (
         "",
         "oolong tea",
         "in May 2023",
@@ -109,12 +102,9 @@ def test_times_in_other_languages(language: str, query: str, expected: DateRange
         "I will marry in Paris",
         "week",
         "hier",
-    ],
-)
-def test_what_is_no_time_relative_to_today(query: str) -> None:
-    """A day or a year that is named outright, a part of a word, another language."""
-    assert parse_days(query, NOW) is None
-    assert parse_days(query + " gestern", NOW, "neutral") is None
+    ):
+        assert parse_days(query, NOW) is None
+        assert parse_days(query + " gestern", NOW, "neutral") is None
 
 
 def test_today_is_the_day_of_the_clock() -> None:
@@ -144,16 +134,16 @@ def test_last_weekday_and_ago_count_back(now: datetime, weekday: int, number: in
     assert past.first.day <= now.day
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_calendars_are_whole(language: str) -> None:
+def test_calendars_are_whole() -> None:
     """Each knows twelve months, seven days, four units and the numbers up to twelve."""
-    calendar = load_calendar(language)
+    for language in LANGUAGES:
+        calendar = load_calendar(language)
 
-    assert calendar is not None
-    assert sorted(calendar.months.values()) == list(range(1, 13))
-    assert sorted(calendar.weekdays.values()) == list(range(7))
-    assert set(calendar.units.values()) == {"day", "week", "month", "year"}
-    assert sorted(set(calendar.numbers.values())) == list(range(1, 13))
+        assert calendar is not None
+        assert sorted(calendar.months.values()) == list(range(1, 13))
+        assert sorted(calendar.weekdays.values()) == list(range(7))
+        assert set(calendar.units.values()) == {"day", "week", "month", "year"}
+        assert sorted(set(calendar.numbers.values())) == list(range(1, 13))
 
 
 @given(query=st.text(max_size=200), language=st.sampled_from(LANGUAGES))

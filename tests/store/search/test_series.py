@@ -1,6 +1,5 @@
 """Short files in a numbered series."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.memory import put
@@ -13,9 +12,9 @@ from memex.store.search.series import MAX_SHORT_LEXEMES, borrow_scores, neighbou
 scores = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 1 << 22))
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
+def test_neighbours_are_named_by_the_number_before_and_after() -> None:
+    """The number at the end of a file's name counts, its leading zeros stay; other names have no neighbours."""
+    for path, expected in (
         ("log/0007.md", {-1: "log/0006.md", 1: "log/0008.md"}),
         ("2024-05-07.md", {-1: "2024-05-06.md", 1: "2024-05-08.md"}),
         ("99", {-1: "98", 1: "100"}),
@@ -26,11 +25,8 @@ scores = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 1 << 22))
         ("1234567890.md", {}),
         ("1.tar.gz", {}),
         ("٣.md", {}),
-    ],
-)
-def test_neighbours_are_named_by_the_number_before_and_after(path: str, expected: dict[int, str]) -> None:
-    """The number at the end of a file's name counts, its leading zeros stay; other names have no neighbours."""
-    assert neighbours(path, 1) == expected
+    ):
+        assert neighbours(path, 1) == expected
 
 
 @given(st.from_regex(r"([a-z]/)?[a-z-]*[0-9]{1,9}(\.md)?", fullmatch=True))

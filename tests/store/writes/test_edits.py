@@ -64,9 +64,9 @@ def outcome(start: WorkingTree, *edits: Edit) -> list[tuple[str, int, str, str |
     return summary(start.apply(edits).planned())
 
 
-@pytest.mark.parametrize(
-    ("edits", "written"),
-    [
+def test_each_edit_makes_its_revision() -> None:
+    """Whole texts, parts, moves and deletions, over one file at version 3."""
+    for edits, written in (
         ([Write(at("new.md"), "x")], [("user/new.md", 1, "create", "x")]),
         ([Write(at("new.md"), "x", base_version=0)], [("user/new.md", 1, "create", "x")]),
         ([Write(at("a.md"), "x", base_version=3)], [("user/a.md", 4, "write", "x")]),
@@ -88,18 +88,13 @@ def outcome(start: WorkingTree, *edits: Edit) -> list[tuple[str, int, str, str |
             [Move(at("a.md"), at("b.md", APOLLO))],
             [("user/a.md", 4, "move", None), ("projects/apollo/b.md", 1, "move", "one\n")],
         ),
-    ],
-)
-def test_each_edit_makes_its_revision(
-    edits: list[Edit], written: list[tuple[str, int, str, str | None]]
-) -> None:
-    """Whole texts, parts, moves and deletions, over one file at version 3."""
-    assert outcome(tree(one()), *edits) == written
+    ):
+        assert outcome(tree(one()), *edits) == written
 
 
-@pytest.mark.parametrize(
-    ("edits", "error"),
-    [
+def test_an_edit_that_does_not_fit_is_refused() -> None:
+    """Over one file at version 3, and a path where a file was deleted at version 2."""
+    for edits, error in (
         ([Write(at("a.md"), "x")], FileExists),
         ([Write(at("a.md"), "x", base_version=0)], FileExists),
         ([Write(at("a.md"), "x", base_version=2)], VersionConflict),
@@ -125,17 +120,14 @@ def test_each_edit_makes_its_revision(
         ([Delete(at("a.md")), Delete(at("a.md"))], FileNotFound),
         ([Delete(at("a.md")), Patch(at("a.md"), "append", "x")], FileNotFound),
         ([Move(at("a.md"), at("b.md")), Delete(at("a.md"))], FileNotFound),
-    ],
-)
-def test_an_edit_that_does_not_fit_is_refused(edits: list[Edit], error: type[MemexError]) -> None:
-    """Over one file at version 3, and a path where a file was deleted at version 2."""
-    start = tree(one(), highest={at("gone.md"): 2})
+    ):
+        start = tree(one(), highest={at("gone.md"): 2})
 
-    with pytest.raises(error) as refused:
-        start.apply(edits)
+        with pytest.raises(error) as refused:
+            start.apply(edits)
 
-    if isinstance(refused.value, VersionConflict):
-        assert refused.value.details["current_version"] in (2, 3)
+        if isinstance(refused.value, VersionConflict):
+            assert refused.value.details["current_version"] in (2, 3)
 
 
 def test_a_file_of_exactly_one_mebibyte_is_stored() -> None:
@@ -267,9 +259,9 @@ MOVED = Head(7, "b.md", 2, V1.content)
 GONE = Head(7, "a.md", 2, "", deleted=True)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "head", "written"),
-    [
+def test_undo_takes_back_a_revision() -> None:
+    """Text, path and existence are as before; what came later elsewhere in the file stays."""
+    for before, after, head, written in (
         (None, V1, V1, ("user/a.md", 3, "revert", None)),
         (V1, V2, V2, ("user/a.md", 3, "revert", V1.content)),
         (
@@ -288,57 +280,31 @@ GONE = Head(7, "a.md", 2, "", deleted=True)
         ),
         (V1, GONE, GONE, ("user/a.md", 3, "revert", V1.content)),
         (GONE, Head(7, "a.md", 3, "back"), Head(7, "a.md", 3, "back"), ("user/a.md", 4, "revert", None)),
-    ],
-    ids=[
-        "creation",
-        "edit",
-        "edit, then written above",
-        "edit, then moved",
-        "move",
-        "move, then written below",
-        "deletion",
-        "undeletion",
-    ],
-)
-def test_undo_takes_back_a_revision(
-    before: Head | None, after: Head, head: Head, written: tuple[str, int, str, str | None]
-) -> None:
-    """Text, path and existence are as before; what came later elsewhere in the file stays."""
-    place = at(after.path)
-    heads = [] if head.deleted else [(at(head.path), head)]
-    start = tree(*heads, highest={at("a.md"): max(2, head.version if head.path == "a.md" else 0)})
+    ):
+        place = at(after.path)
+        heads = [] if head.deleted else [(at(head.path), head)]
+        start = tree(*heads, highest={at("a.md"): max(2, head.version if head.path == "a.md" else 0)})
 
-    assert outcome(start, Undo((UndoneRevision(place, head, after, before),))) == [written]
+        assert outcome(start, Undo((UndoneRevision(place, head, after, before),))) == [written]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "head"),
-    [
+def test_undo_refuses_what_was_changed_again() -> None:
+    """The conflict names the later calls and the version that stands."""
+    for before, after, head in (
         (None, V1, Head(7, "a.md", 2, V1.content + "more\n")),
         (None, V1, Head(7, "b.md", 2, V1.content)),
         (V1, V2, Head(7, "a.md", 3, "one\nzwei\nthree\n")),
         (V1, V2, Head(7, "a.md", 3, "", deleted=True)),
         (V1, MOVED, Head(7, "c.md", 3, V1.content)),
         (V1, GONE, Head(7, "a.md", 3, V1.content)),
-    ],
-    ids=[
-        "a new file written since",
-        "a new file moved since",
-        "the same line written since",
-        "deleted since",
-        "moved on since",
-        "undeleted since",
-    ],
-)
-def test_undo_refuses_what_was_changed_again(before: Head | None, after: Head, head: Head) -> None:
-    """The conflict names the later calls and the version that stands."""
-    heads = [] if head.deleted else [(at(head.path), head)]
+    ):
+        heads = [] if head.deleted else [(at(head.path), head)]
 
-    with pytest.raises(VersionConflict) as refused:
-        tree(*heads).apply([Undo((UndoneRevision(at(after.path), head, after, before, ("call-2",)),))])
+        with pytest.raises(VersionConflict) as refused:
+            tree(*heads).apply([Undo((UndoneRevision(at(after.path), head, after, before, ("call-2",)),))])
 
-    assert refused.value.details["later_calls"] == ["call-2"]
-    assert refused.value.details["current_version"] == head.version
+        assert refused.value.details["later_calls"] == ["call-2"]
+        assert refused.value.details["current_version"] == head.version
 
 
 @pytest.mark.parametrize(
@@ -407,9 +373,9 @@ def _shout(content: str | None) -> str:
     return "new\n" if content is None else content.upper()
 
 
-@pytest.mark.parametrize(
-    ("edits", "written"),
-    [
+def test_revise_puts_what_a_function_makes_of_the_file() -> None:
+    """It sees the text that the edits before it left, None where no file stands; an equal text is no revision."""
+    for edits, written in (
         ([Revise(at("a.md"), _shout)], [("user/a.md", 4, "patch", "ONE\n")]),
         ([Revise(at("new.md"), _shout)], [("user/new.md", 1, "create", "new\n")]),
         ([Revise(at("a.md"), lambda content: content)], []),
@@ -426,13 +392,8 @@ def _shout(content: str | None) -> str:
         ),
         ([Move(at("a.md"), at("b.md")), Revise(at("b.md"), _shout)], [("user/b.md", 4, "move", "ONE\n")]),
         ([Write(at("new.md"), "x"), Revise(at("new.md"), _shout)], [("user/new.md", 1, "create", "X")]),
-    ],
-)
-def test_revise_puts_what_a_function_makes_of_the_file(
-    edits: list[Edit], written: list[tuple[str, int, str, str | None]]
-) -> None:
-    """It sees the text that the edits before it left, None where no file stands; an equal text is no revision."""
-    assert outcome(tree(one()), *edits) == written
+    ):
+        assert outcome(tree(one()), *edits) == written
 
 
 @pytest.mark.parametrize(

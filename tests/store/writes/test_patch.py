@@ -1,7 +1,6 @@
 """Patches of a file's text."""
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -51,9 +50,9 @@ FILES = st.builds(
 TEXTS = st.sampled_from(["x", "- y\n", "a\r\nb", "\n", "# New\n\ntext\n", "\\1 \\g<0> $&"])
 
 
-@pytest.mark.parametrize(
-    ("content", "text", "patched"),
-    [
+def test_append_starts_and_ends_its_own_lines() -> None:
+    """Appended text stands on lines of its own, ended as the file's lines are."""
+    for content, text, patched in (
         ("", "a", "a\n"),
         ("a", "b", "a\nb\n"),
         ("a\n", "b\n", "a\nb\n"),
@@ -63,37 +62,29 @@ TEXTS = st.sampled_from(["x", "- y\n", "a\r\nb", "\n", "# New\n\ntext\n", "\\1 \
         ("a\r", "b", "a\rb\n"),
         ("a", "\n", "a\n\n"),
         ("a\n", "\\n \\1 .*", "a\n\\n \\1 .*\n"),
-    ],
-)
-def test_append_starts_and_ends_its_own_lines(content: str, text: str, patched: str) -> None:
-    """Appended text stands on lines of its own, ended as the file's lines are."""
-    assert patch.apply(content, "append", text).content == patched
+    ):
+        assert patch.apply(content, "append", text).content == patched
 
 
-@pytest.mark.parametrize(
-    ("heading", "line_before", "line_after"),
-    [
+def test_append_under_a_heading_ends_its_section() -> None:
+    """The text follows the section's last line, subsections included; blank lines stay behind it."""
+    for heading, line_before, line_after in (
         ("Goals", "- cheap", "\n## Risks"),
         ("## Goals", "- cheap", "\n## Risks"),
         ("  Later ", "- cheap", "\n## Risks"),
         ("Risks", "None.", None),
         ("# Plan", "None.", None),
-    ],
-)
-def test_append_under_a_heading_ends_its_section(
-    heading: str, line_before: str, line_after: str | None
-) -> None:
-    """The text follows the section's last line, subsections included; blank lines stay behind it."""
-    patched = patch.apply(PLAN, "append", "- new", heading=heading).content
+    ):
+        patched = patch.apply(PLAN, "append", "- new", heading=heading).content
 
-    assert f"{line_before}\n- new\n{line_after or ''}" in patched
-    assert patched.endswith("- new\n") == (line_after is None)
-    assert patched.replace("- new\n", "") == PLAN
+        assert f"{line_before}\n- new\n{line_after or ''}" in patched
+        assert patched.endswith("- new\n") == (line_after is None)
+        assert patched.replace("- new\n", "") == PLAN
 
 
-@pytest.mark.parametrize(
-    ("content", "patched"),
-    [
+def test_append_under_a_heading_fits_any_section() -> None:
+    """Empty sections, missing line endings, CRLF and underlined headings are all met."""
+    for content, patched in (
         ("# A", "# A\nx\n"),
         ("# A\n# B\n", "# A\nx\n# B\n"),
         ("# A\n\n# B\n", "# A\nx\n\n# B\n"),
@@ -102,16 +93,13 @@ def test_append_under_a_heading_ends_its_section(
         ("A\n=\na", "A\n=\na\nx\n"),
         ("# A\na\n\nB\n=\n", "# A\na\nx\n\nB\n=\n"),
         ("# A\nB\n=\n", "# A\nx\n\nB\n=\n"),
-    ],
-)
-def test_append_under_a_heading_fits_any_section(content: str, patched: str) -> None:
-    """Empty sections, missing line endings, CRLF and underlined headings are all met."""
-    assert patch.apply(content, "append", "x", heading="A").content == patched
+    ):
+        assert patch.apply(content, "append", "x", heading="A").content == patched
 
 
-@pytest.mark.parametrize(
-    ("content", "heading", "patched"),
-    [
+def test_insert_without_match_starts_the_body() -> None:
+    """The text stands first in the body or section, on its own lines, and never turns into a title."""
+    for content, heading, patched in (
         ("", None, "x\n"),
         ("a", None, "x\na"),
         ("---\nt: 1\n---\na\n", None, "---\nt: 1\n---\nx\na\n"),
@@ -121,11 +109,8 @@ def test_append_under_a_heading_fits_any_section(content: str, patched: str) -> 
         ("A\r\n===\r\na", "A", "A\r\n===\r\nx\r\na"),
         ("A\n===\n", None, "x\n\nA\n===\n"),
         ("# A\n---\n", "A", "# A\nx\n\n---\n"),
-    ],
-)
-def test_insert_without_match_starts_the_body(content: str, heading: str | None, patched: str) -> None:
-    """The text stands first in the body or section, on its own lines, and never turns into a title."""
-    assert patch.apply(content, "insert", "x", heading=heading).content == patched
+    ):
+        assert patch.apply(content, "insert", "x", heading=heading).content == patched
 
 
 def test_insert_after_a_match_adds_nothing() -> None:
@@ -181,16 +166,21 @@ def test_missing_match_names_the_line_endings_at_fault() -> None:
     assert r"\r\n" in differing.value.hint
 
 
-@pytest.mark.parametrize(
-    "heading", ["Nowhere", "# Goals", "goals", "Not a heading", "## Not a heading", "Plan > Goals"]
-)
-def test_missing_heading_is_answered_with_those_that_exist(heading: str) -> None:
+def test_missing_heading_is_answered_with_those_that_exist() -> None:
     """A title must be exact, at its level; a line inside a fence is no heading."""
-    with pytest.raises(PatchNotFound) as refused:
-        patch.apply(PLAN, "append", "x", heading=heading)
+    for heading in (
+        "Nowhere",
+        "# Goals",
+        "goals",
+        "Not a heading",
+        "## Not a heading",
+        "Plan > Goals",
+    ):
+        with pytest.raises(PatchNotFound) as refused:
+            patch.apply(PLAN, "append", "x", heading=heading)
 
-    assert refused.value.details == {"headings": ["# Plan", "## Goals", "### Later", "## Risks"]}
-    assert "# Plan; ## Goals" in refused.value.message
+        assert refused.value.details == {"headings": ["# Plan", "## Goals", "### Later", "## Risks"]}
+        assert "# Plan; ## Goals" in refused.value.message
 
 
 def test_headings_named_in_a_refusal_are_bounded() -> None:
@@ -212,9 +202,9 @@ def test_repeated_heading_is_ambiguous_until_its_level_is_named() -> None:
     assert patch.apply(content, "insert", "x", heading="# Log").content == "# Log\nx\n## Log\n"
 
 
-@pytest.mark.parametrize(
-    ("operation", "text", "arguments"),
-    [
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    """Each operation says which arguments it takes."""
+    for operation, text, arguments in (
         ("append", "x", {"match": "a"}),
         ("append", "", {}),
         ("insert", "", {"match": "a"}),
@@ -222,16 +212,11 @@ def test_repeated_heading_is_ambiguous_until_its_level_is_named() -> None:
         ("replace", "x", {}),
         ("replace", "x", {"heading": "A"}),
         ("replace", "x", {"match": ""}),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(
-    operation: patch.Operation, text: str, arguments: dict[str, Any]
-) -> None:
-    """Each operation says which arguments it takes."""
-    with pytest.raises(ValidationFailed) as refused:
-        patch.apply("# A\na\n", operation, text, **arguments)
+    ):
+        with pytest.raises(ValidationFailed) as refused:
+            patch.apply("# A\na\n", operation, text, **arguments)
 
-    assert refused.value.code == "VALIDATION_ERROR"
+        assert refused.value.code == "VALIDATION_ERROR"
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,16 @@ def test_what_is_no_statement_is_a_line_too() -> None:
         assert split("- I sing. (2027-03-01)", path) == ([], ["- I sing. (2027-03-01)"])
 
 
-@pytest.mark.parametrize("text", ["# Notes", "# Tasks\n\n## Blocked\n", "## Notes ##\r\n", "---\n", " \n"])
-def test_headings_alone_are_no_line(text: str) -> None:
+def test_headings_alone_are_no_line() -> None:
     """They say nothing, and would take the room of others; nor is what has no word."""
-    assert split(text) == split(text, "user/notes/kettle.md") == ([], [])
+    for text in (
+        "# Notes",
+        "# Tasks\n\n## Blocked\n",
+        "## Notes ##\r\n",
+        "---\n",
+        " \n",
+    ):
+        assert split(text) == split(text, "user/notes/kettle.md") == ([], [])
 
 
 def test_a_statement_that_was_found_twice_is_one() -> None:

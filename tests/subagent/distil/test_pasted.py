@@ -2,8 +2,6 @@
 
 from datetime import date
 
-import pytest
-
 from memex.subagent.distil.message_text import read_text
 
 DAY = date(2026, 4, 7)
@@ -33,9 +31,9 @@ $ sudo chown mara /var/lib/trailhead.db
 git push origin main"""
 
 
-@pytest.mark.parametrize(
-    ("text", "stated"),
-    [
+def test_a_message_states_only_what_its_writer_says() -> None:
+    """Letters, logs, traces of errors, commands, single words and roles are skipped; nothing beside them is."""
+    for text, stated in (
         (LETTER, ["I have worked with Revit for years.", "I prefer to go on Thursday."]),
         (LOG, ["I always use uv for my environments."]),
         ("You are the interviewer. I live in Leipzig. Good.", ["I live in Leipzig."]),
@@ -45,10 +43,7 @@ git push origin main"""
             ["Error handling: we use result types.", "2026-06-13 09:00 we hand over the keys."],
         ),
         ("You are right, we use Postgres.", ["You are right, we use Postgres."]),
-    ],
-)
-def test_a_message_states_only_what_its_writer_says(text: str, stated: list[str]) -> None:
-    """Letters, logs, traces of errors, commands, single words and roles are skipped; nothing beside them is."""
-    reading = read_text(text, DAY)
+    ):
+        reading = read_text(text, DAY)
 
-    assert [one.text for one in reading.extraction.statements] == stated
+        assert [one.text for one in reading.extraction.statements] == stated

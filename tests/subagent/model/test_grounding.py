@@ -2,8 +2,6 @@
 
 from datetime import date
 
-import pytest
-
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.model.grounding import Grounding
 
@@ -16,9 +14,9 @@ def missing(statement: str, text: str) -> list[str]:
     return Grounding.of([text], ANALYZER).missing(statement, ANALYZER, today=TODAY, nearby_text=text)
 
 
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
+def test_what_a_text_says_stands() -> None:
+    """Also in another order, with names for pronouns and days for `tomorrow`."""
+    for text, statement in (
         ("I love oolong tea.", "I love oolong tea."),
         ("I love oolong tea.", "The user loves oolong tea."),
         ("Alice bakes. She moved to Graz.", "Alice moved to Graz."),
@@ -39,16 +37,13 @@ def missing(statement: str, text: str) -> list[str]:
         ("The car cost 18.5k.", "The car cost 18,500 euros."),
         ("The car cost 18,500 euros.", "The car cost 18.5k euros."),
         ("We have forty-five seats.", "We have 45 seats."),
-    ],
-)
-def test_what_a_text_says_stands(text: str, statement: str) -> None:
-    """Also in another order, with names for pronouns and days for `tomorrow`."""
-    assert missing(statement, text) == []
+    ):
+        assert missing(statement, text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "statement", "strange"),
-    [
+def test_what_comes_from_nowhere_is_named() -> None:
+    """Every number and name, or the words when they are too many."""
+    for text, statement, strange in (
         ("I love oolong tea.", "I have loved oolong tea since 1999.", ["1999"]),
         ("The launch is soon.", "The launch is on May 12, 2027.", ["12"]),
         ("The launch is tomorrow.", "The launch is on 2029-11-23.", ["2029", "11", "23"]),
@@ -60,8 +55,5 @@ def test_what_a_text_says_stands(text: str, statement: str) -> None:
         ("Alice is kind.", "I like that Alicia is kind.", ["Alicia"]),
         ("We host it ourselves.", "We host it on iCloud.", ["iCloud"]),
         ("I love oolong tea.", "I play the violin every evening.", ["play", "violin", "every", "evening"]),
-    ],
-)
-def test_what_comes_from_nowhere_is_named(text: str, statement: str, strange: list[str]) -> None:
-    """Every number and name, or the words when they are too many."""
-    assert missing(statement, text) == strange
+    ):
+        assert missing(statement, text) == strange

@@ -1,6 +1,5 @@
 """Where a text holds what is quoted from it."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,9 +8,9 @@ from memex.subagent.model.quotes import QuoteFinder
 TEXT = "I’m  from\nGraz. “Quite — so,” she said. I’m from Graz. Ende…"
 
 
-@pytest.mark.parametrize(
-    ("quote", "found"),
-    [
+def test_quote_is_found() -> None:
+    """Exactly, or but for white space, quotation marks and dashes; never in other letters."""
+    for quote, found in (
         ("Graz.", "Graz."),
         ("I'm from Graz.", "I’m  from\nGraz."),
         ("  from Graz ", "from Graz"),
@@ -21,13 +20,10 @@ TEXT = "I’m  from\nGraz. “Quite — so,” she said. I’m from Graz. Ende�
         ("i'm from graz", None),
         (".", None),
         ("", None),
-    ],
-)
-def test_quote_is_found(quote: str, found: str | None) -> None:
-    """Exactly, or but for white space, quotation marks and dashes; never in other letters."""
-    span = QuoteFinder(TEXT).find(quote, (0, len(TEXT)))
+    ):
+        span = QuoteFinder(TEXT).find(quote, (0, len(TEXT)))
 
-    assert (TEXT[slice(*span)] if span else None) == found
+        assert (TEXT[slice(*span)] if span else None) == found
 
 
 def test_the_part_that_is_read_comes_first() -> None:
@@ -39,21 +35,18 @@ def test_the_part_that_is_read_comes_first() -> None:
     assert QuoteFinder("a  b, a\nb").find("a b", (5, 9)) == (6, 9)
 
 
-@pytest.mark.parametrize(
-    ("text", "said", "is_quoted"),
-    [
+def test_quotes_and_code_are_the_words_of_another() -> None:
+    """By the line's mark, or between fences."""
+    for text, said, is_quoted in (
         ("> Send it.\nYes.", "Send", True),
         ("> Send it.\nYes.", "Yes", False),
         ("Run:\n```\nrm -rf\n```\nDone.", "rm -rf", True),
         ("Run:\n```\nrm -rf\n```\nDone.", "Done", False),
         ("~~~\nopen", "open", True),
-    ],
-)
-def test_quotes_and_code_are_the_words_of_another(text: str, said: str, is_quoted: bool) -> None:
-    """By the line's mark, or between fences."""
-    start = text.index(said)
+    ):
+        start = text.index(said)
 
-    assert QuoteFinder(text).is_quoted((start, start + len(said))) == is_quoted
+        assert QuoteFinder(text).is_quoted((start, start + len(said))) == is_quoted
 
 
 @given(st.text(), st.data())

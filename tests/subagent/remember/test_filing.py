@@ -126,26 +126,21 @@ def on(day: date, entries: list[Entry]) -> list[Entry]:
     return [Entry(put.statement, put.heading, day, put.links) for put in entries]
 
 
-@pytest.mark.parametrize(
-    ("kind", "project", "place"),
-    [
+def test_work_goes_to_the_project_and_the_person_does_not() -> None:
+    """What a project's members would read of a person stays in that person's own files."""
+    for kind, project, place in (
         ("profile", "apollo", Destination("user/profile.md", "Profile", "About me")),
         ("preference", "apollo", Destination("user/preferences.md", "Preferences", "Likes and wishes")),
         ("decision", None, Destination("user/decisions.md", "Decisions and constraints", "Decisions")),
         ("pending", "apollo", Destination("projects/apollo/tasks.md", "Tasks", "To do")),
         ("note", "apollo", Destination("projects/apollo/notes.md", "Notes", "Notes")),
-    ],
-)
-def test_work_goes_to_the_project_and_the_person_does_not(
-    kind: StatementKind, project: str | None, place: Destination
-) -> None:
-    """What a project's members would read of a person stays in that person's own files."""
-    assert destination(kind, project) == place
+    ):
+        assert destination(kind, project) == place
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "folder"),
-    [
+def test_what_one_says_of_himself_stays_with_him() -> None:
+    """In a project too, unless it is a decision, a limit or a blocker, which are the project's."""
+    for kind, text, folder in (
         ("note", "My wife Anna left me.", "user"),
         ("note", "By the way, I've been diagnosed with lupus.", "user"),
         ("note", "I earn 80k a year.", "user"),
@@ -159,12 +154,9 @@ def test_work_goes_to_the_project_and_the_person_does_not(
         ("note", "I/O is slow.", "projects/apollo"),
         ("note", "Bob: I like tea.", "projects/apollo"),
         ("pending", "write the docs", "projects/apollo"),
-    ],
-)
-def test_what_one_says_of_himself_stays_with_him(kind: StatementKind, text: str, folder: str) -> None:
-    """In a project too, unless it is a decision, a limit or a blocker, which are the project's."""
-    assert destination(kind, "apollo", text).path.startswith(f"{folder}/")
-    assert destination(kind, None, text).path.startswith("user/")
+    ):
+        assert destination(kind, "apollo", text).path.startswith(f"{folder}/")
+        assert destination(kind, None, text).path.startswith("user/")
 
 
 def test_new_file_has_title_heading_and_bullet() -> None:
@@ -176,9 +168,12 @@ def test_new_file_has_title_heading_and_bullet() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_bullet_is_put_under_its_heading() -> None:
+    """Headings are the Markdown parser's; the rest of the file and its line endings stay as they are.
+
+    Only code or a comment that is open at the end is closed first, for it would swallow the bullet.
+    """
+    for before, after in (
         ("# T", "# T\n\n## To do\n\n- [ ] x (2026-11-22)\n"),
         ("## to do\n", "## to do\n\n- [ ] x (2026-11-22)\n"),
         ("## To do\n- a\n", "## To do\n- a\n- [ ] x (2026-11-22)\n"),
@@ -189,14 +184,8 @@ def test_new_file_has_title_heading_and_bullet() -> None:
         ("---\ntags: [a]\n---\n", "---\ntags: [a]\n---\n\n# T\n\n## To do\n\n- [ ] x (2026-11-22)\n"),
         ("a\n\n```\n## To do\n", "a\n\n```\n## To do\n```\n\n## To do\n\n- [ ] x (2026-11-22)\n"),
         ("## To do\n\n<!-- a\n", "## To do\n\n<!-- a\n-->\n\n- [ ] x (2026-11-22)\n"),
-    ],
-)
-def test_bullet_is_put_under_its_heading(before: str, after: str) -> None:
-    """Headings are the Markdown parser's; the rest of the file and its line endings stay as they are.
-
-    Only code or a comment that is open at the end is closed first, for it would swallow the bullet.
-    """
-    assert revise(before, [entry("x", "pending")], title="T").content == after
+    ):
+        assert revise(before, [entry("x", "pending")], title="T").content == after
 
 
 def test_bullet_goes_under_the_section_that_is_named_like_the_file() -> None:
@@ -343,31 +332,28 @@ def test_entries_of_one_call_supersede_each_other() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
+def test_bullet_that_says_more_stays() -> None:
+    """A new value is no reason to destroy what else the old bullet says: both are kept."""
+    for older, newer in (
         ("I live in Graz with my wife Eva and two cats, Tom and Ben.", "I live in Linz."),
         ("I live in Graz. The alarm code is 4471.", "I live in Linz."),
         ("I live in Graz\nThe alarm code is 4471", "I live in Linz."),
         ("My name is Alice and I have a peanut allergy.", "My name is Alyce."),
         ("I work at Siemens as an engineer.", "I work at Bosch."),
         ("The code is 4471, Anna has the key.", "The code is 5582."),
-    ],
-)
-def test_bullet_that_says_more_stays(older: str, newer: str) -> None:
-    """A new value is no reason to destroy what else the old bullet says: both are kept."""
-    once = revise(None, [entry(older)], title="T").content
-    twice = revise(once, [entry(newer, day=LATER)], title="T")
-    together = revise(None, [entry(older), entry(newer)], title="T")
+    ):
+        once = revise(None, [entry(older)], title="T").content
+        twice = revise(once, [entry(newer, day=LATER)], title="T")
+        together = revise(None, [entry(older), entry(newer)], title="T")
 
-    assert twice.outcomes == (EntryOutcome("added"),)
-    assert [outcome.action for outcome in together.outcomes] == ["added", "added"]
-    assert len(twice.content.splitlines()) >= len(once.splitlines()) + 1
+        assert twice.outcomes == (EntryOutcome("added"),)
+        assert [outcome.action for outcome in together.outcomes] == ["added", "added"]
+        assert len(twice.content.splitlines()) >= len(once.splitlines()) + 1
 
 
-@pytest.mark.parametrize(
-    ("claim", "denial"),
-    [
+def test_what_is_taken_back_is_replaced() -> None:
+    """A denial takes the place of what it denies, and the other way round, as often as it changes."""
+    for claim, denial in (
         ("I work at ACME.", "I no longer work at ACME."),
         ("I live in Graz.", "I don't live in Graz anymore"),
         ("User lives in Graz.", "The user does not live in Graz any more."),
@@ -375,23 +361,20 @@ def test_bullet_that_says_more_stays(older: str, newer: str) -> None:
         ("I am vegetarian", "I am not vegetarian anymore"),
         ("The office is in Linz.", "The office is no longer in Linz."),
         ("I like jazz", "I don't like jazz"),
-    ],
-)
-def test_what_is_taken_back_is_replaced(claim: str, denial: str) -> None:
-    """A denial takes the place of what it denies, and the other way round, as often as it changes."""
-    content = None
-    for text, replaced in [(claim, None), (denial, claim), (claim, denial)]:
-        revised = revise(content, [entry(text)], title="T")
-        content = revised.content
+    ):
+        content = None
+        for text, replaced in [(claim, None), (denial, claim), (claim, denial)]:
+            revised = revise(content, [entry(text)], title="T")
+            content = revised.content
 
-        assert revised.outcomes == (
-            EntryOutcome("superseded", replaced) if replaced else EntryOutcome("added"),
+            assert revised.outcomes == (
+                EntryOutcome("superseded", replaced) if replaced else EntryOutcome("added"),
+            )
+            assert content.count("\n- ") == 1
+        assert revise(None, [entry(claim), entry(denial)], title="T").outcomes == (
+            EntryOutcome("overtaken"),
+            EntryOutcome("superseded", claim),
         )
-        assert content.count("\n- ") == 1
-    assert revise(None, [entry(claim), entry(denial)], title="T").outcomes == (
-        EntryOutcome("overtaken"),
-        EntryOutcome("superseded", claim),
-    )
 
 
 def test_denial_of_another_value_replaces_nothing() -> None:
@@ -543,9 +526,9 @@ def test_sentence_of_prose_gives_way_too(old: str, new: str, line: str) -> None:
     assert len(revised.content.splitlines()) == len(BY_HAND.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("content", "old"),
-    [
+def test_entry_whose_place_is_gone_is_like_any_other() -> None:
+    """It is added, and nothing else changes."""
+    for content, old in (
         (BY_HAND, "Alice flies"),
         (BY_HAND, "launch is on May 5"),
         (BY_HAND, "People"),
@@ -554,16 +537,12 @@ def test_sentence_of_prose_gives_way_too(old: str, new: str, line: str) -> None:
         ("---\ntitle: The office is in Linz.\n---\n", "title: The office is in Linz."),
         ("```\nThe office is in Linz.\n```\n", "The office is in Linz."),
         (None, "The office is in Linz."),
-    ],
-    ids=["gone", "part", "heading", "nothing", "twice", "front matter", "code", "no file"],
-)
-def test_entry_whose_place_is_gone_is_like_any_other(content: str | None, old: str) -> None:
-    """It is added, and nothing else changes."""
-    revised = revise(content, [replacing("The office is in Graz.", old)], title="T")
+    ):
+        revised = revise(content, [replacing("The office is in Graz.", old)], title="T")
 
-    assert revised.outcomes == (EntryOutcome("added"),)
-    assert set((content or "").splitlines()) <= set(revised.content.splitlines())
-    assert "- The office is in Graz. (2026-11-22)" in revised.content
+        assert revised.outcomes == (EntryOutcome("added"),)
+        assert set((content or "").splitlines()) <= set(revised.content.splitlines())
+        assert "- The office is in Graz. (2026-11-22)" in revised.content
 
 
 def test_prose_takes_no_text_that_would_change_the_page() -> None:
@@ -618,43 +597,37 @@ def test_task_that_is_replaced_by_its_end_moves_to_the_done(box: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "gone"),
-    [
+def test_statement_is_taken_out() -> None:
+    """A bullet by what it says, prose word for word; a line with its line ending."""
+    for text, gone in (
         ("alice sails.", "* Alice sails\n"),
         ("with milk on Sundays", "  * with milk on Sundays\n"),
         ("Bob helps.", "Bob helps."),
         ("Her launch is on May 5.", "Her launch is on May 5. "),
         ("The office is in Linz.", "The office is in Linz.\n"),
         ("Alice leads it. Her launch is on May 5. Bob helps.", None),
-    ],
-)
-def test_statement_is_taken_out(text: str, gone: str | None) -> None:
-    """A bullet by what it says, prose word for word; a line with its line ending."""
-    revised = revise(BY_HAND, [], title="T", removals=[text])
-    line = gone or "Alice leads it. Her launch is on May 5. Bob helps.\n"
+    ):
+        revised = revise(BY_HAND, [], title="T", removals=[text])
+        line = gone or "Alice leads it. Her launch is on May 5. Bob helps.\n"
 
-    assert [outcome.action for outcome in revised.removals] == ["removed"]
-    assert revised.content == BY_HAND.replace(line, "")
+        assert [outcome.action for outcome in revised.removals] == ["removed"]
+        assert revised.content == BY_HAND.replace(line, "")
 
 
-@pytest.mark.parametrize(
-    ("text", "action"),
-    [
+def test_what_is_not_there_or_holds_more_stays() -> None:
+    """Nothing is guessed, and no nested line loses its parent."""
+    for text, action in (
         ("Alice flies", "absent"),
         ("is in Linz", "absent"),
         ("People", "absent"),
         ("", "absent"),
         ("Alice likes her tea black", "nested"),
-    ],
-)
-def test_what_is_not_there_or_holds_more_stays(text: str, action: str) -> None:
-    """Nothing is guessed, and no nested line loses its parent."""
-    revised = revise(BY_HAND, [], title="T", removals=[text])
+    ):
+        revised = revise(BY_HAND, [], title="T", removals=[text])
 
-    assert [outcome.action for outcome in revised.removals] == [action]
-    assert revised.content == BY_HAND
-    assert revise(None, [], title="T", removals=[text]).content == ""
+        assert [outcome.action for outcome in revised.removals] == [action]
+        assert revised.content == BY_HAND
+        assert revise(None, [], title="T", removals=[text]).content == ""
 
 
 def test_what_goes_out_goes_first() -> None:

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,14 +77,21 @@ def test_headings_of_other_files_take_nothing() -> None:
     assert "## Notes\n\n- The bins are full. (2026-01-02)\n- We met" in filed(OWN, OF_MARA[0], path=path)
 
 
-@pytest.mark.parametrize("kind", ["pending", "preference", "decision", "objective", "profile", "note"])
-def test_kind_is_known_under_any_heading(kind: StatementKind) -> None:
+def test_kind_is_known_under_any_heading() -> None:
     """The file says it, and a box that a task is open."""
-    path = destination(kind, None).path
-    content = filed("# Mine\n\n## Mara\n\nMy neighbour.\n", *OF_MARA, path=path, kind=kind)
-    items = list(list_items(content, markdown.parse(content), path))
+    for kind in (
+        "pending",
+        "preference",
+        "decision",
+        "objective",
+        "profile",
+        "note",
+    ):
+        path = destination(kind, None).path
+        content = filed("# Mine\n\n## Mara\n\nMy neighbour.\n", *OF_MARA, path=path, kind=kind)
+        items = list(list_items(content, markdown.parse(content), path))
 
-    assert [(item.heading, item.kind) for item in items] == [("Mara", kind)] * 3
+        assert [(item.heading, item.kind) for item in items] == [("Mara", kind)] * 3
 
 
 def test_what_is_open_stands_before_what_is_done() -> None:

@@ -31,9 +31,9 @@ def test_small_talk_is_skipped(text: str) -> None:
     assert texts(text) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_short_fact_is_kept() -> None:
+    """However short it is, and in whatever tone."""
+    for text in (
         "got the loan!",
         "boiler's fixed, finally",
         "my sister is allergic to latex",
@@ -45,16 +45,13 @@ def test_small_talk_is_skipped(text: str) -> None:
         "le toit est réparé, enfin",
         "mi hermana es alérgica al látex",
         "the van weighs 2 tonnes",
-    ],
-)
-def test_short_fact_is_kept(text: str) -> None:
-    """However short it is, and in whatever tone."""
-    assert texts(text) == [text]
+    ):
+        assert texts(text) == [text]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_order_or_question_is_skipped() -> None:
+    """What the assistant is to do or to say now."""
+    for text in (
         "give me four lunches for the week, no fish",
         "whats the difference between a debounce and a throttle",
         "make me a packing list for three days",
@@ -63,16 +60,13 @@ def test_short_fact_is_kept(text: str) -> None:
         "fais-moi une liste pour le camping, pas plus de dix lignes",
         "c'est quoi la différence entre un gîte et un hôtel ?",
         "hazme una lista para el viaje",
-    ],
-)
-def test_order_or_question_is_skipped(text: str) -> None:
-    """What the assistant is to do or to say now."""
-    assert texts(text) == []
+    ):
+        assert texts(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
+def test_kind_of_a_statement() -> None:
+    """By the words of each language."""
+    for text, kind in (
         ("Ship parcels to the side entrance on Mill Lane.", "constraint"),
         ("Every merge needs two approvals.", "constraint"),
         ("Nothing goes out without Marta's signature.", "constraint"),
@@ -104,11 +98,8 @@ def test_order_or_question_is_skipped(text: str) -> None:
         ("Nunca se entrega los viernes.", "constraint"),
         ("Hemos decidido quedarnos con la sala.", "decision"),
         ("Prefiero las reuniones por la mañana.", "preference"),
-    ],
-)
-def test_kind_of_a_statement(text: str, kind: StatementKind) -> None:
-    """By the words of each language."""
-    assert kinds(text) == [kind]
+    ):
+        assert kinds(text) == [kind]
 
 
 def test_orders_in_a_list_are_tasks() -> None:
@@ -137,20 +128,17 @@ def test_attack_is_skipped_in_each_language() -> None:
         assert texts(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
+def test_sentences_end_where_they_do() -> None:
+    """Abbreviations and dates end none; a full stop does, also before a word in lower case."""
+    for text, sentences in (
         ("Sie wohnt in der Goethestr. 7 in Graz. Er nicht.", 2),
         ("Wir treffen uns am 7.3. im Büro. Nimm Zimmer Nr. 4 bzw. 5.", 2),
         ("La visite est le 14 févr. à Lyon. Mme. Roux vient avec M. Petit.", 2),
         ("El Sr. Vega vive en la Avda. Norte. Su hija no.", 2),
         ("the box is in the shed. and the key is with Ada", 2),
         ("crate is at the depot, they close at five on saturdays, so go early.\nand bring the form", 2),
-    ],
-)
-def test_sentences_end_where_they_do(text: str, sentences: int) -> None:
-    """Abbreviations and dates end none; a full stop does, also before a word in lower case."""
-    assert len(texts(text)) + len(extract_statements(text).skipped) == sentences
+    ):
+        assert len(texts(text)) + len(extract_statements(text).skipped) == sentences
 
 
 def test_every_language_is_read() -> None:

@@ -1,6 +1,5 @@
 """Names and identifiers in requests to forget: what is one, and which texts hold it."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,38 +80,38 @@ HELD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "named"), NAMED)
-def test_a_request_names_a_person_or_an_identifier(text: str, named: str) -> None:
+def test_a_request_names_a_person_or_an_identifier() -> None:
     """In four languages."""
-    found = find_forget_request(text)
+    for text, named in NAMED:
+        found = find_forget_request(text)
 
-    assert found is not None
-    assert found.named == named
-    assert not found.is_bare
+        assert found is not None
+        assert found.named == named
+        assert not found.is_bare
 
 
-@pytest.mark.parametrize("text", BARE)
-def test_a_bare_request_means_what_was_told_last(text: str) -> None:
+def test_a_bare_request_means_what_was_told_last() -> None:
     """If it is the whole text; beside another sentence, it means that one."""
-    found = find_forget_request(text)
+    for text in BARE:
+        found = find_forget_request(text)
 
-    assert found is not None
-    assert found.is_bare
-    assert not getattr(find_forget_request(f"{text} The rent is due."), "is_bare", False)
+        assert found is not None
+        assert found.is_bare
+        assert not getattr(find_forget_request(f"{text} The rent is due."), "is_bare", False)
 
 
-@pytest.mark.parametrize("text", NO_REQUESTS)
-def test_what_only_sounds_like_a_request_names_nothing(text: str) -> None:
+def test_what_only_sounds_like_a_request_names_nothing() -> None:
     """A reminder, a change of mind, an order about a file, a meal."""
-    found = find_forget_request(text)
+    for text in NO_REQUESTS:
+        found = find_forget_request(text)
 
-    assert found is None or not (found.named or found.is_bare)
+        assert found is None or not (found.named or found.is_bare)
 
 
-@pytest.mark.parametrize(("thing", "text", "is_held"), HELD)
-def test_a_name_is_held_whole(thing: str, text: str, is_held: bool) -> None:
+def test_a_name_is_held_whole() -> None:
     """Whatever the case, the spacing of a number, and characters that nobody sees."""
-    assert names(thing, text) is is_held
+    for thing, text, is_held in HELD:
+        assert names(thing, text) is is_held
 
 
 @given(st.text(max_size=60), st.text(max_size=200))

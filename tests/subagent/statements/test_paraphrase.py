@@ -2,7 +2,6 @@
 
 from itertools import combinations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,18 +54,18 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_same_in_other_words(one: str, other: str) -> None:
+def test_same_in_other_words() -> None:
     """The speaker, small words, hyphens and numbers do not count."""
-    assert are_paraphrases(one, other)
-    assert are_paraphrases(other, one)
+    for one, other in SAME:
+        assert are_paraphrases(one, other)
+        assert are_paraphrases(other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER)
-def test_one_word_makes_another_statement(one: str, other: str) -> None:
+def test_one_word_makes_another_statement() -> None:
     """Modal, negation, tense, number, name, order and whatever else says something."""
-    assert not are_paraphrases(one, other)
-    assert not are_paraphrases(other, one)
+    for one, other in OTHER:
+        assert not are_paraphrases(one, other)
+        assert not are_paraphrases(other, one)
 
 
 def test_statements_of_the_cases_are_told_apart() -> None:

@@ -170,9 +170,9 @@ def test_forms_are_equal_for_the_same_work_alone() -> None:
         assert item_form("pending", pending) != item_form("done", done), (pending, done)
 
 
-@pytest.mark.parametrize(
-    ("command", "kind"),
-    [
+def test_only_a_command_that_decides_proves_something() -> None:
+    """The client reports the success of the whole line, which may be that of another command of it."""
+    for command, kind in (
         ("cd a && pytest -q 2>&1", "test"),
         ("uv run pytest && git commit -m 'a; b | c'", "commit"),
         ("set -o pipefail; make test | tail", "test"),
@@ -189,11 +189,8 @@ def test_forms_are_equal_for_the_same_work_alone() -> None:
         ("make -n test", None),
         ("git commit --help", None),
         ("echo 'make test'", None),
-    ],
-)
-def test_only_a_command_that_decides_proves_something(command: str, kind: str | None) -> None:
-    """The client reports the success of the whole line, which may be that of another command of it."""
-    assert proves(ToolEvent("command", datetime(2026, 1, 1, tzinfo=UTC), "c", command, True)) == kind
+    ):
+        assert proves(ToolEvent("command", datetime(2026, 1, 1, tzinfo=UTC), "c", command, True)) == kind
 
 
 def test_decision_takes_the_place_of_what_it_replaces() -> None:

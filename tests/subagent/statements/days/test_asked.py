@@ -2,8 +2,6 @@
 
 from datetime import date
 
-import pytest
-
 from memex.subagent.statements.days.asked import asked_days, days_before
 
 
@@ -22,9 +20,9 @@ def test_days_of_the_past_are_the_last_such_days() -> None:
     assert day("What happened?") is None
 
 
-@pytest.mark.parametrize(
-    ("question", "first", "last"),
-    [
+def test_days_from_one_to_another_are_all_asked_about() -> None:
+    """Since a day means up to today; the first of two days of a month may stand there as its number alone."""
+    for question, first, last in (
         ("What is new since 26 November?", 26, 30),
         ("What happened since 2026-11-26?", 26, 30),
         ("Was gibt es seit dem 26. November Neues?", 26, 30),
@@ -34,14 +32,11 @@ def test_days_of_the_past_are_the_last_such_days() -> None:
         ("Was war vom 26. bis zum 29. November?", 26, 29),
         ("Qu'est-ce que j'ai dit du 26 au 29 novembre ?", 26, 29),
         ("What did I tell you on 26 November?", 26, 26),
-    ],
-)
-def test_days_from_one_to_another_are_all_asked_about(question: str, first: int, last: int) -> None:
-    """Since a day means up to today; the first of two days of a month may stand there as its number alone."""
-    asked = date(2026, 11, 30)
-    found = days_before(question, asked)
+    ):
+        asked = date(2026, 11, 30)
+        found = days_before(question, asked)
 
-    assert found == (date(2026, 11, first), date(2026, 11, last))
+        assert found == (date(2026, 11, first), date(2026, 11, last))
 
 
 def test_days_ahead_are_asked_about_from_the_first_on() -> None:

@@ -9,9 +9,9 @@ from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.secrets.statement import find_secrets, holds_secret
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_secrets_are_found() -> None:
+    """Keys and tokens by their form, passwords with their value, cards by their check digit."""
+    for text in (
         "The key is sk-proj-abcdEFGH1234ijklMNOP.",
         "AKIAIOSFODNN7EXAMPLE",
         "use ghp_abcdefghijklmnopqrstuvwxyz0123456789",
@@ -57,16 +57,13 @@ from memex.subagent.statements.secrets.statement import find_secrets, holds_secr
         "La contraseña del correo es Girasol2024!",
         "el código de la alarma es 5590",
         "La combinación de la caja fuerte: 12-34-56",
-    ],
-)
-def test_secrets_are_found(text: str) -> None:
-    """Keys and tokens by their form, passwords with their value, cards by their check digit."""
-    assert holds_secret(text)
+    ):
+        assert holds_secret(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_texts_hold_none() -> None:
+    """Words about secrets, other numbers, and numbers that only look like a card's."""
+    for text in (
         "The password is required.",
         "I forgot my password in 2024.",
         "Passwords need 12 characters.",
@@ -97,11 +94,8 @@ def test_secrets_are_found(text: str) -> None:
         "Ticket OPS-2231: mend the login.",
         "Tokens are limited to 4096 per request.",
         "El pin de la solapa cuesta 12 euros.",
-    ],
-)
-def test_other_texts_hold_none(text: str) -> None:
-    """Words about secrets, other numbers, and numbers that only look like a card's."""
-    assert not holds_secret(text)
+    ):
+        assert not holds_secret(text)
 
 
 def test_private_key_is_one_statement() -> None:
