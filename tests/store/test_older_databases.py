@@ -98,10 +98,13 @@ def is_kept(call: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("commit", EACH)
-async def test_an_older_database_gets_the_schema_of_a_new_one(
+async def test_an_older_database_is_upgraded_and_found_whole(
     commit: str, empty: str, conninfo: str, server: Any
 ) -> None:
-    """Opening it names the command, which runs once."""
+    """Opening it names the command, which runs once: then it has the schema of a new one, and all that it held.
+
+    A call that is sent again is answered as it was then.
+    """
     load(empty, commit)
     with pytest.raises(StoreUnavailable) as refused:
         await Database.open(empty)
@@ -113,12 +116,6 @@ async def test_an_older_database_gets_the_schema_of_a_new_one(
     assert recorded == [(one.name, one.sha256) for one in migrations()]
     assert await migrate(empty) == []
 
-
-@pytest.mark.parametrize("commit", EACH)
-async def test_an_older_database_is_found_whole(commit: str, empty: str) -> None:
-    """Files, search, links and the log; and a call that is sent again is answered as it was then."""
-    load(empty, commit)
-    await migrate(empty)
     calls = calls_of(commit)
     with serving_http(empty) as served, alice_of(served) as client:
         again = {call["call"]: send_again(client, call) for call in calls if is_kept(call)}
