@@ -5,10 +5,11 @@ from collections.abc import Collection
 from functools import cache
 
 from memex.subagent.statements import language
+from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import JUDGED_CHARS, plain_form, strip_opening
 from memex.subagent.text_cache import cached_for_short_texts
-from memex.tables import load_tables
 
+_TABLE = RuleTable("comparison", "holders.yaml")
 _NAME_WORD = r"[^\W\d_a-zß-ÿ][\w.'’-]*"
 _NAME = rf"{_NAME_WORD}(?:(?: and| und| et| y|,)? {_NAME_WORD}){{0,3}}"
 _THING = r"(?=[ ](?P<{}>[^\W\d_][\w-]*))"
@@ -73,28 +74,23 @@ def _holders(text: str) -> dict[str, set[str]]:
     return found
 
 
-@cache
-def _alternatives() -> dict[str, str]:
-    tables = load_tables("memex.subagent.statements.comparison", "holders.yaml")
-    return {name: f"(?:{'|'.join(words)})" for name, words in tables.items()}
+def _somebody() -> str:
+    """Return a pattern of a person of somebody's, such as `my brother`."""
+    owners, people = map(_TABLE.joined, ("owners", "people"))
+    return rf"(?:{owners}) (?:(?!user\b|team\b)[\w'-]+ ){{0,2}}(?:{people})"
 
 
 @cache
 def _person() -> re.Pattern[str]:
-    """Return the pattern of a person of somebody's, such as `my brother`."""
-    either = _alternatives()
-    return re.compile(
-        rf"{either['owners']} (?:(?!user\b|team\b)[\w'-]+ ){{0,2}}{either['people']}\b(?! (?:and|und|et|y)\b)",
-        re.IGNORECASE,
-    )
+    """Return the pattern of such a person, and of no other one besides."""
+    return re.compile(rf"{_somebody()}\b(?! (?:and|und|et|y)\b)", re.IGNORECASE)
 
 
 @cache
 def _others() -> re.Pattern[str]:
     """Return the pattern of somebody who likes something, up to the verb."""
-    either = _alternatives()
-    person = rf"{either['owners']} (?:(?!user\b|team\b)[\w'-]+ ){{0,2}}{either['people']}(?: (?!i\b)[\w'-]+)?"
+    alone, no_names, adverbs, verbs = map(_TABLE.joined, ("alone", "no_names", "adverbs", "verbs"))
     return re.compile(
-        rf"(?:(?i:{person}|{either['alone']})|(?P<name>(?!{either['no_names']}\b){_NAME}))"
-        rf"(?i: {either['adverbs']})*(?i: {either['verbs']}\b)"
+        rf"(?:(?i:{_somebody()}(?: (?!i\b)[\w'-]+)?|{alone})|(?P<name>(?!(?:{no_names})\b){_NAME}))"
+        rf"(?i: (?:{adverbs}))*(?i: (?:{verbs})\b)"
     )

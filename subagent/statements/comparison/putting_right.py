@@ -14,21 +14,22 @@ from memex.subagent.statements.comparison.clauses import base_form
 from memex.subagent.statements.comparison.frames import verb_in
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.days.dating import without_dates
+from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import APOSTROPHES
 from memex.subagent.text_cache import cached_for_short_texts
-from memex.tables import load_tables
 
 MAX_CHARS = 220  # of a sentence that puts something right
 MAX_DIFFERING = 6  # words that a value has
 MAX_AT_END = 2  # of a value behind which nothing stands, where no known verb stands before it
 MIN_COMMON = 2  # words that a correction, or a denial, and a stored statement have in common
 
+_TABLE = RuleTable("comparison", "putting_right.yaml")
 _TOKEN = re.compile(r"[^\W_]+(?:['’.@:/+-][^\W_]+)*")
 
 
 def is_lead(sentence: str) -> bool:
     """Return whether a sentence only says that something is wrong, such as `No, that's not right.`."""
-    return len(sentence) <= MAX_CHARS and _load()["lead"].fullmatch(_plain(sentence)) is not None
+    return len(sentence) <= MAX_CHARS and _pattern("lead").fullmatch(_plain(sentence)) is not None
 
 
 def correcting_spans(sentences: Sequence[Span], text: str) -> dict[Span, bool]:
@@ -39,7 +40,7 @@ def correcting_spans(sentences: Sequence[Span], text: str) -> dict[Span, bool]:
         if len(sentence) > MAX_CHARS:
             is_led = False
         elif not is_lead(sentence):
-            opening = _load()["opening"].match(sentence)
+            opening = _pattern("opening").match(sentence)
             if is_led or opening:
                 found[start, end] = is_led or (opening is not None and opening["wrong"] is not None)
             is_led = False
@@ -67,7 +68,7 @@ def denied_words(text: str, analyzer: Analyzer) -> frozenset[str]:
     plain = _without_opening(_plain(text))
     if len(plain) > MAX_CHARS:
         return frozenset()
-    bare, count = _load()["denial"].subn(" ", plain)
+    bare, count = _TABLE.pattern("denial").subn(" ", plain)
     return _words(bare, analyzer) if count else frozenset()
 
 
@@ -76,17 +77,17 @@ def denies(text: str, stored: str, analyzer: Analyzer) -> bool:
     if len(denied := denied_words(text, analyzer)) < MIN_COMMON:
         return False
     said = _words(_plain(stored), analyzer)
-    if not denied <= said or _load()["denial"].search(_plain(stored)):
+    if not denied <= said or _TABLE.pattern("denial").search(_plain(stored)):
         return False
     if denied == said:
         return True
-    plain = _load()["denial"].sub(" ", _without_opening(_plain(text)))
+    plain = _TABLE.pattern("denial").sub(" ", _without_opening(_plain(text)))
     begins_alike = _tokens(plain)[:1] == _tokens(_plain(stored))[:1]
     return begins_alike and len(said - denied) == 1 and bool(values_of(plain))
 
 
 def _without_opening(plain: str) -> str:
-    opening = _load()["opening"].match(plain)
+    opening = _pattern("opening").match(plain)
     return plain[opening.end() :] if opening else plain
 
 
@@ -108,14 +109,12 @@ def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 @cache
-def _load() -> dict[str, re.Pattern[str]]:
-    data = load_tables("memex.subagent.statements.comparison", "putting_right.yaml")
-    wrong = "|".join(data["wrong"])
-    led = rf"\W*(?:(?:{'|'.join(data['start'])})\b[ ,.!…]*)*"
-    # `It is not true that …` opens no correction.
-    opening = rf"{led}(?P<wrong>{wrong})[ ,.:;!–—-]+(?!that\b|dass\b|que\b)(?=\w)"
-    return {
-        "lead": re.compile(rf"{led}(?:{wrong})[ .!]*", re.IGNORECASE),
-        "opening": re.compile(rf"{opening}|\W*(?:{'|'.join(data['opening'])})[ ,:]+", re.IGNORECASE),
-        "denial": re.compile("|".join(data["denial"]), re.IGNORECASE),
+def _pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of a sentence that only says that something is wrong (`lead`), or begins so (`opening`)."""
+    led = rf"\W*(?:(?:{_TABLE.joined('start')})\b[ ,.!…]*)*(?P<wrong>{_TABLE.joined('wrong')})"
+    forms = {
+        "lead": rf"{led}[ .!]*",
+        # `It is not true that …` opens no correction.
+        "opening": rf"{led}[ ,.:;!–—-]+(?!that\b|dass\b|que\b)(?=\w)|\W*(?:{_TABLE.joined('opening')})[ ,:]+",
     }
+    return re.compile(forms[name], re.IGNORECASE)

@@ -7,16 +7,15 @@ part of the words never does: `tests` is not `integration tests`.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any
 
 from memex.store.search.analyzer import analyzer_of
+from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import APOSTROPHES, plain_form
-from memex.tables import load_tables
 
+_TABLE = RuleTable("comparison", "work_forms.yaml")
 MAX_FORM_CHARS = 600
 
 _TOKEN = re.compile(r"[^\s,;:()\[\]\"“”„«»`*]+")
@@ -69,25 +68,6 @@ _VALUE = re.compile(
 MAX_NAMED = 3  # words of what is chosen, where nothing is said of it
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The tables of `work_forms.yaml`."""
-
-    light: frozenset[str]
-    closing: frozenset[str]
-    opening: frozenset[str]
-    blocking: frozenset[str]
-    giving: frozenset[str]
-    settling: frozenset[str]
-    speaking: frozenset[str]
-    ordered: frozenset[str]
-    classes: dict[str, str]
-    generic: frozenset[str]
-    verbs: frozenset[str]
-    german: frozenset[str]
-    irregular: dict[str, str]
-
-
 def item_form(kind: str, text: str) -> tuple[str, ...]:
     """Return the words by which a text about work is compared; two of the same form speak of the same work.
 
@@ -119,26 +99,26 @@ def tells_of(report: str, task: str, kind: str = "pending") -> bool:
     for `Rate limit the login`: all that it names are the first words of the task, and half of them or more. A text
     that takes something back, or whose participles are of other verbs than the task, tells of something else.
     """
-    report, task, words = report[:MAX_FORM_CHARS], task[:MAX_FORM_CHARS], _load()
-    wanted, is_task = item_form(kind, task), kind == "pending"
-    if _LIMITED.search(report) or not words.ordered.isdisjoint(wanted):
+    report, task = report[:MAX_FORM_CHARS], task[:MAX_FORM_CHARS]
+    wanted, is_task, closing = item_form(kind, task), kind == "pending", _TABLE.words("closing")
+    if _LIMITED.search(report) or not _TABLE.words("ordered").isdisjoint(wanted):
         return False
     verbs = {stem for _, stem in _stems(task)}
     for part in _PARTS.split(report) if is_task and len(wanted) >= LEAST_TOLD else ():
         over = {
             stem
             for token, stem in _stems(part)
-            if token not in words.closing and (token in words.irregular or _PARTICIPLE.fullmatch(token))
+            if token not in closing and (token in _TABLE.data["irregular"] or _PARTICIPLE.fullmatch(token))
         }
-        is_over = over <= verbs if over else not words.closing.isdisjoint(_tokens(part))
+        is_over = over <= verbs if over else not closing.isdisjoint(_tokens(part))
         if is_over and set(item_form("done", part)).issuperset(wanted):
             return True
     said, tokens = item_form("done" if is_task else "blocker", report), list(_tokens(task))
-    ends = words.closing if is_task else words.giving
+    ends = closing if is_task else _TABLE.words("giving")
     is_short = not ends.isdisjoint(_tokens(report)) and _PARTS.search(task) is None
     if not is_short or not 2 <= len(said) <= len(wanted) <= 2 * len(said):
         return False
-    heads = (tokens[:place] for place, token in enumerate(tokens) if token in words.light)
+    heads = (tokens[:place] for place, token in enumerate(tokens) if token in _TABLE.words("light"))
     return any(item_form(kind, " ".join(head)) == said for head in heads)
 
 
@@ -168,15 +148,14 @@ def lone_choice(text: str) -> tuple[str, ...]:
 
     So is `SQLite instead of Postgres`; `items live in SQLite`, `SQLite for the cache` and `print titles` say more.
     """
-    words = _load()
-    dropped = words.light | words.closing | words.opening | words.settling
+    dropped = _TABLE.words("light", "closing", "opening", "settling")
     said = _REPLACED.sub(" ", text[:MAX_FORM_CHARS])
     tokens = list(_tokens(said))
     places = [place for place, token in enumerate(tokens) if token not in dropped]
     if "," in said or not 0 < len(places) <= MAX_NAMED or places[-1] - places[0] >= len(places):
         return ()
     lead = tokens[places[0] - 1] if places[0] else ""
-    is_led = lead in words.light | words.settling and lead not in words.speaking
+    is_led = lead in _TABLE.words("light", "settling") and lead not in _TABLE.words("speaking")
     if not is_led and len(places) > 1 and not any(map(str.isupper, said[1:])):
         return ()
     return item_form("decision", " ".join(tokens[place] for place in places))
@@ -184,30 +163,26 @@ def lone_choice(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _form(kind: str, text: str) -> tuple[str, ...]:
-    words = _load()
-    dropped = words.light | words.closing | words.opening
-    if kind == "blocker":
-        dropped = dropped | words.blocking | words.giving
-    elif kind == "decision":
-        dropped = dropped | words.settling
+    more = {"blocker": ("blocking", "giving"), "decision": ("settling",)}.get(kind, ())
+    dropped, verbs = _TABLE.words("light", "closing", "opening", *more), _TABLE.words("verbs")
     pairs = _stems(_BEFORE.sub("", text) if kind == "pending" else text)
-    is_ordered = any(token in words.ordered for token, _ in pairs)
+    is_ordered = any(token in _TABLE.words("ordered") for token, _ in pairs)
     stems = [
         stem
         for place, (token, stem) in enumerate(pairs)
-        if token not in dropped or (place == 0 and token in words.verbs and kind == "pending")
+        if token not in dropped or (place == 0 and token in verbs and kind == "pending")
     ]
-    stems = [stem for stem in stems if stem not in words.generic] or stems
+    stems = [stem for stem in stems if stem not in _TABLE.words("generic")] or stems
     return tuple(stems) if is_ordered else tuple(sorted(stems))
 
 
 @lru_cache(maxsize=16_384)
 def _stems(text: str) -> tuple[tuple[str, str], ...]:
     """Return the words of a text, each with what it is compared by."""
-    words, tokens = _load(), list(_tokens(text))
-    is_german = any(token in words.german or _GERMAN_LETTERS.search(token) for token in tokens)
-    stems = ((token, _stem(token, words, is_german)) for token in _without_not_yet(tokens))
-    return tuple((token, words.classes.get(stem, stem)) for token, stem in stems)
+    tokens, german = list(_tokens(text)), _TABLE.words("german")
+    is_german = any(token in german or _GERMAN_LETTERS.search(token) for token in tokens)
+    stems = ((token, _stem(token, is_german=is_german)) for token in _without_not_yet(tokens))
+    return tuple((token, _classes().get(stem, stem)) for token, stem in stems)
 
 
 def _without_not_yet(tokens: list[str]) -> list[str]:
@@ -224,43 +199,27 @@ def _tokens(text: str) -> Iterator[str]:
             yield token
 
 
-def _stem(word: str, words: _Words, is_german: bool) -> str:
-    word = words.irregular.get(word, word).removesuffix("'s")
-    if word in words.classes:
+def _stem(word: str, *, is_german: bool) -> str:
+    word = str(_TABLE.data["irregular"].get(word, word)).removesuffix("'s")
+    if word in _classes():
         return word
     if (is_german and not word.isascii()) or (is_german and _PLAIN.fullmatch(word)):
         participle = _GERMAN_PARTICIPLE.fullmatch(word)
         bare = f"{participle[1] or ''}{participle[2]}" if participle else word
         return _GERMAN_ENDING.sub("", bare)
-    return next(iter(analyzer_of("english").lexemes(word)), word) if _PLAIN.fullmatch(word) else word
+    return _english_stem(word) if _PLAIN.fullmatch(word) else word
 
 
 @cache
-def _load() -> _Words:
-    tables: dict[str, Any] = load_tables("memex.subagent.statements", "comparison", "work_forms.yaml")
+def _classes() -> dict[str, str]:
+    """Return the words that do the same to a thing, as written and as stems, by what they do."""
+    return {
+        form: name
+        for name, members in _TABLE.data["classes"].items()
+        for member in members
+        for form in (member, _english_stem(member), _GERMAN_ENDING.sub("", member))
+    }
 
-    def stemmed(names: Iterable[str]) -> Iterator[str]:
-        for name in names:
-            english = next(iter(analyzer_of("english").lexemes(name)), name)
-            yield from {name, english, _GERMAN_ENDING.sub("", name)}
 
-    return _Words(
-        **{
-            name: frozenset(tables[name])
-            for name in (
-                "light",
-                "closing",
-                "opening",
-                "blocking",
-                "giving",
-                "settling",
-                "speaking",
-                "ordered",
-                "generic",
-                "verbs",
-                "german",
-            )
-        },
-        classes={word: name for name, members in tables["classes"].items() for word in stemmed(members)},
-        irregular=tables["irregular"],
-    )
+def _english_stem(word: str) -> str:
+    return next(iter(analyzer_of("english").lexemes(word)), word)
