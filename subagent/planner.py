@@ -202,9 +202,10 @@ class FiledStatement:
         path: the virtual path of the file.
         text: the statement, as its bullet states it.
         kind: its kind.
-        day: the day on which it was said.
-        reference: where the text stands; None if the file escapes a part of it.
+        day: the day on which it was said; `UNDATED` if nobody knows that.
+        reference: where the text stands; None if the file escapes a part of it, or the call has yet to write it.
         still_true: the last day on which a caller said that it holds beside what contradicts it.
+        heading: above it; "" for none, and where nobody asks for it.
     """
 
     path: str
@@ -213,6 +214,7 @@ class FiledStatement:
     day: date
     reference: Reference | None = None
     still_true: date | None = None
+    heading: str = ""
 
     @property
     def order(self) -> tuple[date, tuple[str, int], int]:

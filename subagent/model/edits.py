@@ -19,9 +19,9 @@ from memex.store.markdown import file_name
 from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.model.grounding import Grounding
-from memex.subagent.model.nearest import NumberedStatements, StoredStatement
+from memex.subagent.model.nearest import NumberedStatements
 from memex.subagent.model.quotes import QuoteFinder
-from memex.subagent.planner import Addition, Removal
+from memex.subagent.planner import Addition, FiledStatement, Removal
 from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.mounts import is_writable, link_target, may_link
 from memex.subagent.remember.related import MAX_LINKS
@@ -133,7 +133,7 @@ class AcceptedEdit:
     """
 
     part: Addition | Removal
-    target: StoredStatement | None = None
+    target: FiledStatement | None = None
     feedback: str | None = None
 
 
@@ -204,7 +204,7 @@ class EditChecker:
             if target is None:
                 feedback = f"its target is no statement that was shown; there is {self.notes.numbers}."
                 return self._reject(evidence, "invalid", feedback)
-            if target.date > self.today.isoformat():
+            if target.day > self.today:
                 return self._reject(evidence, "superseded", _SAID_LATER)
         if edit.action == "remove" and target is not None:
             return self._check_removal(edit, target, evidence)
@@ -260,7 +260,7 @@ class EditChecker:
         return None
 
     def _check_removal(
-        self, edit: Edit, target: StoredStatement, evidence: Span
+        self, edit: Edit, target: FiledStatement, evidence: Span
     ) -> AcceptedEdit | RejectedEdit:
         said = self.quotes.text[slice(*evidence)]
         if (target.path, target.text) in self.contested:
@@ -279,7 +279,7 @@ class EditChecker:
         return is_inside or sounds_like_request(self.quotes.text[slice(*evidence)])
 
     def _check_addition(
-        self, edit: Edit, target: StoredStatement | None, evidence: Span
+        self, edit: Edit, target: FiledStatement | None, evidence: Span
     ) -> AcceptedEdit | RejectedEdit:
         text = _plain(edit.statement)
         if not any(map(str.isalnum, text)) or _UNPRINTABLE.search(text):
@@ -302,7 +302,7 @@ class EditChecker:
             return accepted if isinstance(accepted, RejectedEdit) else replace(accepted, feedback=problem)
         return self._check_replacement(statement, edit, target)
 
-    def _keeps_target(self, edit: Edit, statement: Statement, target: StoredStatement) -> str | None:
+    def _keeps_target(self, edit: Edit, statement: Statement, target: FiledStatement) -> str | None:
         """Return why a statement does not take the place of its target; None if it does."""
         if not self._is_about(target, edit, (statement.start, statement.end)):
             return _OTHER_SUBJECT
@@ -310,7 +310,7 @@ class EditChecker:
         return _CONTESTED if is_contested else None
 
     def _check_replacement(
-        self, statement: Statement, edit: Edit, target: StoredStatement
+        self, statement: Statement, edit: Edit, target: FiledStatement
     ) -> AcceptedEdit | RejectedEdit:
         """Return a statement in the place of another, in another section where a task changes its state."""
         place = destination(statement.kind, self.project, statement.text)
@@ -353,18 +353,19 @@ class EditChecker:
             )
         return None
 
-    def _is_about(self, target: StoredStatement, edit: Edit, evidence: Span) -> bool:
+    def _is_about(self, target: FiledStatement, edit: Edit, evidence: Span) -> bool:
         """Return whether an edit is about what its target is about: by its key, or by words that are no names.
 
         A weak model lets a statement replace any other one about the same person, or with the same month.
         """
-        if target.subject is not None and target.subject == subject_of(edit.kind, edit.statement):
+        subject = subject_of(target.kind, target.text)
+        if subject is not None and subject == subject_of(edit.kind, edit.statement):
             return True
         words = self._uncapitalized(target.text) | self._uncapitalized(self._up_to(evidence))
         shared = len(words & self._shared_words(target, edit, evidence))
         return shared >= min(MIN_SHARED, SHARED_PART * len(set(self.analyzer.lexemes(target.text))))
 
-    def _shared_words(self, target: StoredStatement, edit: Edit, evidence: Span) -> set[str]:
+    def _shared_words(self, target: FiledStatement, edit: Edit, evidence: Span) -> set[str]:
         """Return the lexemes of a target that the evidence says, or the edit with what stands before that."""
         nearby = set(self.analyzer.lexemes(self._up_to(evidence)))
         said = self.analyzer.lexemes(self.quotes.text[slice(*evidence)])

@@ -16,10 +16,11 @@ from memex.store.records import FilePassages, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import FiledStatement
 from memex.subagent.remember.filing.items import list_items, prose_sentences
 from memex.subagent.remember.mounts import is_writable
+from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.extraction import extract_statements
-from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form, subject_of
 
@@ -32,40 +33,14 @@ SHOWN_CHARS = 300  # of one statement
 _NAME = re.compile(r"\[?[Nn]?(\d{1,4})\]?")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredStatement:
-    """A statement that memory holds.
-
-    Attributes:
-        path: the path of its file.
-        heading: above it; "" for none.
-        text: the statement, without marker, date and links.
-        kind: what it is by its heading or box.
-        reference: the place where it is stored; None for a statement that this call has staged.
-        date: the day on which it was said, such as 2026-11-22.
-    """
-
-    path: str
-    heading: str
-    text: str
-    kind: StatementKind
-    reference: Reference | None = None
-    date: str = ""
-
-    @property
-    def subject(self) -> str | None:
-        """The thing that the statement says something about; see `statements.subject_of`."""
-        return subject_of(self.kind, self.text)
-
-
 @dataclass(slots=True)
 class NumberedStatements:
     """The stored statements that a model has been shown, by their numbers; `shown` is for the log."""
 
-    statements: list[StoredStatement] = field(default_factory=list)
+    statements: list[FiledStatement] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
-    def show(self, statements: Iterable[StoredStatement], max_chars: int) -> str:
+    def show(self, statements: Iterable[FiledStatement], max_chars: int) -> str:
         """Return a line a statement, numbered on, as many as fit; none of those that were shown before."""
         known = {(statement.path, statement.text) for statement in self.statements}
         lines: list[str] = []
@@ -82,7 +57,7 @@ class NumberedStatements:
                 lines.append(line)
         return "\n".join(lines)
 
-    def by_number(self, name: str) -> StoredStatement | None:
+    def by_number(self, name: str) -> FiledStatement | None:
         """Return the statement of a number, such as N3."""
         number = _NAME.fullmatch(name.strip())
         place = int(number[1]) - 1 if number else -1
@@ -94,12 +69,12 @@ class NumberedStatements:
         last = len(self.statements)
         return "no statement was shown" if not last else "N1" if last == 1 else f"N1 to N{last}"
 
-    def _line(self, one: StoredStatement) -> str:
+    def _line(self, one: FiledStatement) -> str:
         text = " ".join(one.text.split())
         text = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]} […]"
         place = f"{one.path}@{one.reference.version}" if one.reference else f"{one.path}, new in this call"
         about = [f"N{len(self.statements) + 1}", place, " ".join(one.heading.split())]
-        return " · ".join(filter(None, [*about, f"{text} ({one.date})" if one.date else text]))
+        return " · ".join(filter(None, [*about, text if one.day == UNDATED else f"{text} ({one.day})"]))
 
 
 @dataclass(slots=True)
@@ -119,9 +94,9 @@ class NearestStatements:
     tools: MemoryTools
     analyzer: Analyzer
     queries: int
-    _files: dict[str, list[StoredStatement]] = field(default_factory=dict)  # those that were read whole
+    _files: dict[str, list[FiledStatement]] = field(default_factory=dict)  # those that were read whole
 
-    async def nearest_to(self, text: str) -> list[StoredStatement]:
+    async def nearest_to(self, text: str) -> list[FiledStatement]:
         """Return the statements that are nearest to a text, the best first.
 
         What says something of the same thing by its key comes first, then what shares rare words with the text.
@@ -145,13 +120,13 @@ class NearestStatements:
             len(text), _rank_statements, list(found.values()), subjects, text, self.analyzer
         )
 
-    async def search(self, query: str) -> list[StoredStatement]:
+    async def search(self, query: str) -> list[FiledStatement]:
         """Return the statements of the passages that a search finds in the files that may be written."""
         hits = (await self.tools.find(query, limit=HITS, passages=PASSAGES, entries=False)).hits
         files = [hit.file for hit in hits if hit.file is not None and is_writable(hit.path, self.project)]
         return [statement for file in files for statement in _statements_in_passages(file)]
 
-    async def _read(self, path: str) -> list[StoredStatement]:
+    async def _read(self, path: str) -> list[FiledStatement]:
         """Return the statements of a file, which is read once."""
         if path not in self._files:
             file = await self.tools.read_file(path)
@@ -163,7 +138,7 @@ class NearestStatements:
 
 def stored_statements(
     path: str, version: int, text: str, start: int = 0, above: str = ""
-) -> list[StoredStatement]:
+) -> list[FiledStatement]:
     """Return the bullets and the sentences of prose in a text that stands in a file.
 
     Args:
@@ -177,17 +152,17 @@ def stored_statements(
     found = []
     for item in list_items(text, document, path, above):
         reference = Reference(path, version, (start + item.start, start + item.own_end))
-        day = item.day.isoformat() if item.day else ""
-        found.append(StoredStatement(path, item.heading, item.text, item.kind, reference, day))
+        day = item.day or UNDATED
+        found.append(FiledStatement(path, item.text, item.kind, day, reference, heading=item.heading))
     for first, last in prose_sentences(text, document):
         titles = [heading.title for heading in document.headings if heading.end <= first]
         heading = titles[-1] if titles else above
         reference = Reference(path, version, (start + first, start + last))
-        found.append(StoredStatement(path, heading, text[first:last], "note", reference))
+        found.append(FiledStatement(path, text[first:last], "note", UNDATED, reference, heading=heading))
     return found
 
 
-def _statements_in_passages(file: FilePassages) -> Iterator[StoredStatement]:
+def _statements_in_passages(file: FilePassages) -> Iterator[FiledStatement]:
     for passage in file.passages:
         if passage.text:
             above = passage.heading[-1] if passage.heading else ""
@@ -203,14 +178,14 @@ def _queries(texts: Sequence[str], max_queries: int) -> list[str]:
 
 
 def _rank_statements(
-    found: Sequence[StoredStatement], subjects: Collection[str], text: str, analyzer: Analyzer
-) -> list[StoredStatement]:
+    found: Sequence[FiledStatement], subjects: Collection[str], text: str, analyzer: Analyzer
+) -> list[FiledStatement]:
     wanted = frozenset(analyzer.lexemes(text))
     shared = [wanted.intersection(analyzer.lexemes(statement.text)) for statement in found]
     counts = Counter(lexeme for lexemes in shared for lexeme in lexemes)
     ranked = []
     for statement, lexemes in zip(found, shared, strict=True):
-        is_same = bool(subjects) and statement.subject in subjects
+        is_same = bool(subjects) and subject_of(statement.kind, statement.text) in subjects
         score = fsum(1 / counts[lexeme] for lexeme in lexemes)  # the same in whatever order
         if (is_same or score) and normal_form(statement.text):
             ranked.append(

@@ -25,7 +25,7 @@ from memex.subagent.model.edits import (
     Skip,
 )
 from memex.subagent.model.grounding import Grounding
-from memex.subagent.model.nearest import NearestStatements, NumberedStatements, StoredStatement
+from memex.subagent.model.nearest import NearestStatements, NumberedStatements
 from memex.subagent.model.non_statements import NonStatements
 from memex.subagent.model.quotes import QuoteFinder
 from memex.subagent.model.rivals import (
@@ -51,7 +51,7 @@ from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.forgetting import MAX_CANDIDATES, MAX_REMOVED
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
-from memex.subagent.statements.bullets import render_bullet
+from memex.subagent.statements.bullets import UNDATED, render_bullet
 from memex.subagent.statements.days.dating import with_dates
 from memex.subagent.statements.extraction import (
     SkippedSpan,
@@ -150,7 +150,7 @@ class _Reader:
     accepted: list[AcceptedEdit] = field(default_factory=list)
     known: list[KnownStatement] = field(default_factory=list)
     skipped: list[SkippedSpan] = field(default_factory=list)
-    found: dict[StoredStatement, None] = field(default_factory=dict)
+    found: dict[FiledStatement, None] = field(default_factory=dict)
     judged: list[JudgedRival] = field(default_factory=list)
 
     async def read(self, span: Span, part: int, *, with_tools: bool) -> None:
@@ -205,11 +205,11 @@ class _Reader:
             skipped=tuple(dict.fromkeys([*self.skipped, *over, *unasked])),
             removals=(*removals, *changes.removals),
             rivals=tuple(changes.rivals.values()),
-            candidates=tuple(_filed(edit.target) for edit in withheld if edit.target)[:MAX_CANDIDATES],
+            candidates=tuple(edit.target for edit in withheld if edit.target)[:MAX_CANDIDATES],
             planner=self.session.chat.name,
         )
 
-    async def _find_rivals(self, span: Span, near: Sequence[StoredStatement]) -> list[ProbableRival]:
+    async def _find_rivals(self, span: Span, near: Sequence[FiledStatement]) -> list[ProbableRival]:
         """Return what a part of the text probably contradicts; nothing if the prompt asks for no verdicts."""
         if not self.prompt.rivals:
             return []
@@ -233,9 +233,10 @@ class _Reader:
         judging = replace(checker, contested=rivals.contested(answer))
         return [*judging.problems(answer), *rivals.problems(answer)][:MAX_PROBLEMS]
 
-    async def _edit_checker(self, span: Span, found: Sequence[StoredStatement]) -> EditChecker:
+    async def _edit_checker(self, span: Span, found: Sequence[FiledStatement]) -> EditChecker:
         text = self.quotes.text[slice(*span)]
-        names = [statement.text for statement in found if (statement.subject or "").startswith("name: ")]
+        subjects = ((subject_of(statement.kind, statement.text), statement.text) for statement in found)
+        names = [text for subject, text in subjects if subject and subject.startswith("name: ")]
         sources = [text, *names, self.request.project or ""]
         return EditChecker(
             quotes=self.quotes,
@@ -252,9 +253,7 @@ class _Reader:
             max_checked=min(MAX_CHECKED, CHECKED + CHECKED_PER_WRITE * self.session.limits.writes),
         )
 
-    def _prompt_text(
-        self, text: str, found: Sequence[StoredStatement], rivals: ShownRivals, part: str
-    ) -> str:
+    def _prompt_text(self, text: str, found: Sequence[FiledStatement], rivals: ShownRivals, part: str) -> str:
         """Return the prompt for a part of the text; the sections that change least come first."""
         request = self.request
         day = request.day
@@ -272,7 +271,7 @@ class _Reader:
             - len(wrap_data("text", ""))
             - self._rivals_room(rivals)
         )
-        near = dict.fromkeys([*self._staged, *(rival.stored for rival in rivals.rivals), *found])
+        near = dict.fromkeys([*self._staged, *(rival.contradiction.older for rival in rivals.rivals), *found])
         known = rivals.notes.show(near, room - len(wrap_data("known", "")))
         contradicted = self._contradicted_text(rivals)
         return (
@@ -292,14 +291,15 @@ class _Reader:
         return frame + min(RIVALS_CHARS, rivals.max_chars)
 
     @property
-    def _staged(self) -> dict[StoredStatement, AcceptedEdit]:
+    def _staged(self) -> dict[FiledStatement, AcceptedEdit]:
         """The edits accepted in earlier parts of the text, by their statements, the last part first."""
         return {
-            StoredStatement(
+            FiledStatement(
                 accepted.part.path,
-                accepted.part.heading,
                 accepted.part.statement.text,
                 accepted.part.statement.kind,
+                UNDATED,
+                heading=accepted.part.heading,
             ): accepted
             for accepted in reversed(self.accepted)
             if isinstance(accepted.part, Addition)
@@ -410,7 +410,8 @@ class _Reader:
         """Return a statement in the place of one in another file that it supersedes by its key; None for none."""
         subject = subject_of(add.statement.kind, add.statement.text)
         for bullet in self._bullets(add):
-            if subject is None or bullet.subject != subject or bullet.date > self.request.day.isoformat():
+            about = subject_of(bullet.kind, bullet.text)
+            if subject is None or about != subject or bullet.day > self.request.day:
                 continue
             if add.statement.kind == "done" and bullet.kind == "pending":
                 return replace(add, path=bullet.path, replaces=bullet.text)
@@ -430,13 +431,13 @@ class _Reader:
                 return KnownStatement(add.statement, bullet.reference)
         return None
 
-    def _bullets(self, add: Addition) -> list[StoredStatement]:
+    def _bullets(self, add: Addition) -> list[FiledStatement]:
         """Return the dated bullets near to the text in other files of the mount that a statement goes to."""
         mount = mount_of(add.path)
         return [
             statement
             for statement in self.found
-            if statement.date and statement.path != add.path and mount_of(statement.path) == mount
+            if statement.day != UNDATED and statement.path != add.path and mount_of(statement.path) == mount
         ]
 
 
@@ -456,14 +457,9 @@ def _parts(text: str, session: ModelSession) -> list[Span]:
     return spans
 
 
-def _is_filed(target: StoredStatement) -> bool:
+def _is_filed(target: FiledStatement) -> bool:
     """Tell whether `memory_remember` wrote a statement: by its file, or by the date of its bullet."""
-    return is_statement_file(target.path) or bool(target.date)
-
-
-def _filed(target: StoredStatement) -> FiledStatement:
-    day = date.fromisoformat(target.date) if target.date else date.min
-    return FiledStatement(target.path, target.text, target.kind, day, target.reference)
+    return is_statement_file(target.path) or target.day != UNDATED
 
 
 def _skip_statement(statement: Statement, reason: SkipReason) -> SkippedSpan:

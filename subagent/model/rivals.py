@@ -16,7 +16,7 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.edits import MAX_CHECKED, MAX_PROBLEMS, Edits, require_all_keys
-from memex.subagent.model.nearest import NumberedStatements, StoredStatement
+from memex.subagent.model.nearest import NumberedStatements
 from memex.subagent.planner import Addition, FiledStatement, RememberRequest, Removal, Rivalry
 from memex.subagent.remember.changes import Contradiction, find_contradiction
 from memex.subagent.remember.related import RelatedFiles, find_related
@@ -59,7 +59,6 @@ class ProbableRival:
 
     statement: Statement
     contradiction: Contradiction
-    stored: StoredStatement
 
     @property
     def key(self) -> StatementKey:
@@ -68,7 +67,7 @@ class ProbableRival:
 
 
 async def find_rivals(
-    span: Span, request: RememberRequest, near: Sequence[StoredStatement], tools: MemoryTools, most: int
+    span: Span, request: RememberRequest, near: Sequence[FiledStatement], tools: MemoryTools, most: int
 ) -> list[ProbableRival]:
     """Return the stored statements that a part of a text probably contradicts, as the built-in planner finds them.
 
@@ -94,12 +93,12 @@ async def find_rivals(
         add = Addition(place.path, place.title, place.heading, statement)
         about = await find_related(add, own_paths, tools)
         seen = find_contradiction(add, about, tools.analyzer, request.day)
-        if seen is None:
-            continue
-        stored = known.get((seen.older.path, seen.older.text)) or _stored(seen.older)
-        if stored is not None:
+        if (
+            seen is not None
+            and (older := known.get((seen.older.path, seen.older.text), seen.older)).reference
+        ):
             start, end = statement.start + span[0], statement.end + span[0]
-            found.append(ProbableRival(replace(statement, start=start, end=end), seen, stored))
+            found.append(ProbableRival(replace(statement, start=start, end=end), replace(seen, older=older)))
     return found
 
 
@@ -282,10 +281,3 @@ def _newer(
 
 def _verdicts(answer: Edits) -> list[Verdict]:
     return answer.verdicts[:MAX_CHECKED] if isinstance(answer, EditsAndVerdicts) else []
-
-
-def _stored(older: FiledStatement) -> StoredStatement | None:
-    """Return a filed statement as one that can be numbered."""
-    if older.reference is None:
-        return None
-    return StoredStatement(older.path, "", older.text, older.kind, older.reference, older.day.isoformat())

@@ -1,7 +1,11 @@
 """Stored statements as a model gets to read them, and by what it names them."""
 
+from datetime import date
+
 from memex.store.records import Reference
-from memex.subagent.model.nearest import MAX_SHOWN, NumberedStatements, StoredStatement, stored_statements
+from memex.subagent.model.nearest import MAX_SHOWN, NumberedStatements, stored_statements
+from memex.subagent.planner import FiledStatement
+from memex.subagent.statements.bullets import UNDATED
 
 FILE = """---
 title: Alice
@@ -29,23 +33,23 @@ Alice bakes. She lives in Graz.
 """
 
 
-def stored(text: str, path: str = "user/a.md") -> StoredStatement:
+def stored(text: str, path: str = "user/a.md") -> FiledStatement:
     """Return a statement of a file."""
-    return StoredStatement(path, "Notes", text, "note", Reference(path, 3, (0, len(text))))
+    return FiledStatement(path, text, "note", UNDATED, Reference(path, 3, (0, len(text))), heading="Notes")
 
 
 def test_a_file_is_its_bullets_and_sentences() -> None:
     """With heading, kind, date and where they stand; quotes, code and front matter state nothing."""
     found = stored_statements("user/alice.md", 2, FILE)
 
-    assert [(one.heading, one.text, one.kind, one.date) for one in found] == [
-        ("Likes", "Alice likes rye.", "note", "2025-01-02"),
-        ("Likes", "with butter", "note", ""),
-        ("Likes", "two\nlines", "note", ""),
-        ("To do", "buy flour", "pending", ""),
-        ("To do", "sell bread", "done", ""),
-        ("Alice", "Alice bakes.", "note", ""),
-        ("Alice", "She lives in Graz.", "note", ""),
+    assert [(one.heading, one.text, one.kind, one.day) for one in found] == [
+        ("Likes", "Alice likes rye.", "note", date(2025, 1, 2)),
+        ("Likes", "with butter", "note", UNDATED),
+        ("Likes", "two\nlines", "note", UNDATED),
+        ("To do", "buy flour", "pending", UNDATED),
+        ("To do", "sell bread", "done", UNDATED),
+        ("Alice", "Alice bakes.", "note", UNDATED),
+        ("Alice", "She lives in Graz.", "note", UNDATED),
     ]
     for one in found:
         assert one.reference is not None
@@ -70,7 +74,7 @@ def test_statements_are_numbered_on_and_shown_once() -> None:
     notes = NumberedStatements()
     first = notes.show([stored("one"), stored("two")], 1_000)
     second = notes.show(
-        [stored("two"), stored("three"), StoredStatement("user/b.md", "", "four", "note")], 1_000
+        [stored("two"), stored("three"), FiledStatement("user/b.md", "four", "note", UNDATED)], 1_000
     )
 
     assert first == "N1 · user/a.md@3 · Notes · one\nN2 · user/a.md@3 · Notes · two"
