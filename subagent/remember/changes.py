@@ -82,12 +82,14 @@ class Changes:
             tools: reads memory.
             first_said: when it was said, if it is the first statement of a text that the journal keeps.
         """
-        if (done := self._corrected(add, about, tools.analyzer)) is not None:
-            return done
+        corrects = self._corrected(add, about, tools.analyzer)
+        if len(wrong := [stored for stored in corrects if self._may_change(stored)]) == 1:
+            return self._rewritten(add, wrong[0], corrects[wrong[0]])
         if (older := await self._put_right(add, about, tools)) is not None:
             is_all = not says_more(older.text, add.statement.text)
             return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=is_all))
-        if (told := self._corrected_words(add, about, tools.analyzer)) is not None:
+        if (told := _only([stored for stored in corrects if is_entry_at(stored.path)])) is not None:
+            # It says more than the value, and no page holds it, so it stays beside the new one.
             return self.carry_out(add, about, Contradiction(told, "rival", may_give_way=False))
         if (done := await self._put_right_shortly(add, about, first_said, tools)) is not None:
             return done
@@ -124,18 +126,19 @@ class Changes:
         self.removals.append(Removal(older.path, add.statement, older.text, found.rest))
         return add
 
-    def _corrected(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition | None:
-        """Return the one stored statement in which a new one puts a value right, with that value; None for none."""
+    def _corrected(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> dict[FiledStatement, str]:
+        """Return the stored statements in which a new one puts a value right, each with that value."""
         text = add.statement.text
-        found = {
+        return {
             stored: right
-            for stored in self._older(about)
-            if (right := corrected(text, stored.text, analyzer))
+            for stored in about.stored
+            if stored.day <= self.day and (right := corrected(text, stored.text, analyzer))
         }
-        if len(found) != 1:
-            return None
-        [(older, right)] = found.items()
-        return self._rewritten(add, older, right)
+
+    def _may_change(self, stored: FiledStatement) -> bool:
+        """Return whether a statement stands in a page where the call may write, and was not said after its text."""
+        is_open = (stored.path, stored.text) not in self.gone and stored.day <= self.day
+        return is_open and not is_entry_at(stored.path) and is_writable(stored.path, self.project)
 
     async def _put_right_shortly(
         self, add: Addition, about: RelatedFiles, said: SaidTime | None, tools: MemoryTools
@@ -156,8 +159,7 @@ class Changes:
         if is_entry_at(older.path):
             return self.carry_out(add, about, Contradiction(older, "rival", may_give_way=False))
         right = correction.applied_to(older.text)
-        is_open = (older.path, older.text) not in self.gone and is_writable(older.path, self.project)
-        return self._rewritten(add, older, right) if right and is_open else None
+        return self._rewritten(add, older, right) if right and self._may_change(older) else None
 
     def _named_by(
         self, correction: ShortCorrection, about: RelatedFiles, analyzer: Analyzer
@@ -166,15 +168,16 @@ class Changes:
         topic = set(analyzer.lexemes(correction.topic))
         if correction.value.sort == "name":
             topic -= set(analyzer.lexemes("name"))  # which `is called` says as well
-        found = {
-            normal_form(stored.text): stored
-            for stored in reversed(about.stored)
-            if stored.day <= self.day
-            and topic
-            and topic <= set(analyzer.lexemes(stored.text))
-            and correction.applied_to(stored.text) is not None
-        }
-        return next(iter(found.values())) if len(found) == 1 else None
+        return _only(
+            [
+                stored
+                for stored in about.stored
+                if stored.day <= self.day
+                and topic
+                and topic <= set(analyzer.lexemes(stored.text))
+                and correction.applied_to(stored.text) is not None
+            ]
+        )
 
     def _rewritten(self, add: Addition, older: FiledStatement, right: str) -> Addition:
         """Return the addition of a statement that stands for a stored one, in which it puts a value right."""
@@ -190,21 +193,6 @@ class Changes:
             replaces=older.text,
         )
 
-    def _corrected_words(
-        self, add: Addition, about: RelatedFiles, analyzer: Analyzer
-    ) -> FiledStatement | None:
-        """Return the one sentence of the journal in which a new one puts a value right; None for none.
-
-        It says more than the value, and no page holds it, so it stays beside the new one.
-        """
-        text = add.statement.text
-        found = [
-            stored
-            for stored in dict.fromkeys(about.stored)
-            if is_entry_at(stored.path) and stored.day <= self.day and corrected(text, stored.text, analyzer)
-        ]
-        return found[0] if len({normal_form(stored.text) for stored in found}) == 1 else None
-
     async def _put_right(
         self, add: Addition, about: RelatedFiles, tools: MemoryTools
     ) -> FiledStatement | None:
@@ -212,36 +200,24 @@ class Changes:
         text, statement = add.statement.text, add.statement
         is_wrong = next((wrong for span, wrong in self.correcting.items() if _holds(span, statement)), None)
         is_right = is_wrong or (is_wrong is False and statement.kind not in MANY_KINDS)
-        found: dict[tuple[str, ...], FiledStatement] = {}
-        for stored in about.stored:
-            may_go = (
-                stored.day <= self.day
+        older = _only(
+            [
+                stored
+                for stored in about.stored
+                if stored.day <= self.day
                 and (stored.path, stored.text) not in self.gone
                 and stored.kind != "pending"
-            )
-            is_same_scope = is_writable(stored.path, self.project) and mount_of(stored.path) == mount_of(
-                add.path
-            )
-            if not (may_go and is_same_scope):
-                continue
-            if (is_right and puts_right(text, stored.text)) or denies(text, stored.text, tools.analyzer):
-                found.setdefault(normal_form(stored.text), stored)
-        if len(found) != 1:
+                and is_writable(stored.path, self.project)
+                and mount_of(stored.path) == mount_of(add.path)
+                and (
+                    (is_right and puts_right(text, stored.text)) or denies(text, stored.text, tools.analyzer)
+                )
+            ]
+        )
+        if older is None:
             return None
-        [older] = found.values()
         is_said = not is_entry_at(older.path) or await is_stated(older, add.path, tools)
         return older if is_said and normal_form(older.text) != normal_form(text) else None
-
-    def _older(self, about: RelatedFiles) -> list[FiledStatement]:
-        """Return the statements of pages where the call may write, that were not said after its text."""
-        return [
-            statement
-            for statement in dict.fromkeys(about.stored)
-            if statement.day <= self.day
-            and not is_entry_at(statement.path)
-            and (statement.path, statement.text) not in self.gone
-            and is_writable(statement.path, self.project)
-        ]
 
     def _finish(self, add: Addition, task: FiledStatement, rest: str) -> Addition:
         """Return what is done as the statement that stands for a task, of which the rest stays.
@@ -266,34 +242,22 @@ class Changes:
 
     def _overtake(self, add: Addition, about: RelatedFiles, older: FiledStatement) -> None:
         """Note the sentences of the journal that say what a new statement takes the place of."""
-        form = normal_form(older.text)
-        for statement in about.stored:
-            is_told = (
-                is_entry_at(statement.path)
-                and statement.day <= self.day
-                and (statement.path, statement.text) not in self.gone
-            )
-            if is_told and normal_form(statement.text) == form:
+        for statement in _that_say(older.text, about, self.gone):
+            if is_entry_at(statement.path) and statement.day <= self.day:
                 self.overtaken.append(Overtaking(add.statement, statement))
                 self.gone.add((statement.path, statement.text))
 
     def _elsewhere(self, about: RelatedFiles, older: FiledStatement) -> tuple[FiledStatement, ...]:
         """Return the other places in which memory says the same as a stored statement."""
-        form = normal_form(older.text)
-        stored = (
-            statement
-            for statement in about.stored
-            if statement != older and (statement.path, statement.text) not in self.gone
-        )
-        return tuple(statement for statement in stored if normal_form(statement.text) == form)
+        same = _that_say(older.text, about, self.gone)
+        return tuple(statement for statement in same if statement != older)
 
     def _say_again(self, add: Addition, about: RelatedFiles) -> None:
         """Take out what is stored of a statement that is said again, so that it is stored as the newest."""
-        same = [
-            statement for statement in _said_before(add, about, self.gone) if not is_entry_at(statement.path)
-        ]
-        self.removals += [Removal(statement.path, None, statement.text) for statement in same]
-        self.gone.update((statement.path, statement.text) for statement in same)
+        for statement in _that_say(add.statement.text, about, self.gone):
+            if not is_entry_at(statement.path):
+                self.removals.append(Removal(statement.path, None, statement.text))
+                self.gone.add((statement.path, statement.text))
 
 
 def _holds(span: Span, statement: Statement) -> bool:
@@ -321,7 +285,7 @@ def find_contradiction(
         gone: the paths and texts of stored statements that the call has taken out.
         project: that the call names: its tasks may be closed too.
     """
-    same = _said_before(add, about, gone)
+    same = _that_say(add.statement.text, about, gone)
     stored = [
         statement
         for statement in about.stored
@@ -369,13 +333,16 @@ def newer_contradiction(
     return None
 
 
-def _said_before(
-    add: Addition, about: RelatedFiles, gone: Collection[tuple[str, str]]
-) -> list[FiledStatement]:
-    """Return the stored statements that say the same as a new one."""
-    form = normal_form(add.statement.text)
+def _that_say(text: str, about: RelatedFiles, gone: Collection[tuple[str, str]]) -> list[FiledStatement]:
+    """Return the stored statements that say the same as a text."""
+    form = normal_form(text)
     stored = (statement for statement in about.stored if (statement.path, statement.text) not in gone)
     return [statement for statement in stored if normal_form(statement.text) == form]
+
+
+def _only(found: Sequence[FiledStatement]) -> FiledStatement | None:
+    """Return the first of stored statements that all say the same; None for none, and for several things."""
+    return found[0] if len({normal_form(stored.text) for stored in found}) == 1 else None
 
 
 def _relation(

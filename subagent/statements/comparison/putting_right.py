@@ -110,7 +110,7 @@ def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """Return the pattern of a sentence that only says that something is wrong (`lead`), or begins so (`opening`)."""
+    """Return the pattern of a sentence that only says that something is wrong, or of one that begins so."""
     led = rf"\W*(?:(?:{_TABLE.joined('start')})\b[ ,.!…]*)*(?P<wrong>{_TABLE.joined('wrong')})"
     forms = {
         "lead": rf"{led}[ .!]*",
