@@ -1,6 +1,5 @@
 """A message as chunks, the unit of search: whole, or cut where it is long. Pure."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,7 +8,8 @@ from typing import Any
 from memex.store.conversations.records import NewMessage
 from memex.store.search import chunks
 from memex.store.search.analyzer import Analyzer, analyzer_of
-from memex.store.search.index import FileIndex, NewChunk
+from memex.store.search.chunks import Chunk
+from memex.store.search.index import FileIndex, NewChunk, text_digest
 
 MAX_TITLE_CHARS = 300
 
@@ -26,29 +26,8 @@ def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIn
     for start, end in chunks.cut(message.text):
         text = indexed_text(title, message.role, message.said_at, message.text[start:end])
         frequencies = Counter(analyzer.passage_lexemes(text))
-        added.append(
-            NewChunk(
-                start=start,
-                end=end,
-                heading_path=(),
-                sha256=hashlib.sha256(text.encode()).digest(),
-                lexemes=tuple(frequencies),
-                tfs=tuple(frequencies.values()),
-            )
-        )
-    return FileIndex(
-        title="",
-        tags=(),
-        tag_keys=(),
-        path_key="",
-        name_key="",
-        pinned=False,
-        dated=None,
-        removed=(),
-        shifted=(),
-        added=tuple(added),
-        links=(),
-    )
+        added.append(NewChunk.of(Chunk(start, end, (), text), text_digest(text), frequencies))
+    return FileIndex(added=tuple(added))
 
 
 def chunk_frequencies(chunks: Sequence[Mapping[str, Any]], language: str) -> dict[int, Mapping[str, int]]:
@@ -61,7 +40,7 @@ def chunk_frequencies(chunks: Sequence[Mapping[str, Any]], language: str) -> dic
     for row in chunks:
         for title in (row["title"], *row["former_titles"]):
             text = indexed_text(title, row["role"], row["said_at"], row["text"])
-            if hashlib.sha256(text.encode()).digest() == bytes(row["sha256"]):
+            if text_digest(text) == bytes(row["sha256"]):
                 found[row["chunk_id"]] = dict(Counter(analyzer.passage_lexemes(text)))
                 break
     return found

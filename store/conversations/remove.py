@@ -10,7 +10,7 @@ from memex.store.conversations.ingest import removal_digest
 from memex.store.conversations.records import SourceName
 from memex.store.database import Database, rows
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import StoredChunk, index_version, without_chunks
+from memex.store.search.index import FileIndex, StoredChunk, index_version
 from memex.store.sql import sql
 from memex.store.text_pool import offload
 from memex.store.writes import pending
@@ -143,7 +143,7 @@ async def remove_conversation(
             for row in read[2]
         ]
         derived = DerivedRows()
-        derived.add(without_chunks(chunks), counter, 0, is_known=False)
+        derived.add(FileIndex(removed=tuple(chunks)), counter, 0, is_known=False)
         cursor = await connection.execute(
             sql("conversations/conversation_remove"),
             place

@@ -60,14 +60,9 @@ def index_document(document: DocumentToIndex, language: str) -> FileIndex:
         title=description.title,
         tags=description.tags,
         tag_keys=tuple(map(tag_key, description.tags)),
-        path_key="",
-        name_key="",
-        pinned=False,
-        dated=None,
         removed=removed,
         shifted=shifted,
         added=added,
-        links=(),
     )
 
 

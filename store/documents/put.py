@@ -25,7 +25,7 @@ from memex.store.documents.records import (
 from memex.store.documents.remove import check_space, stored_chunks
 from memex.store.documents.roots import check_gone, check_owner, check_sync, open_root
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import FileIndex, StoredChunk, index_version, without_chunks
+from memex.store.search.index import FileIndex, StoredChunk, index_version
 from memex.store.sql import sql
 from memex.store.text_pool import offload
 from memex.store.writes import pending
@@ -177,7 +177,7 @@ async def put_documents(
         for step in plan:
             if step.gone is not None:
                 change.remove(step.gone)
-                gone = without_chunks(chunks.get(step.gone.document_id, ()))
+                gone = FileIndex(removed=tuple(chunks.get(step.gone.document_id, ())))
                 derived.add(gone, counter, step.gone.document_id, is_known=False)
         for step in plan:
             index = indexed.get(step.key) if step.is_written else None

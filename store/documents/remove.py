@@ -7,7 +7,7 @@ from memex.errors import SyncSuperseded
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, Rows, row
 from memex.store.embedded.space import Space
-from memex.store.search.index import StoredChunk, without_chunks
+from memex.store.search.index import FileIndex, StoredChunk
 from memex.store.sql import sql
 from memex.store.writes import pending
 from memex.store.writes.commit import DerivedRows, write_derived
@@ -91,7 +91,7 @@ async def remove_documents(connection: Connection, counter: Counters, root_no: i
     chunks = stored_chunks(await cursor.fetchall())
     derived = DerivedRows()
     for of_document in chunks.values():
-        derived.add(without_chunks(of_document), counter, 0, is_known=False)
+        derived.add(FileIndex(removed=tuple(of_document)), counter, 0, is_known=False)
     await connection.execute(sql("documents/document_clear"), scope | {"removed": document_ids, "moved": []})
     await write_derived(connection, counter.tenant_id, derived, [counter])
     await pending.merge(connection, counter)

@@ -56,6 +56,12 @@ class NewChunk:
     lexemes: tuple[str, ...]
     tfs: tuple[int, ...]
 
+    @classmethod
+    def of(cls, chunk: Chunk, digest: bytes, frequencies: Mapping[str, int]) -> "NewChunk":
+        """Return a chunk to be stored by the digest of its indexed text, and how often its lexemes stand there."""
+        lexemes, tfs = tuple(frequencies), tuple(frequencies.values())
+        return cls(chunk.start, chunk.end, chunk.heading_path, digest, lexemes, tfs)
+
     @property
     def length(self) -> int:
         """The number of lexemes of the chunk, repeats counted."""
@@ -75,19 +81,19 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class FileIndex:
-    """Everything derived from one file, as a change of what is stored of it."""
+    """Everything derived from a file, a document or a message, as a change of what is stored of it."""
 
-    title: str
-    tags: tuple[str, ...]
-    tag_keys: tuple[str, ...]
-    path_key: str
-    name_key: str
-    pinned: bool
-    dated: date | None
-    removed: tuple[StoredChunk, ...]
-    shifted: tuple[tuple[int, int, int], ...]  # chunk_id, start, end
-    added: tuple[NewChunk, ...]
-    links: tuple[LinkRow, ...]
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    tag_keys: tuple[str, ...] = ()
+    path_key: str = ""
+    name_key: str = ""
+    pinned: bool = False
+    dated: date | None = None
+    removed: tuple[StoredChunk, ...] = ()
+    shifted: tuple[tuple[int, int, int], ...] = ()  # chunk_id, start, end
+    added: tuple[NewChunk, ...] = ()
+    links: tuple[LinkRow, ...] = ()
     valid: str | None = None  # a `daterange`: the days on which the file says that it holds
 
 
@@ -139,7 +145,7 @@ def compare_chunks(
             if (known.start, known.end) != (chunk.start, chunk.end):
                 shifted.append((known.chunk_id, chunk.start, chunk.end))
         else:
-            added.append(_analyse_chunk(chunk, digest, analyzer))
+            added.append(NewChunk.of(chunk, digest, chunk_frequencies(chunk, analyzer)))
     removed = tuple(known for same in unchanged.values() for known in same)
     return removed, tuple(shifted), tuple(added)
 
@@ -152,12 +158,7 @@ def describe_file(path: str, content: str) -> FileIndex:
 def deleted_file_index(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
     """Return the index of a deleted file: nothing, where `stored` was."""
     path_key, name_key = links.path_keys(path)
-    return FileIndex("", (), (), path_key, name_key, False, None, tuple(stored), (), (), ())
-
-
-def without_chunks(stored: Sequence[StoredChunk]) -> FileIndex:
-    """Return the index of a document or conversation that is gone: nothing, where `stored` was."""
-    return FileIndex("", (), (), "", "", False, None, tuple(stored), (), (), ())
+    return FileIndex(path_key=path_key, name_key=name_key, removed=tuple(stored))
 
 
 def _describe(path: str, description: Description) -> FileIndex:
@@ -170,10 +171,6 @@ def _describe(path: str, description: Description) -> FileIndex:
         name_key=name_key,
         pinned=description.pinned,
         dated=date.fromisoformat(description.day) if description.day else None,
-        removed=(),
-        shifted=(),
-        added=(),
-        links=(),
         valid=day_range(*description.valid),
     )
 
@@ -189,18 +186,6 @@ def chunk_frequencies(chunk: Chunk, analyzer: Analyzer) -> Counter[str]:
     """Return the lexemes by which search finds a chunk, with their frequencies; those of citations do not count."""
     text = without_any_citation(chunk.indexed_text)
     return Counter([*analyzer.passage_lexemes(text), *due_lexemes(text)])
-
-
-def _analyse_chunk(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:
-    frequencies = chunk_frequencies(chunk, analyzer)
-    return NewChunk(
-        start=chunk.start,
-        end=chunk.end,
-        heading_path=chunk.heading_path,
-        sha256=digest,
-        lexemes=tuple(frequencies),
-        tfs=tuple(frequencies.values()),
-    )
 
 
 def _link_rows(parsed: Iterable[links.ParsedLink]) -> Iterable[LinkRow]:
