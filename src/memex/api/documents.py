@@ -21,6 +21,7 @@ class Documents(UserCalls):
     With `project` a method is about the documents of this project, and without it about the user's own.
     """
 
+    @operation("document_manifest", lines="files")
     async def compare(
         self,
         root: str,
@@ -49,18 +50,8 @@ class Documents(UserCalls):
             SyncSuperseded: a later sync has begun.
             Forbidden: another user owns the root.
         """
-        return await self._run(
-            ManifestResult,
-            "document_manifest",
-            root=root,
-            project=project,
-            client=client,
-            sync=sync,
-            after=after,
-            until=until,
-            lines=files,
-        )
 
+    @operation("document_put", lines="files")
     async def put(
         self,
         root: str,
@@ -83,16 +74,6 @@ class Documents(UserCalls):
             Forbidden: another user owns the root.
             LimitExceeded: there would be too many documents.
         """
-        return await self._run(
-            PutDocumentsResult,
-            "document_put",
-            tool_call_id,
-            root=root,
-            project=project,
-            sync=sync,
-            prune=prune,
-            lines=files,
-        )
 
     @operation("document_finish")
     async def finish(

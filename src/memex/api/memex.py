@@ -334,13 +334,11 @@ class UserMemory(BrowsableMemory):
     ) -> PlacedResult:
         """Put an earlier version back as the next one."""
 
+    @operation("memory_revert", reverted="tool_call_id")
     async def revert(
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> RevertResult:
         """Undo everything that the call `reverted` wrote, all or nothing."""
-        return await self._run(
-            RevertResult, "memory_revert", tool_call_id, tool_call_id=reverted, reason=reason
-        )
 
     @operation("memory_revert_all")
     async def revert_all(

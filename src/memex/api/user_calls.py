@@ -40,14 +40,17 @@ class UserCalls:
         return result.model_validate(done)
 
 
-def operation(name: str) -> Callable[[M], M]:
+def operation(name: str, *, lines: str | None = None, **names: str) -> Callable[[M], M]:
     """Make a method that runs an operation of `memex.routes` of a declaration, which has no body.
 
     Its parameters are the arguments of the operation, and `tool_call_id`; it returns the model of the answer.
+    The parameter `lines` is sent as JSON lines, and `names` has the arguments that are called otherwise.
     """
 
-    async def run(self: UserCalls, arguments: dict[str, Any], tool_call_id: str | None) -> Mapping[str, Any]:
-        return await self._api.call(self._context.under(tool_call_id), name, arguments)
+    async def run(self: UserCalls, given: dict[str, Any], tool_call_id: str | None) -> Mapping[str, Any]:
+        sent = None if lines is None else to_lines(given.pop(lines))
+        arguments = {names.get(argument, argument): _plain(value) for argument, value in given.items()}
+        return await self._api.call(self._context.under(tool_call_id), name, arguments, lines=sent)
 
     return _method(run)
 
@@ -56,7 +59,8 @@ def tool(name: str) -> Callable[[M], M]:
     """Make a method of `UserMemory` that runs a tool, as `operation` does."""
 
     async def run(self: Any, arguments: dict[str, Any], tool_call_id: str | None) -> Mapping[str, Any]:
-        return cast("dict[str, Any]", await self.execute(name, arguments, tool_call_id=tool_call_id))
+        done = await self.execute(name, _plain(arguments), tool_call_id=tool_call_id)
+        return cast("dict[str, Any]", done)
 
     return _method(run)
 
@@ -73,7 +77,7 @@ def _method(
             bound.apply_defaults()
             given = bound.arguments
             self, tool_call_id = given.pop("self"), given.pop("tool_call_id", None)
-            return taken.return_annotation.model_validate(await run(self, _plain(given), tool_call_id))
+            return taken.return_annotation.model_validate(await run(self, given, tool_call_id))
 
         return cast("M", method)
 

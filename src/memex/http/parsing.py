@@ -7,10 +7,17 @@ from typing import Any, get_args, get_origin
 
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
+from pydantic import BaseModel, ConfigDict
 
 from memex.errors import ValidationFailed
 
 MAX_SHOWN_CHARS = 100
+
+
+class RequestBody(BaseModel):
+    """A JSON body: it has no other fields than those of its class, and each value has the type of its field."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class StrictRequest(Request):

@@ -57,6 +57,7 @@ class Work(WorkPlaces):
     ) -> WorkChangesResult:
         """Return what changed since a moment, or since the `state` of an earlier answer; raises as `show`."""
 
+    @operation("work_mark", item="id")
     async def mark(
         self,
         item: str,
@@ -82,17 +83,8 @@ class Work(WorkPlaces):
             WorkItemNotFound: the user has no such item.
             ValidationFailed: the item is over already, or there is nothing to restore.
         """
-        return await self._run(
-            WorkMarkResult,
-            "work_mark",
-            tool_call_id,
-            id=item,
-            action=action,
-            ends_on=ends_on,
-            project=project,
-            session=session,
-        )
 
+    @operation("work_provenance", item="id")
     async def provenance(
         self,
         item: str,
@@ -106,9 +98,6 @@ class Work(WorkPlaces):
         Raises:
             WorkItemNotFound: the user has no such item.
         """
-        return await self._run(
-            WorkProvenanceResult, "work_provenance", tool_call_id, id=item, project=project, session=session
-        )
 
     @operation("work_health")
     async def health(

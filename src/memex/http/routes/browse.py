@@ -3,8 +3,9 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import AwareDatetime, ConfigDict
 
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.journal.reading import JournalResult
 from memex.service.search.changes import ChangesResult
@@ -53,13 +54,11 @@ def show_folders(
     """Return mounts, the folders above and right below a prefix with their counts, and files by filters."""
 
 
-class ExplainBody(BaseModel):
+class ExplainBody(RequestBody):
     """The arguments of a search by memory_find, and the path of a file."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"query": "which tea does she like?", "path": "user/profile.md"}]},
+        json_schema_extra={"examples": [{"query": "which tea does she like?", "path": "user/profile.md"}]}
     )
 
     query: str

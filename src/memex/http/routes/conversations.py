@@ -3,10 +3,10 @@
 from typing import Annotated, Literal
 
 from fastapi import Path, Query, Request
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from memex.http.calls import Call
-from memex.http.parsing import check_lines
+from memex.http.parsing import RequestBody, check_lines
 from memex.http.routers import RouterPair
 from memex.service.conversations import putting, reading, removing
 from memex.service.conversations import wanted as asking
@@ -210,12 +210,10 @@ def delete_source(label: Label, dry_run: DryRun = False, with_memory: WithMemory
     """
 
 
-class DistilBody(BaseModel):
+class DistilBody(RequestBody):
     """Distil the messages that were not distilled yet; without `apply`, only show what would be written."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"project": None, "apply": False}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"project": None, "apply": False}]})
 
     project: Annotated[str | None, Field(description="The project that the conversations are about.")] = None
     apply: Annotated[bool, Field(description="Write it.")] = False

@@ -3,8 +3,9 @@
 from typing import Annotated
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.dreams.operations import Decision, Mount, ProposalShown
 from memex.service.dreams.results import (
@@ -28,12 +29,10 @@ MountQuery = Annotated[
 ProposalPath = Annotated[str, Path(description="The id of a proposal.")]
 
 
-class RunBody(BaseModel):
+class RunBody(RequestBody):
     """A dream over a mount."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"dry_run": True}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"dry_run": True}]})
 
     mount: Mount = None
     dry_run: Annotated[bool, Field(description="Show what would be proposed, and write nothing at all.")] = (
@@ -41,12 +40,10 @@ class RunBody(BaseModel):
     )
 
 
-class DecideGroupsBody(BaseModel):
+class DecideGroupsBody(RequestBody):
     """A decision about groups of a proposal."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"decision": "apply", "groups": [1]}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "apply", "groups": [1]}]})
 
     decision: Decision
     groups: Annotated[list[int] | None, Field(max_length=40, description="By default all.")] = None
@@ -55,12 +52,10 @@ class DecideGroupsBody(BaseModel):
     )
 
 
-class ChooseBody(BaseModel):
+class ChooseBody(RequestBody):
     """Who decides in a mount; what is absent stays as it is."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"mode": "propose"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"mode": "propose"}]})
 
     mount: Mount = None
     mode: Mode | None = None

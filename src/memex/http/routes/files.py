@@ -9,6 +9,7 @@ from memex.errors import ValidationFailed
 from memex.http.answers import json_answer, matches_etag
 from memex.http.callers import ToolRoute
 from memex.http.calls import ToolRouteCall
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.search.links import LinksResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
@@ -106,15 +107,13 @@ async def write_file(
     return json_answer(written, {"ETag": _etag(written)})
 
 
-class PatchBody(BaseModel):
+class PatchBody(RequestBody):
     """The arguments of memory_patch beside the path and the version."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={
             "examples": [{"operation": "append", "text": "Works at Apollo.", "heading": "Work"}]
-        },
+        }
     )
 
     operation: Literal["append", "insert", "replace"]
@@ -143,12 +142,10 @@ async def delete_file(
     return await call.answer("memory_delete", path=path, reason=reason, base_version=_version(if_match))
 
 
-class MoveBody(BaseModel):
+class MoveBody(RequestBody):
     """The new path of a file, and the reason for the move."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"to": "user/people/alice.md"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "user/people/alice.md"}]})
 
     to: str
     reason: str | None = None
@@ -162,12 +159,10 @@ async def move_file(
     return await call.answer("memory_move", path=path, **body.model_dump(), base_version=_version(if_match))
 
 
-class BatchBody(BaseModel):
+class BatchBody(RequestBody):
     """The arguments of memory_write_many; each edit is checked as a call of its own would be."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={
             "examples": [
                 {
@@ -177,7 +172,7 @@ class BatchBody(BaseModel):
                     ]
                 }
             ]
-        },
+        }
     )
 
     edits: list[Annotated[dict[str, Any], WithJsonSchema(EditArguments.model_json_schema())]]
@@ -189,13 +184,11 @@ async def write_many(call: ToolRouteCall, body: BatchBody) -> Response:
     return await call.answer("memory_write_many", edits=body.edits)
 
 
-class RestoreBody(BaseModel):
+class RestoreBody(RequestBody):
     """The version to put back, and the reason."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"version": 1, "reason": "the newer text was wrong"}]},
+        json_schema_extra={"examples": [{"version": 1, "reason": "the newer text was wrong"}]}
     )
 
     version: int

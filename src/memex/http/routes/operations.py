@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from memex.http.answers import ZIP, zip_answer
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.calls import Call
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
@@ -49,12 +50,10 @@ class Attempts(BaseModel):
     attempts: list[OperationResult]
 
 
-class RevertBody(BaseModel):
+class RevertBody(RequestBody):
     """The reason for undoing a call."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]})
 
     reason: str | None = None
 

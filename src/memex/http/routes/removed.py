@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from fastapi import Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from memex.http.callers import ToolRoute
 from memex.http.calls import ToolRouteCall
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
 from memex.store.removed_lines import RemovedState
@@ -18,12 +19,10 @@ All = Annotated[bool, Query(description="Also lines that somebody took out by ed
 PathPrefix = Annotated[str, Query(description="Only paths that begin so.", examples=["user/notes"])]
 
 
-class PutBackBody(BaseModel):
+class PutBackBody(RequestBody):
     """The line to put back."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"id": "0f1e2d3c4b5a"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "0f1e2d3c4b5a"}]})
 
     id: Annotated[str, Field(description="Of the line, from the list.")]
 

@@ -3,8 +3,9 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.review.items import MAX_DECISIONS, DecidedResult, ItemDecision, ItemKind, ReviewResult
 
@@ -14,17 +15,15 @@ Kind = Annotated[ItemKind | None, Query(description="Items of this kind only.")]
 Limit = Annotated[int, Query(ge=1, le=500)]
 
 
-class DecideBody(BaseModel):
+class DecideBody(RequestBody):
     """Decisions of a person about items."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={
             "examples": [
                 {"decisions": [{"id": "statement:user/notes.md:notes-gu2mw2rx", "decision": "keep"}]}
             ]
-        },
+        }
     )
 
     decisions: Annotated[list[ItemDecision], Field(min_length=1, max_length=MAX_DECISIONS)]

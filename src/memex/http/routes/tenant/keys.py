@@ -3,9 +3,10 @@
 from typing import Annotated
 
 from fastapi import Path, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from memex.http.callers import HeaderCaller, ServiceDependency
+from memex.http.parsing import RequestBody
 from memex.http.routers import admin_router, handler, operation
 from memex.service.identity import keys
 from memex.service.identity.keys import KeysResult, MadeKeyResult, RevokedKeyResult
@@ -14,13 +15,11 @@ from memex.store.access import Role
 router = admin_router("/keys")
 
 
-class NewKey(BaseModel):
+class NewKey(RequestBody):
     """The role, the user and the label of a new key."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"role": "agent", "user": "alice", "label": "support-bot"}]},
+        json_schema_extra={"examples": [{"role": "agent", "user": "alice", "label": "support-bot"}]}
     )
 
     role: Role
