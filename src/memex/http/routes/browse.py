@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import AwareDatetime, ConfigDict
+from pydantic import AwareDatetime
 
 from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
@@ -12,6 +12,7 @@ from memex.service.search.changes import ChangesResult
 from memex.service.search.explanation import ExplainFindResult
 from memex.service.search.topics import TopicsResult
 from memex.service.snapshots import AsOf
+from memex.service.tools.tool import example
 from memex.service.vaults.browsing import BrowseResult, FileKind
 from memex.settings import SearchMode
 
@@ -57,9 +58,7 @@ def show_folders(
 class ExplainBody(RequestBody):
     """The arguments of a search by memory_find, and the path of a file."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": "which tea does she like?", "path": "user/profile.md"}]}
-    )
+    model_config = example(query="which tea does she like?", path="user/profile.md")
 
     query: str
     path: str

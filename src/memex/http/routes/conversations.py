@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import Path, Query, Request
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from memex.http.calls import Call
 from memex.http.parsing import RequestBody, check_lines
@@ -18,6 +18,7 @@ from memex.service.conversations.removing import DeleteConversationsArguments, D
 from memex.service.conversations.wanted import WantedArguments, WantedResult
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
+from memex.service.tools.tool import example
 from memex.subagent.statements.language import StatementKind
 
 PAIR = RouterPair("", "conversations", as_admin=" of a user, as an admin")
@@ -213,7 +214,7 @@ def delete_source(label: Label, dry_run: DryRun = False, with_memory: WithMemory
 class DistilBody(RequestBody):
     """Distil the messages that were not distilled yet; without `apply`, only show what would be written."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"project": None, "apply": False}]})
+    model_config = example(project=None, apply=False)
 
     project: Annotated[str | None, Field(description="The project that the conversations are about.")] = None
     apply: Annotated[bool, Field(description="Write it.")] = False
@@ -235,7 +236,7 @@ class DistilBody(RequestBody):
 class DistilSinceBody(DistilBody):
     """As `DistilBody`, for all conversations that went on since a time."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"since": "2026-11-01T00:00:00Z"}]})
+    model_config = example(since="2026-11-01T00:00:00Z")
 
     since: Annotated[AwareDatetime, Field(strict=False)]
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Path, Query
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
@@ -16,6 +16,7 @@ from memex.service.dreams.results import (
     Mode,
     ProposalListResult,
 )
+from memex.service.tools.tool import example
 from memex.subagent.dream.edits import EditKind
 
 PAIR = RouterPair("/dreams", "dreams", as_admin=" as an admin")
@@ -32,7 +33,7 @@ ProposalPath = Annotated[str, Path(description="The id of a proposal.")]
 class RunBody(RequestBody):
     """A dream over a mount."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"dry_run": True}]})
+    model_config = example(dry_run=True)
 
     mount: Mount = None
     dry_run: Annotated[bool, Field(description="Show what would be proposed, and write nothing at all.")] = (
@@ -43,7 +44,7 @@ class RunBody(RequestBody):
 class DecideGroupsBody(RequestBody):
     """A decision about groups of a proposal."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "apply", "groups": [1]}]})
+    model_config = example(decision="apply", groups=[1])
 
     decision: Decision
     groups: Annotated[list[int] | None, Field(max_length=40, description="By default all.")] = None
@@ -55,7 +56,7 @@ class DecideGroupsBody(RequestBody):
 class ChooseBody(RequestBody):
     """Who decides in a mount; what is absent stays as it is."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"mode": "propose"}]})
+    model_config = example(mode="propose")
 
     mount: Mount = None
     mode: Mode | None = None

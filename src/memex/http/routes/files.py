@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, WithJsonSchema
 
 from memex.errors import ValidationFailed
 from memex.http.answers import json_answer, matches_etag
@@ -15,6 +15,7 @@ from memex.service.search.links import LinksResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import ListResult, ReadResult
 from memex.service.tools.revisions import DiffResult, HistoryResult
+from memex.service.tools.tool import example
 from memex.service.tools.write_many import EditArguments, WriteManyResult
 from memex.store.catalogue import MIN_CHARS
 
@@ -110,11 +111,7 @@ async def write_file(
 class PatchBody(RequestBody):
     """The arguments of memory_patch beside the path and the version."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"operation": "append", "text": "Works at Apollo.", "heading": "Work"}]
-        }
-    )
+    model_config = example(operation="append", text="Works at Apollo.", heading="Work")
 
     operation: Literal["append", "insert", "replace"]
     text: str
@@ -145,7 +142,7 @@ async def delete_file(
 class MoveBody(RequestBody):
     """The new path of a file, and the reason for the move."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "user/people/alice.md"}]})
+    model_config = example(to="user/people/alice.md")
 
     to: str
     reason: str | None = None
@@ -162,17 +159,11 @@ async def move_file(
 class BatchBody(RequestBody):
     """The arguments of memory_write_many; each edit is checked as a call of its own would be."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "edits": [
-                        {"kind": "write", "path": "user/tea.md", "content": "# Tea\n\nOolong.\n"},
-                        {"kind": "delete", "path": "user/old.md", "base_version": 3},
-                    ]
-                }
-            ]
-        }
+    model_config = example(
+        edits=[
+            {"kind": "write", "path": "user/tea.md", "content": "# Tea\n\nOolong.\n"},
+            {"kind": "delete", "path": "user/old.md", "base_version": 3},
+        ]
     )
 
     edits: list[Annotated[dict[str, Any], WithJsonSchema(EditArguments.model_json_schema())]]
@@ -187,9 +178,7 @@ async def write_many(call: ToolRouteCall, body: BatchBody) -> Response:
 class RestoreBody(RequestBody):
     """The version to put back, and the reason."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"version": 1, "reason": "the newer text was wrong"}]}
-    )
+    model_config = example(version=1, reason="the newer text was wrong")
 
     version: int
     reason: str | None = None

@@ -23,6 +23,7 @@ from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed
 from memex.service.log.revert_all import RevertAllArguments, RevertAllResult
 from memex.service.tools.revisions import RevertResult
+from memex.service.tools.tool import example
 from memex.store.records import Status
 
 PAIR = RouterPair("/operations", "operations", as_admin=" as an admin")
@@ -53,7 +54,7 @@ class Attempts(BaseModel):
 class RevertBody(RequestBody):
     """The reason for undoing a call."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]})
+    model_config = example(reason="it was a misunderstanding")
 
     reason: str | None = None
 

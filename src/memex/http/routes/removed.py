@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from fastapi import Query, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.http.callers import ToolRoute
 from memex.http.calls import ToolRouteCall
 from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.tools.removed import PUT_BACK, REMOVED, PutBackResult, RemovedResult
+from memex.service.tools.tool import example
 from memex.store.removed_lines import RemovedState
 
 PAIR = RouterPair("/removed", "files", route_class=ToolRoute, as_admin=" as an admin")
@@ -22,7 +23,7 @@ PathPrefix = Annotated[str, Query(description="Only paths that begin so.", examp
 class PutBackBody(RequestBody):
     """The line to put back."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "0f1e2d3c4b5a"}]})
+    model_config = example(id="0f1e2d3c4b5a")
 
     id: Annotated[str, Field(description="Of the line, from the list.")]
 

@@ -3,11 +3,12 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.review.items import MAX_DECISIONS, DecidedResult, ItemDecision, ItemKind, ReviewResult
+from memex.service.tools.tool import example
 
 PAIR = RouterPair("/review", "review")
 
@@ -18,13 +19,7 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 class DecideBody(RequestBody):
     """Decisions of a person about items."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"decisions": [{"id": "statement:user/notes.md:notes-gu2mw2rx", "decision": "keep"}]}
-            ]
-        }
-    )
+    model_config = example(decisions=[{"id": "statement:user/notes.md:notes-gu2mw2rx", "decision": "keep"}])
 
     decisions: Annotated[list[ItemDecision], Field(min_length=1, max_length=MAX_DECISIONS)]
 

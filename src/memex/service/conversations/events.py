@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from memex.errors import ValidationFailed
 from memex.projects.remotes import normalise_remote
@@ -17,7 +17,15 @@ from memex.service.conversations.putting import ConversationInput, MessageInput,
 from memex.service.identity.rate_limits import text_bytes
 from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool, ToolResult
+from memex.service.tools.tool import (
+    Arguments,
+    ReadAnswer,
+    ResultPart,
+    StorableText,
+    Tool,
+    ToolResult,
+    example,
+)
 from memex.store.access import Access
 from memex.store.conversations.events import (
     EventChange,
@@ -134,24 +142,18 @@ class EventInput(Arguments):
 class EventsArguments(Arguments):
     """Events in the order in which they happened."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "events": [
-                        {
-                            "runtime": "my_agent",
-                            "session": "aaaa1111",
-                            "event": "stop-1",
-                            "kind": "stop",
-                            "time": "2026-02-01T10:00:20Z",
-                            "cwd": "/repo/shop",
-                            "messages": [{"role": "assistant", "id": "m2", "text": "Fixed the test."}],
-                        }
-                    ]
-                }
-            ]
-        }
+    model_config = example(
+        events=[
+            {
+                "runtime": "my_agent",
+                "session": "aaaa1111",
+                "event": "stop-1",
+                "kind": "stop",
+                "time": "2026-02-01T10:00:20Z",
+                "cwd": "/repo/shop",
+                "messages": [{"role": "assistant", "id": "m2", "text": "Fixed the test."}],
+            }
+        ]
     )
 
     events: Annotated[list[EventInput], Field(min_length=1, max_length=MAX_EVENTS)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
@@ -18,7 +18,7 @@ from memex.service.journal.forgotten import now_forgotten
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
 from memex.service.tools.files import Forgotten, spans_or_none
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, example
 from memex.settings import SearchMode
 from memex.store.access import Scope
 from memex.store.conversations.filters import MessageFilters
@@ -43,9 +43,7 @@ class FindMessagesArguments(Arguments):
     its stored vector stands for that of the query.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": "Why Postgres for the queue?", "human": True}]}
-    )
+    model_config = example(query="Why Postgres for the queue?", human=True)
 
     query: Annotated[StorableText, Field(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=100)] = 10

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import structlog
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from memex.errors import ConversationNotFound, MemexError, ValidationFailed
 from memex.service.distil.removal import CitingResult, find_resting, forget_progress, withdraw
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult, example
 from memex.store.conversations.remove import (
     ended_before,
     remove_conversation,
@@ -29,11 +29,7 @@ _log = structlog.get_logger("memex.conversations")
 class DeleteConversationsArguments(Arguments):
     """Conditions of a deletion: the conversations that meet all of them go. `dry_run` only counts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"source": "chatgpt", "before": "2025-01-01T00:00:00Z", "dry_run": True}]
-        }
-    )
+    model_config = example(source="chatgpt", before="2025-01-01T00:00:00Z", dry_run=True)
 
     conversations: Annotated[
         list[Annotated[str, Field(pattern=r"^[0-9a-z]{12}$")]] | None,

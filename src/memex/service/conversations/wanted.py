@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.service.call import Caller
 from memex.service.conversations.lines import MAX_ID_CHARS
@@ -13,7 +13,7 @@ from memex.service.conversations.putting import (
     logged_source,
 )
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
+from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult, example
 from memex.store.conversations.known import count_removed, known_conversations, known_files
 from memex.store.conversations.records import make_conversation_id
 
@@ -30,13 +30,7 @@ class KnownConversation(Arguments):
 class WantedArguments(Arguments):
     """Ask which conversations are wanted, and by `source.files` which files need not be read again."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"source": {"kind": "chatgpt"}, "conversations": [{"id": "aaaa1111", "sha256": "0" * 64}]}
-            ]
-        }
-    )
+    model_config = example(source={"kind": "chatgpt"}, conversations=[{"id": "aaaa1111", "sha256": "0" * 64}])
 
     source: SourceInput
     conversations: Annotated[list[KnownConversation], Field(max_length=10_000)] = Field(default_factory=list)

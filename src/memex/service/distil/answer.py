@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any
 
-from pydantic import Field
-
 from memex.service.distil.portion import READ, DistilledConversation, Portion
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
 from memex.service.tools.remember_answer import RivalResult, WriteMade, reason_of, rival_result, write_made
-from memex.service.tools.tool import ResultPart, ToolResult
+from memex.service.tools.tool import LEFT_OUT, ResultPart, ToolResult
 from memex.store.citations.syntax import CitedPlace, message_reference
 from memex.store.log.call import CallAnswer, digest
 from memex.store.records import FileChange
@@ -51,9 +49,9 @@ class DistilledStatement(ResultPart):
     outcome: str
     path: str
     heading: str | None
-    age_days: Annotated[int | None, Field(exclude_if=lambda age: age is None)] = None
-    text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
-    replaced: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
+    age_days: Annotated[int | None, LEFT_OUT] = None
+    text: Annotated[str | None, LEFT_OUT] = None
+    replaced: Annotated[str | None, LEFT_OUT] = None
 
 
 class OutdatedResult(ResultPart):
@@ -67,8 +65,8 @@ class OutdatedResult(ResultPart):
     end: int
     said_at: str | None
     path: str | None
-    text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
-    newer_text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
+    text: Annotated[str | None, LEFT_OUT] = None
+    newer_text: Annotated[str | None, LEFT_OUT] = None
 
 
 class SkippedPart(ResultPart):
@@ -100,7 +98,7 @@ class DistilResult(ToolResult):
     rivals: list[RivalResult]
     writes: list[WriteMade]
     planner: str
-    degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
+    degraded: Annotated[str | None, LEFT_OUT] = None
 
 
 def render(

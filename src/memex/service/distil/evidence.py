@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memex.errors import ConversationNotFound, ValidationFailed
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText
+from memex.service.tools.tool import LEFT_OUT, Arguments, ReadAnswer, ResultPart, StorableText
 from memex.store.access import Access
 from memex.store.citations.records import Citation, citations_of_places
 from memex.store.citations.syntax import CitedPlace, message_reference
@@ -53,7 +53,7 @@ class EvidenceMessage(ResultPart):
 
     message: str
     status: EvidenceStatus
-    cited_as: Annotated[str | None, Field(exclude_if=lambda cited: cited is None)] = None
+    cited_as: Annotated[str | None, LEFT_OUT] = None
     title: str | None = None
     said_at: str | None = None
     start: int | None = None

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
-
 from memex.errors import ConversationNotFound, MessagesErased
-from memex.service.tools.tool import ResultPart
+from memex.service.tools.tool import LEFT_OUT, ResultPart
 from memex.service.tools.tool_context import ToolContext
 from memex.store.citations.records import read_distilled
 from memex.store.conversations.human_messages import (
@@ -35,7 +33,7 @@ class DistilledConversation(ResultPart):
     """
 
     conversation: str
-    title: Annotated[str | None, Field(exclude_if=lambda title: title is None)] = None
+    title: Annotated[str | None, LEFT_OUT] = None
     after: int
     until: int
     human_messages: int

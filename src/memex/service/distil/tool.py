@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from memex.errors import MessagesErased, PlanChanged, ValidationFailed
 from memex.service.distil import answer
@@ -13,7 +13,7 @@ from memex.service.distil.answer import DistilResult
 from memex.service.distil.planner_reading import PortionReading, load_reading
 from memex.service.distil.portion import Portion, choose_portion
 from memex.service.snapshots import MemoryView
-from memex.service.tools.tool import Arguments, CallTool, StorableText
+from memex.service.tools.tool import Arguments, CallTool, StorableText, example
 from memex.service.tools.tool_context import ToolContext
 from memex.store.citations.records import Citation, DistilledPart, mark_statement, write_statement
 from memex.store.database import Statement
@@ -52,7 +52,7 @@ class DistilArguments(Arguments):
     before are left out, unless it is done `again`.
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"project": None, "apply": False}]})
+    model_config = example(project=None, apply=False)
 
     conversation: Annotated[str | None, Field(pattern=r"^[0-9a-z]{12}$")] = None
     since: Annotated[AwareDatetime | None, Field(strict=False)] = None

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.errors import DocumentNotFound, ValidationFailed
 from memex.service.conversations.putting import Count, Reason
@@ -16,7 +16,7 @@ from memex.service.documents.lines import (
 )
 from memex.service.documents.results import project_of
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, ToolResult, example
 from memex.store.access import Access, Scope
 from memex.store.documents import roots
 from memex.store.documents.put import put_documents
@@ -74,17 +74,8 @@ class FinishArguments(RootArguments):
     which files the client looks at. All three are only shown.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "root": "repo",
-                    "sync": 1,
-                    "left_out": {"secret": 1},
-                    "examples": [{"path": ".env", "reason": "secret"}],
-                }
-            ]
-        }
+    model_config = example(
+        root="repo", sync=1, left_out={"secret": 1}, examples=[{"path": ".env", "reason": "secret"}]
     )
 
     sync: SyncNumber

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.service.conversations.reading import CoverageResult
 from memex.service.documents.lines import DocumentPath
@@ -18,7 +18,7 @@ from memex.service.documents.results import (
 )
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.cursor import from_cursor, to_cursor
-from memex.service.tools.tool import Arguments, ReadAnswer, StorableText
+from memex.service.tools.tool import Arguments, ReadAnswer, StorableText, example
 from memex.store.access import Access, Scope
 from memex.store.conversations.vectors import coverage, have_vectors
 from memex.store.documents.find import find_documents
@@ -65,7 +65,7 @@ class FindDocumentsArguments(Arguments):
     project are searched; without it those of all projects of the user, at most 20.
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "How is it deployed?"}]})
+    model_config = example(query="How is it deployed?")
 
     query: Annotated[StorableText, Field(min_length=1, max_length=10_000)]
     project: Slug | None = None

@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.service.documents.pushing import RootArguments, Slug, mount_of, scope_of_root
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.tools.tool import Arguments, ReadAnswer, ToolResult
+from memex.service.tools.tool import Arguments, ReadAnswer, ToolResult, example
 from memex.store.documents import watches
 
 
 class WatchArguments(RootArguments):
     """Say that a client watches a root, or with `is_over` that it does no longer."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"root": "repo", "project": "shop"}]})
+    model_config = example(root="repo", project="shop")
 
     is_over: bool = False
 
@@ -21,7 +21,7 @@ class WatchArguments(RootArguments):
 class RequestSyncArguments(Arguments):
     """Ask the clients that watch the roots of a project for a sync; without a project, those of the user's own."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"project": "shop"}]})
+    model_config = example(project="shop")
 
     project: Slug | None = None
 

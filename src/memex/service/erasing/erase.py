@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.errors import Forbidden, PreviewOutdated, ValidationFailed
 from memex.service.call import Caller
 from memex.service.erasing import case_files
 from memex.service.erasing.targets import TargetKind, find_target
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult, example
 from memex.store.access import no_user
 from memex.store.log.call import digest
 from memex.store.upkeep.words import erasing, ledger
@@ -44,7 +44,7 @@ WHY_KEPT = {
 class EraseArguments(Arguments):
     """What is to be erased, named in one of four ways. Without `confirm` it is only shown what would go."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "My old address is 12 Mill Lane."}]})
+    model_config = example(text="My old address is 12 Mill Lane.")
 
     text: Annotated[StorableText | None, Field(min_length=1, max_length=MAX_TEXT_CHARS)] = None
     path: Annotated[StorableText | None, Field(description="A file, with all its versions.")] = None
@@ -117,7 +117,7 @@ class EraseResult(ToolResult):
 class VerifyArguments(Arguments):
     """The receipt to check against the database."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"receipt": EXAMPLE}]})
+    model_config = example(receipt=EXAMPLE)
 
     receipt: ErasureReceipt
 

@@ -1,12 +1,12 @@
 """Hits of memory_find beside the files of memory: the passages of each kind that a host includes."""
 
 import hashlib
-from typing import Annotated, Any, Protocol
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from memex.service.snapshots import AsOf
-from memex.service.tools.tool import BesideMemory, ResultPart
+from memex.service.tools.tool import LEFT_OUT, BesideMemory, ResultPart
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import IncludedName
 from memex.subagent.included import FoundPassage
@@ -37,39 +37,21 @@ class IncludedHitsResult(ResultPart):
     left_out: str | None
 
 
-class SearchArguments(Protocol):
-    """The arguments of a search."""
+async def find_beside(
+    work: ToolContext,
+    kinds: Sequence[IncludedName] | None,
+    query: str,
+    *,
+    project: str | None,
+    is_past: bool,
+    limit: int,
+) -> BesideMemory:
+    """Return what a search shows beside the files of memory. The log has digests of the passages, and no text.
 
-    @property
-    def query(self) -> str:
-        """The query."""
-
-    @property
-    def limit(self) -> int:
-        """The most hits."""
-
-    @property
-    def project(self) -> str | None:
-        """The project that the search is about."""
-
-    @property
-    def as_of(self) -> AsOf | None:
-        """The moment that is searched, in the past."""
-
-    @property
-    def include(self) -> list[IncludedName] | None:
-        """The kinds that the host includes; None for those of the settings."""
-
-
-async def find_beside(work: ToolContext, arguments: SearchArguments) -> BesideMemory:
-    """Return what a search shows beside the files of memory. The log has digests of the passages, and no text."""
-    sections = await work.sections.find(
-        work.sections.names(arguments.include),
-        arguments.query,
-        project=arguments.project,
-        is_past=arguments.as_of is not None,
-        limit=arguments.limit,
-    )
+    `kinds` are those that the host includes; None for those of the settings.
+    """
+    names = work.sections.names(kinds)
+    sections = await work.sections.find(names, query, project=project, is_past=is_past, limit=limit)
     if not sections:
         return BesideMemory()
     shown = [
@@ -105,4 +87,4 @@ SearchInclude = Annotated[
     list[IncludedName] | None,
     Field(description="Also search conversations or documents; by default what MEMEX_CONTEXT_INCLUDE says."),
 ]
-IncludedHits = Annotated[list[IncludedHitsResult] | None, Field(exclude_if=lambda found: found is None)]
+IncludedHits = Annotated[list[IncludedHitsResult] | None, LEFT_OUT]

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from memex.errors import PreviewOutdated, Refused, VersionConflict
 from memex.service.call import to_plain
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.revisions import RevertedResult, logged_files, reverted_files
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult, example
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.journal.earlier_calls import reverted_in
@@ -30,9 +30,7 @@ Found = tuple[list[Operation], int, bool]
 class RevertAllArguments(Arguments):
     """All that an actor wrote since a time. Without `confirm` it is only shown what would change back."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"actor": "night-agent", "since": "2026-11-29T10:00:00Z"}]}
-    )
+    model_config = example(actor="night-agent", since="2026-11-29T10:00:00Z")
 
     actor: Annotated[StorableText, Field(min_length=1, max_length=200, description="As it named itself.")]
     since: Annotated[AwareDatetime, Field(strict=False, description="Calls begun at this time or later.")]

@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.errors import Forbidden, LimitExceeded
 from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, StorableText, ToolResult
+from memex.service.tools.tool import Arguments, StorableText, ToolResult, example
 from memex.store.identity import tenants
 from memex.store.paths import check_slug
 
@@ -18,7 +18,7 @@ MAX_PROJECTS = 200  # of a user who makes one more by an agent
 class InitProjectArguments(Arguments):
     """Make a project, and the user its member; a project that the user has already stays as it is."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"slug": "apollo"}]})
+    model_config = example(slug="apollo")
 
     slug: Annotated[StorableText, Field(min_length=1, max_length=200)]
 

@@ -128,14 +128,12 @@ async def _remember(
     }
     try:
         answer = await service.execute(caller, "memory_remember", arguments)
-    except HandleNotFound:
-        return [
-            DecidedItem(id=item.id, decision=decision.decision, status="gone") for item, decision in pairs
-        ]
-    unresolved = {result["handle"] for result in answer["unresolved"]}
+    except HandleNotFound:  # none of them is there
+        answer = {"tool_call_id": None, "unresolved": [{"handle": _handle_of(item)} for item, _ in pairs]}
+    gone = {result["handle"] for result in answer["unresolved"]}
     return [
         DecidedItem(id=item.id, decision=decision.decision, status="gone")
-        if _handle_of(item) in unresolved
+        if _handle_of(item) in gone
         else DecidedItem(
             id=item.id,
             decision=decision.decision,

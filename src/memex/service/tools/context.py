@@ -17,7 +17,7 @@ from memex.errors import BudgetTooSmall
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import AsOf, Consistency, MemoryView, parse_time
 from memex.service.tools.planned_tool import PlannedTool, degraded_code, planning_record
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
+from memex.service.tools.tool import LEFT_OUT, Arguments, ResultPart, StorableText, ToolResult
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import Band, IncludedName
 from memex.store.log.call import CallAnswer
@@ -165,7 +165,7 @@ class ConfidenceResult(ResultPart):
 
     score: float
     band: Band
-    lifted_by: Annotated[str | None, Field(exclude_if=lambda why: why is None)] = None
+    lifted_by: Annotated[str | None, LEFT_OUT] = None
 
 
 class ContextResult(ToolResult):
@@ -185,8 +185,8 @@ class ContextResult(ToolResult):
     state: dict[str, int]
     planner: str
     degraded: str | None
-    confidence: Annotated[ConfidenceResult | None, Field(exclude_if=lambda judged: judged is None)] = None
-    included: Annotated[list[IncludedResult] | None, Field(exclude_if=lambda found: found is None)] = None
+    confidence: Annotated[ConfidenceResult | None, LEFT_OUT] = None
+    included: Annotated[list[IncludedResult] | None, LEFT_OUT] = None
 
 
 async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, Any]:

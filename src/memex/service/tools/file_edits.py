@@ -60,13 +60,7 @@ async def stage_write(draft: Draft, arguments: WriteArguments) -> None:
     """Stage memory_write."""
     if arguments.overwrite and arguments.base_version is not None:
         raise ValidationFailed("memory_write takes base_version or overwrite, not both.")
-    draft.write(
-        arguments.path,
-        arguments.content,
-        base_version=arguments.base_version,
-        overwrite=arguments.overwrite,
-        reason=arguments.reason,
-    )
+    draft.write(**dict(arguments))
 
 
 def answer_write(
@@ -115,15 +109,7 @@ class PatchResult(ToolResult):
 
 async def stage_patch(draft: Draft, arguments: PatchArguments) -> None:
     """Stage memory_patch."""
-    draft.patch(
-        arguments.path,
-        arguments.operation,
-        arguments.text,
-        heading=arguments.heading,
-        match=arguments.match,
-        base_version=arguments.base_version,
-        reason=arguments.reason,
-    )
+    draft.patch(**dict(arguments))
 
 
 def answer_patch(
@@ -167,7 +153,7 @@ class PlacedResult(ToolResult):
 
 async def stage_move(draft: Draft, arguments: MoveArguments) -> None:
     """Stage memory_move."""
-    draft.move(arguments.path, arguments.to, base_version=arguments.base_version, reason=arguments.reason)
+    draft.move(**dict(arguments))
 
 
 def answer_placed(arguments: Arguments, changes: tuple[FileChange, ...]) -> CallAnswer:
@@ -190,7 +176,7 @@ class DeleteArguments(Arguments):
 
 async def stage_delete(draft: Draft, arguments: DeleteArguments) -> None:
     """Stage memory_delete."""
-    draft.delete(arguments.path, base_version=arguments.base_version, reason=arguments.reason)
+    draft.delete(**dict(arguments))
 
 
 def _written_text(arguments: WriteArguments) -> list[tuple[str, str]]:

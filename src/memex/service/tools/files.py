@@ -14,7 +14,17 @@ from memex.service.log import references
 from memex.service.query_embedding import least_similarity
 from memex.service.snapshots import AsOf
 from memex.service.tools.cursor import from_cursor, to_cursor
-from memex.service.tools.tool import MAX_VERSION, Arguments, ReadAnswer, ReadTool, ResultPart, StorableText
+from memex.service.tools.tool import (
+    LEFT_OUT,
+    MAX_VERSION,
+    Arguments,
+    BesideMemory,
+    ReadAnswer,
+    ReadTool,
+    ResultPart,
+    StorableText,
+)
+from memex.service.tools.tool_context import ToolContext
 from memex.settings import FindMode
 from memex.store.citations.syntax import CitedPlace, find_citations
 from memex.store.log.call import CallAnswer
@@ -43,7 +53,7 @@ class SpanResult(ResultPart):
 
 
 # Where a text says what the user asked to forget: contexts leave it out, and nobody should use it. Else absent.
-Forgotten = Annotated[list[SpanResult] | None, Field(exclude_if=lambda spans: spans is None)]
+Forgotten = Annotated[list[SpanResult] | None, LEFT_OUT]
 
 
 def spans_or_none(spans: Sequence[Span], start: int = 0) -> list[SpanResult] | None:
@@ -102,8 +112,8 @@ class MatchResult(ResultPart):
     borrowed: dict[str, int]
     score: int
     fused: float | None
-    share: Annotated[float | None, Field(exclude_if=lambda share: share is None)] = None
-    interaction: Annotated[float | None, Field(exclude_if=lambda similarity: similarity is None)] = None
+    share: Annotated[float | None, LEFT_OUT] = None
+    interaction: Annotated[float | None, LEFT_OUT] = None
 
 
 class HitResult(ResultPart):
@@ -127,8 +137,8 @@ class HitResult(ResultPart):
     more_spans: list[SpanResult]
     tags: list[str]
     updated_at: str
-    confidence: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
-    entries: Annotated[list[str] | None, Field(exclude_if=lambda paths: paths is None)] = None
+    confidence: Annotated[float | None, LEFT_OUT] = None
+    entries: Annotated[list[str] | None, LEFT_OUT] = None
     forgotten: Forgotten = None
 
 
@@ -140,7 +150,7 @@ class FindResult(ReadAnswer):
     """
 
     hits: list[HitResult]
-    note: Annotated[str | None, Field(exclude_if=lambda note: note is None)] = None
+    note: Annotated[str | None, LEFT_OUT] = None
     included: IncludedHits = None
 
 
@@ -349,13 +359,24 @@ async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
     return CallAnswer(result, arguments.canonical(), logged)
 
 
+async def _find_beside(work: ToolContext, arguments: FindArguments) -> BesideMemory:
+    return await find_beside(
+        work,
+        arguments.include,
+        arguments.query,
+        project=arguments.project,
+        is_past=arguments.as_of is not None,
+        limit=arguments.limit,
+    )
+
+
 FIND = ReadTool(
     "memory_find",
     FindArguments,
     FindResult,
     find,
     lambda arguments: (arguments.query, arguments.mode),
-    find_beside,
+    _find_beside,
     ahead=lambda _arguments: Reads(tombstones=True),
 )
 READ = ReadTool("memory_read", ReadArguments, ReadResult, read, ahead=_reads_ahead)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
-from memex.service.tools.tool import ResultPart, ToolResult
+from memex.service.tools.tool import LEFT_OUT, ResultPart, ToolResult
 from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
 from memex.store.writes.results import ToldEntry
@@ -157,7 +157,7 @@ class RememberResult(ToolResult):
     """
 
     status: str
-    entry: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    entry: Annotated[str | None, LEFT_OUT] = None
     writes: list[WriteMade]
     skipped: list[SkippedResult]
     replaced: list[ReplacedResult] = Field(default_factory=list)
@@ -168,7 +168,7 @@ class RememberResult(ToolResult):
     note: str | None = None
     planner: str
     degraded: str | None
-    statements: Annotated[list[StatementResult] | None, Field(exclude_if=lambda found: found is None)] = None
+    statements: Annotated[list[StatementResult] | None, LEFT_OUT] = None
 
 
 def render_answer(

@@ -62,6 +62,11 @@ class Arguments(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
+def example(**arguments: Any) -> ConfigDict:
+    """Return the configuration of a class that shows an example in the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [arguments]})
+
+
 class ResultPart(BaseModel):
     """A part of a result."""
 
@@ -72,6 +77,9 @@ class ResultPart(BaseModel):
         """Return a part with the attributes of a value that are called as its fields, and others; times as text."""
         names = (name for name in cls.model_fields if name not in others)
         return cls(**{name: to_plain(getattr(value, name)) for name in names}, **others)
+
+
+LEFT_OUT = Field(exclude_if=lambda value: value is None)  # a field that an answer without it has not
 
 
 class SecretResult(ResultPart):
@@ -108,10 +116,8 @@ class ToolResult(ResultPart):
     """
 
     tool_call_id: str = ""
-    secrets: Annotated[list[SecretResult] | None, Field(exclude_if=lambda found: found is None)] = None
-    hidden_characters: Annotated[
-        HiddenCharactersResult | None, Field(exclude_if=lambda found: found is None)
-    ] = None
+    secrets: Annotated[list[SecretResult] | None, LEFT_OUT] = None
+    hidden_characters: Annotated[HiddenCharactersResult | None, LEFT_OUT] = None
 
     def body(self) -> dict[str, Any]:
         """Return the result as JSON, without what the service adds."""
@@ -130,7 +136,7 @@ class ToolResult(ResultPart):
 class ReadAnswer(ToolResult):
     """The result of a reading tool; `degraded` is a code if no embedder answered, or no row was logged."""
 
-    degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
+    degraded: Annotated[str | None, LEFT_OUT] = None
 
 
 def is_storable(text: str) -> bool:

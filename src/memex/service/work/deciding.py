@@ -3,13 +3,13 @@
 from datetime import UTC, date, datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, StorableText
+from memex.service.tools.tool import Arguments, StorableText, example
 from memex.service.work.loading import LoadedWork, load_work
 from memex.service.work.provenance import find_item
 from memex.service.work.results import WorkMarkResult, WorkRebuildResult
@@ -42,7 +42,7 @@ class WorkMarkArguments(Arguments):
     back. `end` ends it after the day `ends_on`; without a day it does not end.
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "7k2m9x4q1c", "action": "done"}]})
+    model_config = example(id="7k2m9x4q1c", action="done")
 
     id: Annotated[str, Field(pattern=r"^[0-9a-z]{10}$")]
     action: MarkAction

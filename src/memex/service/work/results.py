@@ -1,6 +1,7 @@
 """The state of work, as answers have it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from memex.service.tools.tool import ReadAnswer, ResultPart, ToolResult
 from memex.service.work.loading import LoadedWork
@@ -9,9 +10,11 @@ from memex.subagent.work.changes import WorkChanges
 from memex.subagent.work.completion import CompletionCheck, OpenReason
 from memex.subagent.work.definition import DodPoint
 from memex.subagent.work.records import Observation, ReadingMethod, WorkItem
+from memex.subagent.work.resuming.pack import ReadWork
 from memex.subagent.work.state import WorkState
 
 MAX_LISTED = 50  # of what is over, and of requests
+CHANGED = ("opened", "blocked", "resolved", "dropped", "decided", "superseded", "constraints")
 
 
 class WorkItemResult(ResultPart):
@@ -178,22 +181,11 @@ def work_result(work: LoadedWork) -> WorkResult:
         state=state.token,
         captured_until=state.last_at.isoformat() if state.last_at else None,
         objective=item_result(state.objective, state) if state.objective else None,
-        constraints=item_results(state.constraints, state),
-        decisions=item_results(state.decisions, state),
+        **_lists(state, ("constraints", "decisions", "open", "blockers", "follow_ups"), state),
+        **_lists(state, ("done", "dropped", "archived", "ended"), state, MAX_LISTED),
         definition_of_done=list(map(point_result, state.definition_of_done)),
-        open=item_results(state.open, state),
-        blockers=item_results(state.blockers, state),
-        done=item_results(state.done[:MAX_LISTED], state),
-        dropped=item_results(state.dropped[:MAX_LISTED], state),
-        archived=item_results(state.archived[:MAX_LISTED], state),
-        ended=item_results(state.ended[:MAX_LISTED], state),
-        follow_ups=item_results(state.follow_ups, state),
         reads_from=[
-            ReadWorkResult(
-                project=read.project,
-                constraints=item_results(read.constraints, state),
-                decisions=item_results(read.decisions, state),
-            )
+            ReadWorkResult(project=read.project, **_lists(read, ("constraints", "decisions"), state))
             for read in work.read
         ],
         requests=list(map(ObservationResult.taken_from, state.requests)),
@@ -208,8 +200,7 @@ def check_result(work: LoadedWork, checked: CompletionCheck) -> WorkCheckResult:
         project=work.project,
         done=checked.is_done,
         reasons=list(checked.reasons),
-        open=item_results(state.open, state),
-        blockers=item_results(state.blockers, state),
+        **_lists(state, ("open", "blockers"), state),
         definition_of_done=list(map(point_result, state.definition_of_done)),
         evidence=list(map(EvidenceResult.taken_from, checked.evidence)),
         claim=ObservationResult.taken_from(checked.claim) if checked.claim else None,
@@ -226,16 +217,17 @@ def changes_result(work: LoadedWork, since: str, changed: WorkChanges) -> WorkCh
         since=since,
         state=state.token,
         is_changed=not changed.is_empty,
-        opened=item_results(changed.opened, state),
-        blocked=item_results(changed.blocked, state),
-        resolved=item_results(changed.resolved, state),
-        dropped=item_results(changed.dropped, state),
-        decided=item_results(changed.decided, state),
-        superseded=item_results(changed.superseded, state),
-        constraints=item_results(changed.constraints, state),
+        **_lists(changed, CHANGED, state),
         objective_before=item_result(before, state) if before else None,
         objective_after=item_result(after, state) if after else None,
     )
+
+
+def _lists(
+    held: WorkState | ReadWork | WorkChanges, names: Sequence[str], state: WorkState, limit: int | None = None
+) -> dict[str, Any]:
+    """Return lists of items by their names, each list at most so long."""
+    return {name: item_results(getattr(held, name)[:limit], state) for name in names}
 
 
 def item_results(items: Iterable[WorkItem], state: WorkState) -> list[WorkItemResult]:

@@ -3,13 +3,13 @@
 from typing import Annotated
 
 from fastapi import Path, Response
-from pydantic import ConfigDict
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.parsing import RequestBody
 from memex.http.routers import admin_router, handler, operation
 from memex.service.identity import keys
 from memex.service.identity.keys import KeysResult, MadeKeyResult, RevokedKeyResult
+from memex.service.tools.tool import example
 from memex.store.access import Role
 
 router = admin_router("/keys")
@@ -18,9 +18,7 @@ router = admin_router("/keys")
 class NewKey(RequestBody):
     """The role, the user and the label of a new key."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"role": "agent", "user": "alice", "label": "support-bot"}]}
-    )
+    model_config = example(role="agent", user="alice", label="support-bot")
 
     role: Role
     user: str | None = None
