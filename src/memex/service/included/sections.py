@@ -26,10 +26,11 @@ A tool other than memory_context uses the same: `names = work.sections.names(arg
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from memex.service.query_embedding import QueryEmbedder
 from memex.settings import IncludedName
@@ -108,11 +109,22 @@ class SectionKind:
 Kinds = Mapping[str, SectionKind]
 
 
-class Sections(Protocol):
-    """Finds the passages of a call beside memory."""
+@dataclass(frozen=True, slots=True)
+class Sections(ABC):
+    """Finds the passages of a call beside memory, of kinds by name."""
 
+    kinds: Kinds
+    database: Database
+    access: Access
+    call: Call
+
+    @abstractmethod
     def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:
         """Return the kinds that a call includes, each once: those that it names, else those of the settings."""
+
+    @abstractmethod
+    async def _find(self, kind: SectionKind, query: str, project: str | None, limit: int) -> FoundSection:
+        """Return the passages of a kind, and log them."""
 
     async def find(
         self,
@@ -135,23 +147,24 @@ class Sections(Protocol):
         Raises:
             ProjectNotFound: the user is not a member of the project.
         """
+        return [
+            self.kinds[name].section(left_out=AS_OF)
+            if is_past
+            else await self._find(self.kinds[name], query, project, limit)
+            for name in names
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class LiveSections:
+class LiveSections(Sections):
     """Finds what stands there now.
 
     Attributes:
-        kinds: by name.
         default: the kinds of a call that names none.
         renew: looks the access up anew, as one from memory may not know what the user has since.
         embedder: makes the vector of a query for kinds whose passages have vectors.
     """
 
-    kinds: Kinds
-    database: Database
-    access: Access
-    call: Call
     default: Sequence[str] = ()
     renew: Callable[[], Awaitable[Access]] | None = None
     embedder: QueryEmbedder | None = None
@@ -159,23 +172,6 @@ class LiveSections:
     def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:
         """Return the kinds that a call includes; see `Sections.names`."""
         return tuple(dict.fromkeys(self.default if asked is None else asked))
-
-    async def find(
-        self,
-        names: Sequence[str],
-        query: str,
-        *,
-        project: str | None = None,
-        is_past: bool = False,
-        limit: int = MAX_PASSAGES,
-    ) -> list[FoundSection]:
-        """Return a section for each kind; see `Sections.find`."""
-        return [
-            self.kinds[name].section(left_out=AS_OF)
-            if is_past
-            else await self._find(self.kinds[name], query, project, limit)
-            for name in names
-        ]
 
     async def _find(self, kind: SectionKind, query: str, project: str | None, limit: int) -> FoundSection:
         started = _Started()
@@ -196,47 +192,31 @@ class LiveSections:
         return kind.section(passages, weighed)
 
 
-@dataclass(slots=True)
-class RecordedSections:
-    """Finds what the log says that a call found; the texts are read where they stand now.
+@dataclass(frozen=True, slots=True)
+class RecordedSections(Sections):
+    """Finds what the log says that a call found, whatever the limit; the texts are read where they stand now.
+
+    The access is that of the caller of the replay: nothing beyond it is read.
 
     Attributes:
-        kinds: by name.
-        access: the access of the caller of the replay; nothing beyond it is read.
         logged: the call whose log names the passages.
-        call: the call that is run again.
         erased: the passages whose texts are gone.
     """
 
-    kinds: Kinds
-    database: Database
-    access: Access
     logged: Operation
-    call: Call
     erased: list[str] = field(default_factory=list)
 
     def names(self, asked: Sequence[str] | None) -> tuple[str, ...]:  # noqa: ARG002  # as `Sections`
         """Return the kinds that the logged call included."""
         return included_names(self.logged)
 
-    async def find(
+    async def _find(
         self,
-        names: Sequence[str],
+        kind: SectionKind,
         query: str,
-        *,
-        project: str | None = None,
-        is_past: bool = False,
-        limit: int = MAX_PASSAGES,  # noqa: ARG002  # as many as the log names
-    ) -> list[FoundSection]:
-        """Return a section for each kind; see `Sections.find`."""
-        return [
-            self.kinds[name].section(left_out=AS_OF)
-            if is_past
-            else await self._find(self.kinds[name], query, project)
-            for name in names
-        ]
-
-    async def _find(self, kind: SectionKind, query: str, project: str | None) -> FoundSection:
+        project: str | None,
+        limit: int,  # noqa: ARG002  # as many as the log names
+    ) -> FoundSection:
         started = _Started()
         recorded = _recorded(self.logged, kind.name)
         passages = recorded.get("passages", [])
@@ -246,7 +226,7 @@ class RecordedSections:
         if access is not None and references:
             async with self.database.transaction(access, snapshot=True) as connection:
                 standing = await kind.read(connection, access, references)
-        self.erased += [str(reference) for reference in references if reference not in standing]
+        self.erased.extend(str(reference) for reference in references if reference not in standing)
         started.log(self.call, kind.name, query, recorded)
         return kind.section(
             [

@@ -135,7 +135,7 @@ async def rerun(
     )
     call = Call(request, record or CallRecord())
     kept = _KeptAnswer()
-    recorded = RecordedSections(KINDS, database, beside or access, operation, call)
+    recorded = RecordedSections(KINDS, database, beside or access, call, operation)
     own = access_of(access, operation)
     work = ToolContext(
         access=own,
