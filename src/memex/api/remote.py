@@ -24,20 +24,11 @@ class RemoteMemex(Remote):
     """A service at an address, asked with one key: everything of `MemexApi`."""
 
     async def import_vault(
-        self,
-        context: CallContext,
-        source: Path | bytes,
-        *,
-        into: str | None,
-        dry_run: bool,
-        projects: bool,
-        replace: bool,
-        progress: "Progress",
+        self, context: CallContext, source: Path | bytes, *, progress: "Progress", **options: Any
     ) -> Document:
         """Write the Markdown files of a folder or a zip."""
         from memex.sources.vault import open_vault  # noqa: PLC0415  # other commands do not need it
 
-        options = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
         if isinstance(source, bytes):
             return await self._import(context, source, options)
         if (zipped := _content(source)) is not None:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memex.cli.confirming import UNCONFIRMED, is_confirmed
 from memex.cli.output import CommandOutput, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memex.setup.change import ConfigChange
-
-UNCONFIRMED = 3  # the exit code if nobody confirmed the change
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def apply_changes(
     screen = Screen(sys.stdout)
     if not as_json:
         screen.diff(document["diff"])
-    if not (yes or (not as_json and _confirm(names))):
+    if not (yes or (not as_json and is_confirmed(f"Write {names}?"))):
         document["status"] = "unconfirmed"
         return CommandOutput(
             document,
@@ -73,11 +72,6 @@ def apply_changes(
             screen.line((note, "dim"))
 
     return CommandOutput(document, show)
-
-
-def _confirm(names: str) -> bool:
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return on_terminal and typer.confirm(f"Write {names}?")
 
 
 def print_text(text: str, path: Path) -> CommandOutput:

@@ -1,13 +1,12 @@
 """`memex log` and `memex revert`: list calls, show what each did, and undo it."""
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from memex.cli.ages import parse_time
+from memex.cli.confirming import UNCONFIRMED, can_ask, is_confirmed
 from memex.cli.log import trace
-from memex.cli.memory.erase import UNCONFIRMED, can_ask
 from memex.cli.options import Cursor, Reason
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten, to_json
 from memex.cli.session.commands import user_command
@@ -135,18 +134,13 @@ async def revert(
 
 async def _revert_all(session: CommandSession, asked: dict[str, Any], *, yes: bool) -> CommandOutput:
     shown = await session.call("memory_revert_all", asked)
-    if shown["status"] == "nothing" or not (yes or _confirm(shown)):
+    if shown["status"] == "nothing" or not (
+        yes or is_confirmed("Undo all of this?", lambda screen: _show_all(screen, shown))
+    ):
         code = 0 if shown["status"] == "nothing" else UNCONFIRMED
         return CommandOutput(shown, lambda screen: _show_all(screen, shown), exit_code=code)
     done = await session.call("memory_revert_all", asked | {"confirm": shown["confirm"]})
     return CommandOutput(done, lambda screen: _show_all(screen, done, session))
-
-
-def _confirm(shown: dict[str, Any]) -> bool:
-    if not can_ask():
-        return False
-    _show_all(Screen(sys.stdout), shown)
-    return typer.confirm("Undo all of this?")
 
 
 def _show_all(screen: Screen, shown: dict[str, Any], session: CommandSession | None = None) -> None:

@@ -2,19 +2,18 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from memex.cli.confirming import UNCONFIRMED, can_ask, is_confirmed
 from memex.cli.options import UserOptions
 from memex.cli.output import CommandOutput, Screen, format_count, format_time
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import OperationNotFound, ValidationFailed
 
-UNCONFIRMED = 3  # the exit code if nobody confirmed the erasure
 FOUND = 1  # the exit code if something holds the words still
 _LINE_ID = re.compile(r"[0-9a-f]{12}")
 
@@ -53,7 +52,8 @@ async def erase(
     shown = await session.call("memory_erase", asked)
     if dry_run or shown["status"] == "nothing":
         return CommandOutput(shown, lambda screen: _show_preview(screen, shown))
-    if not yes and not _confirm(shown):
+    question = "Erase these words for good? It cannot be undone"
+    if not yes and not is_confirmed(question, lambda screen: _show_preview(screen, shown)):
         return CommandOutput(
             shown | {"status": "unconfirmed"},
             lambda screen: _show_unconfirmed(screen, shown),
@@ -102,18 +102,6 @@ async def _kind(session: CommandSession, target: str) -> TargetKind:
     except (OperationNotFound, ValidationFailed):
         return "text"
     return "call"
-
-
-def can_ask() -> bool:
-    """Return whether a person can be asked: both ends are a terminal."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _confirm(shown: dict[str, Any]) -> bool:
-    if not can_ask():
-        return False
-    _show_preview(Screen(sys.stdout), shown)
-    return typer.confirm("Erase these words for good? It cannot be undone")
 
 
 def _show_unconfirmed(screen: Screen, shown: dict[str, Any]) -> None:

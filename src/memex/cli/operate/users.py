@@ -1,10 +1,10 @@
 """`memex users`: for whom the service keeps memory, and how a user is erased for good."""
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
+from memex.cli.confirming import UNCONFIRMED, is_confirmed
 from memex.cli.options import Cursor
 from memex.cli.output import (
     Column,
@@ -21,8 +21,6 @@ from memex.service.health.sizes import format_size
 from memex.store.identity.look_alikes import spelled
 
 MAX_COUNTED_CALLS = 1_000  # of each user; the service counts no further
-
-UNCONFIRMED = 3  # the exit code if nobody confirmed the erasure
 
 UserArgument = Annotated[str, typer.Argument(metavar="NAME", help="The id of the user.")]
 # What an erasure counts, in the words of `format_count`.
@@ -97,7 +95,8 @@ async def erase(
     counted = await session.call("user_erase", {"user": user, "dry_run": True})
     if dry_run:
         return CommandOutput(counted, lambda screen: _show_counts(screen, counted))
-    if not yes and not _confirm(counted):
+    question = f"Erase {counted['user']} for good? It cannot be undone"
+    if not yes and not is_confirmed(question, lambda screen: _show_counts(screen, counted)):
         document = counted | {"status": "unconfirmed"}
         told = "Nothing was removed. Add --yes to erase the user, or --dry-run to see what would be removed."
         return CommandOutput(document, lambda screen: screen.line(told), exit_code=UNCONFIRMED)
@@ -114,13 +113,6 @@ async def erasures(
     """List the receipts of erased users, the newest first."""
     listed = await session.call("erasure_list", {"limit": limit, "cursor": cursor})
     return CommandOutput(listed, lambda screen: _show_receipts(screen, listed))
-
-
-def _confirm(counted: dict[str, Any]) -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    _show_counts(Screen(sys.stdout), counted)
-    return typer.confirm(f"Erase {counted['user']} for good? It cannot be undone")
 
 
 def _show_counts(screen: Screen, counted: dict[str, Any]) -> None:
