@@ -1,6 +1,6 @@
 """Conversations: what was said elsewhere, put in, found, read, distilled and removed."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Path, Query, Request
 from pydantic import AwareDatetime, Field
@@ -18,8 +18,9 @@ from memex.service.conversations.removing import DeleteConversationsArguments, D
 from memex.service.conversations.wanted import WantedArguments, WantedResult
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
+from memex.service.distil.tool import About, Again, Kinds
+from memex.service.tools.context import PlannerChoice
 from memex.service.tools.tool import example
-from memex.subagent.statements.language import StatementKind
 
 PAIR = RouterPair("", "conversations", as_admin=" of a user, as an admin")
 
@@ -216,17 +217,11 @@ class DistilBody(RequestBody):
 
     model_config = example(project=None, apply=False)
 
-    project: Annotated[str | None, Field(description="The project that the conversations are about.")] = None
+    project: About = None
     apply: Annotated[bool, Field(description="Write it.")] = False
-    again: Annotated[bool, Field(description="Also read messages that were distilled before.")] = False
-    kinds: Annotated[
-        list[StatementKind] | None,
-        Field(description="Only statements of these kinds, near-equal ones once; by default all."),
-    ] = None
-    planner: Annotated[
-        Literal["builtin"] | None,
-        Field(description="builtin: the rules choose, also where the service has a model."),
-    ] = None
+    again: Again = False
+    kinds: Kinds = None
+    planner: PlannerChoice = None
     dry_run_id: Annotated[
         str | None,
         Field(max_length=200, description="Write exactly what the answer with this tool_call_id showed."),

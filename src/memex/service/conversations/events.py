@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from memex.errors import ValidationFailed
 from memex.projects.remotes import normalise_remote
 from memex.service.call import Caller
 from memex.service.conversations import putting
@@ -35,7 +34,6 @@ from memex.store.conversations.events import (
     heard_runtimes,
     put_events,
 )
-from memex.store.conversations.ingest import MAX_MESSAGES
 from memex.store.text_pool import offload
 from memex.store.work.sessions import places_of_folders
 from memex.subagent.remember.recalled import without_recalled
@@ -204,11 +202,8 @@ async def put(
     service.rate_limits.count_write(caller, 1, text_bytes(texts))
     asked = {"events": len(arguments.events)}
     async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
-        putting.check_user(caller)
-        if sum(said.id is not None for event in arguments.events for said in event.messages) > MAX_MESSAGES:
-            raise ValidationFailed(
-                f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
-            )
+        sent = sum(said.id is not None for event in arguments.events for said in event.messages)
+        putting.check_messages(caller, sent)
         access = await service.identities.open_conversations(caller)
         added = 0
         for source, conversations in _conversations(arguments.events):

@@ -244,11 +244,7 @@ async def put(
     """
     asked = {"source": logged_source(source), "conversations": len(conversations), "again": again}
     async with service.recorder.recorded(caller, NAME, asked, tool_call_id=tool_call_id) as log:
-        check_user(caller)
-        if sum(len(conversation.messages) for conversation in conversations) > MAX_MESSAGES:
-            raise ValidationFailed(
-                f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
-            )
+        check_messages(caller, sum(len(conversation.messages) for conversation in conversations))
         access = await service.identities.open_conversations(caller)
         policy = service.policies_of(caller).remember
         said = [
@@ -398,6 +394,15 @@ def check_user(caller: Caller) -> None:
     """Raise ValidationFailed if a call names no user."""
     if caller.access.user_id is None:
         raise no_user()
+
+
+def check_messages(caller: Caller, count: int) -> None:
+    """Raise ValidationFailed if a call names no user, or sends more messages than one call may."""
+    check_user(caller)
+    if count > MAX_MESSAGES:
+        raise ValidationFailed(
+            f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
+        )
 
 
 def _guard(texts: Sequence[str], policy: SecretPolicy) -> _Guarded:

@@ -43,6 +43,13 @@ MAX_OPERATIONS = (
     MAX_STATEMENTS + 200
 )  # on memory: one for each statement, and those that find a place for them
 
+About = Annotated[str | None, Field(description="The project that the conversations are about.")]
+Again = Annotated[bool, Field(description="Also read messages that were distilled before.")]
+Kinds = Annotated[
+    list[StatementKind] | None,
+    Field(description="Only statements of these kinds, near-equal ones once; by default all."),
+]
+
 
 class DistilArguments(Arguments):
     """Take what the person said in conversations into memory, each statement with a citation of its message.
@@ -56,15 +63,12 @@ class DistilArguments(Arguments):
 
     conversation: Annotated[str | None, Field(pattern=r"^[0-9a-z]{12}$")] = None
     since: Annotated[AwareDatetime | None, Field(strict=False)] = None
-    project: Annotated[str | None, Field(description="The project that the conversations are about.")] = None
+    project: About = None
     apply: Annotated[bool, Field(description="Write it; else the answer shows what would be written.")] = (
         False
     )
-    again: Annotated[bool, Field(description="Also read messages that were distilled before.")] = False
-    kinds: Annotated[
-        list[StatementKind] | None,
-        Field(description="Only statements of these kinds, near-equal ones once; by default all."),
-    ] = None
+    again: Again = False
+    kinds: Kinds = None
     planner: Annotated[
         Literal["builtin"] | None,
         Field(description="builtin: the rules choose, as they always do."),

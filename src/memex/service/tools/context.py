@@ -34,6 +34,11 @@ DEFAULT_BUDGET = 8_000
 MAX_HOPS = 3
 MIN_CONFIDENCE = "min_confidence"  # in the log: the calls of older versions have none, and were not judged
 
+PlannerChoice = Annotated[
+    Literal["builtin"] | None,
+    Field(description="builtin: the rules choose, also where the service has a model."),
+]
+
 
 class ContextArguments(Arguments):
     """Recall what memory holds about a question."""
@@ -61,10 +66,7 @@ class ContextArguments(Arguments):
         ),
     ] = None
     as_of: AsOf | None = None
-    planner: Annotated[
-        Literal["builtin"] | None,
-        Field(description="builtin: the rules choose, also where the service has a model."),
-    ] = None
+    planner: PlannerChoice = None
     min_confidence: Annotated[
         Band | None,
         Field(

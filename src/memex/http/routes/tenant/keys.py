@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import Path, Response
+from fastapi import Path
 
-from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.parsing import RequestBody
-from memex.http.routers import admin_router, handler, operation
-from memex.service.identity import keys
+from memex.http.routers import admin_router, operation
 from memex.service.identity.keys import KeysResult, MadeKeyResult, RevokedKeyResult
 from memex.service.tools.tool import example
 from memex.store.access import Role
@@ -30,17 +28,13 @@ def list_keys() -> KeysResult:
     """Return the keys of the tenant, the revoked ones too, never their secrets."""
 
 
-@handler(router, "key_create", summary="Make a key", status_code=201)
-async def create_key(
-    service: ServiceDependency, caller: HeaderCaller, body: NewKey, response: Response
-) -> MadeKeyResult:
+@operation(router, "key_create", summary="Make a key", status_code=201)
+def create_key(body: NewKey) -> MadeKeyResult:
     """Make a key of the tenant: `agent` for tools and files, `admin` for everything of the tenant.
 
     One that is bound to a `user` acts for nobody else. Its secret is in this answer and nowhere else. A key that is
     bound to a user itself makes none.
     """
-    response.headers["Cache-Control"] = "no-store"
-    return await keys.create_key(service, caller, body.role, user=body.user, label=body.label)
 
 
 @operation(router, "key_revoke", summary="Revoke a key")
