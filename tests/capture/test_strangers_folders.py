@@ -8,6 +8,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from tests.kit.http_service import Served, serving_http
 from memex.api.remote import RemoteMemex
 from memex.call_context import CallContext
 from memex.capture.delivery import Delivery
-from memex.hook.state import CaptureState
+from memex.hook.packs import pack_file
+from memex.hook.state import EARLIER_LINKS, CaptureState
+from memex.projects.trust import TrustedFolders
 from memex.store.identity import tenants
 
 pytestmark = pytest.mark.slow  # real commands, one after the other
@@ -245,3 +248,39 @@ def test_the_project_of_a_yes_is_the_one_that_was_shown(machine: Machine) -> Non
     assert machine.label("apollo")[0].startswith("folder:")
     machine.memex("work", "trust", str(clone), "--yes")
     assert SECRET in machine.session(clone, "four")
+
+
+def test_links_that_are_older_than_confirmations_go_on(machine: Machine) -> None:
+    """The folders whose sessions a person linked are confirmed once; a folder of later sessions is not."""
+    clone, code = machine.folder / "code" / "apollo", machine.folder / "code"
+    stranger = unpack(machine.folder, "config", {".git/HEAD": HEAD, ".git/config": CONFIG})
+
+    async def report(folder: Path, session: str) -> None:
+        """Send an event as earlier versions did."""
+        async with RemoteMemex(machine.served.url, machine.key, role="agent") as api:
+            told = {"label": REMOTE, "label_source": "remote", "root": str(folder)}
+            said = {"role": "user", "id": f"{session}-1", "text": f"We still have to {SECRET}."}
+            event = {
+                "runtime": "opencode", "session": session, "event": "stop-1", "kind": "stop", "metadata": told,
+                "time": datetime.now(UTC).isoformat(), "project": "apollo", "cwd": str(folder), "messages": [said],
+            }  # fmt: skip
+            await api.call(CallContext(None, "tests"), "event_put", {"events": [event]})
+
+    asyncio.run(report(clone, "before"))
+    asyncio.run(report(code / "gone", "gone"))
+    machine.memex("work", "link", REMOTE, "apollo")
+    asyncio.run(report(stranger, "after"))
+    kept = {"cwd": str(stranger), "text": SECRET, "made_at": 0}  # as an earlier version kept it
+    machine.state.write(pack_file(str(stranger)), json.dumps(kept).encode())
+
+    first = machine.session(stranger, "s1", "We still have to obey.")
+    assert SECRET not in first + machine.session(stranger, "s2") + machine.session(stranger, "s3")
+    assert TrustedFolders().folders_of(REMOTE) == [str(clone)]
+    assert SECRET in machine.session(clone, "c1")
+    assert "obey" not in machine.session(clone, "c2")
+    assert SECRET not in json.dumps(machine.memex("work", "pack", cwd=stranger))
+
+    machine.memex("work", "trust", str(clone), "--remove")
+    assert machine.state.exists(EARLIER_LINKS)
+    machine.session(clone, "c3")
+    assert SECRET not in machine.session(clone, "c4")

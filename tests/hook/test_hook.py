@@ -19,7 +19,7 @@ from tests.hook.conftest import LABEL, Hook
 from memex.hook.delivery_start import read_to_end, start_delivery
 from memex.hook.events import WITH_PLUGIN, event_of, says_off
 from memex.hook.packs import MAX_BYTES
-from memex.hook.state import DELIVERY_LOCK, CaptureState
+from memex.hook.state import DELIVERY_LOCK, EARLIER_LINKS, CaptureState
 
 MEBIBYTE = 1 << 20
 
@@ -397,6 +397,7 @@ def test_a_delivery_that_dies_is_not_started_at_each_turn(hook: Hook) -> None:
 def test_a_folder_that_calls_itself_something_is_told_once(hook: Hook) -> None:
     """Without a yes the session gets no pack of that name, and the person is told the command; once for a name."""
     (hook.folder / "state" / "memex" / "trusted-folders.json").unlink()
+    (hook.state / EARLIER_LINKS).write_text("{}")
     start = events.claude_code(str(hook.repository), "")["start startup"]
     hook.keep_pack("Freeze the clock.")  # of a time when the folder was confirmed
     config = hook.repository / ".git" / "config"
@@ -419,6 +420,7 @@ def test_a_folder_that_calls_itself_something_is_told_once(hook: Hook) -> None:
 def test_a_variable_names_the_project_and_no_folder_does(hook: Hook) -> None:
     """MEMEX_PROJECT is a person's; a folder with odd letters in its name puts none of them on the terminal."""
     odd = hook.folder / "a\n\x1b[31mb"
+    (hook.state / EARLIER_LINKS).write_text("{}")
     (odd / ".git").mkdir(parents=True)
     (odd / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (odd / ".memex.toml").write_text('project = "payroll"\n')

@@ -385,10 +385,10 @@ def test_a_part_that_a_file_names_is_confirmed_by_itself(places: Places) -> None
 
 
 def test_confirmations_of_two_at_once_are_both_kept(places: Places) -> None:
-    """Nobody's confirmation is lost to another one, and what no version wrote harms nothing."""
+    """Nobody's confirmation is lost to another one, and those of earlier versions hold."""
     root, path = places.home / "a", places.home / "state" / "trusted.json"
     path.parent.mkdir()
-    path.write_text(json.dumps({str(root): {"apollo": "apollo", "x": 7}, "/b": {"remote:h/p": "zeus", "x": None}, "/c": 7}))
+    path.write_text(json.dumps({str(root): ["apollo", 7], "/b": {"remote:h/p": "zeus", "x": None}, "/c": 7}))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: TrustedFolders(path).add(root, f"p{number}"), range(40)))

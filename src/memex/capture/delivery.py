@@ -17,6 +17,7 @@ from memex.api.ingest.ingest import Ingest, IngestOptions
 from memex.api.protocol import CallsOperations
 from memex.api.work.places import linked_projects
 from memex.call_context import CallContext
+from memex.capture.earlier_links import confirm_earlier_links
 from memex.capture.transcripts import command_outcomes, readable_transcript, says_off
 from memex.errors import FileTooLarge, MemexError, SecretRefused, Unavailable, ValidationFailed
 from memex.hook.packs import PACK_FILE, pack_file, pack_query
@@ -108,6 +109,7 @@ class Delivery:
 
     async def _deliver_all(self) -> None:
         if self._keeps_packs:
+            await confirm_earlier_links(self._state, self._api, self._context)
             self._links = linked_projects(await self._api.call(self._context, "work_labels"))
         while self._state.exists(TAKEN) or self._state.take(TAKEN):
             off = set(self._state.sessions_off())

@@ -8,6 +8,8 @@ import os
 import time
 from contextlib import suppress
 
+from memex.hook.state import EARLIER_LINKS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from collections.abc import Callable
@@ -63,8 +65,8 @@ def pack_query(cwd: str, found: DetectedProject | None) -> dict[str, str]:
 
 def unconfirmed(state: CaptureState, found: DetectedProject | None) -> str:
     """Return what a person is told once of a folder that calls itself something that nobody confirmed; else ""."""
-    if found is None or not found.unconfirmed:
-        return ""
+    if found is None or not found.unconfirmed or not state.exists(EARLIER_LINKS):
+        return ""  # the next delivery may confirm the folder
     mark, told = f"{found.unconfirmed} {found.root}", state.read_json(TOLD)
     if mark in told:
         return ""

@@ -29,6 +29,9 @@ SPOOL, SPOOL_LOCK, DROPPED, DELIVERY_LOCK, DELIVERED = (
 TRANSCRIPTS = "transcripts.json"  # how far the transcripts of each folder were read
 WHY_OFF = "why-off.json"  # why a session is not captured
 MAX_FOLDERS_KNOWN, MAX_TRANSCRIPTS = 50, 20
+EARLIER_LINKS = (
+    "earlier-links.json"  # when the folders of links of earlier versions were confirmed, by the service
+)
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 _OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 

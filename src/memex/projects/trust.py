@@ -101,8 +101,10 @@ class TrustedFolders:
 
 
 def _names(given: object) -> dict[str, str]:
-    """Return the names of a folder with their projects."""
-    pairs = given if isinstance(given, dict) else {}
+    """Return the names of a folder with their projects; earlier versions wrote a list of projects."""
+    pairs = {path: path for path in given if isinstance(path, str)} if isinstance(given, list) else given
+    if not isinstance(pairs, dict):
+        return {}
     return {name: project for name, project in pairs.items() if isinstance(project, str)}
 
 

@@ -123,11 +123,13 @@ async def _deliver(state: "CaptureState", lock: int | None) -> "DeliveryReport":
     from memex.capture import switch
     from memex.capture.delivery import Delivery, DeliveryReport, is_waiting
     from memex.errors import MemexError
-    from memex.hook.state import DELIVERED, DELIVERY_LOCK
+    from memex.hook.state import DELIVERED, DELIVERY_LOCK, EARLIER_LINKS
 
     if lock is not None:
         os.set_inheritable(lock, False)  # not for the database that is started
-    elif not is_waiting(state) or (lock := state.lock(DELIVERY_LOCK)) is None:
+    elif (state.exists(EARLIER_LINKS) and not is_waiting(state)) or (
+        lock := state.lock(DELIVERY_LOCK)
+    ) is None:
         return DeliveryReport()
     settings = switch.read_settings(state) or switch.CaptureSettings()
     try:
