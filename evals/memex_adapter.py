@@ -28,6 +28,7 @@ from memex.subagent.model.recorded import Recording
 
 PAGE_SIZE = 1_000  # files of a list
 MAX_SHOWN_OMITTED = 5
+TRACED = ("status", "writes", "skipped", "replaced", "rivals", "candidates")  # of what remembering answers
 
 
 class MemexAdapter:
@@ -71,11 +72,7 @@ class MemexPlaced(Placed):
             ),
             seconds=done.seconds,
             usage=done.usage,
-            trace=done.trace
-            | {
-                name: result[name]
-                for name in ("status", "writes", "skipped", "replaced", "rivals", "candidates")
-            },
+            trace=done.trace | {name: result[name] for name in TRACED},
         )
 
     async def context(
