@@ -39,7 +39,7 @@ UserOfConversations = Annotated[str | None, typer.Option(help="Only the conversa
 @index_command
 async def status(
     opened: IndexDatabase,
-    scopes: Annotated[bool, "Also show each scope."] = False,
+    scopes: Annotated[bool, typer.Option("--scopes", help="Also show each scope.")] = False,
 ) -> CommandOutput:
     """Show which indexes are out of date, how much each model has embedded, and the state of the jobs."""
     from memex.service.chunk_embedding import EmbeddingEstimate
@@ -103,11 +103,14 @@ async def status(
 async def rebuild(
     opened: IndexDatabase,
     tenant: Annotated[
-        str | None, "The tenant; with --user, --project or --shared the tenant is `default` if not given."
+        str | None,
+        typer.Option(
+            help="The tenant; with --user, --project or --shared the tenant is `default` if not given."
+        ),
     ] = None,
-    user: Annotated[str | None, "Rebuild the files of this user."] = None,
-    project: Annotated[str | None, "Rebuild the files of this project."] = None,
-    shared: Annotated[bool, "Rebuild the shared files of the tenant."] = False,
+    user: Annotated[str | None, typer.Option(help="Rebuild the files of this user.")] = None,
+    project: Annotated[str | None, typer.Option(help="Rebuild the files of this project.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Rebuild the shared files of the tenant.")] = False,
     everything: Annotated[
         bool,
         typer.Option(
@@ -115,7 +118,9 @@ async def rebuild(
             help="Rebuild all files and conversations; the default without --user, --project and --shared.",
         ),
     ] = False,
-    language: Annotated[str | None, "The new language of the files, such as german."] = None,
+    language: Annotated[
+        str | None, typer.Option(help="The new language of the files, such as german.")
+    ] = None,
     only_stale: OnlyStale = False,
 ) -> CommandOutput:
     """Rebuild the search index from the files, after an upgrade or for another language.
@@ -145,7 +150,9 @@ async def rebuild_conversations(
     opened: IndexDatabase,
     tenant: TenantOfConversations = None,
     user: UserOfConversations = None,
-    language: Annotated[str | None, "The new language of the conversations, such as german."] = None,
+    language: Annotated[
+        str | None, typer.Option(help="The new language of the conversations, such as german.")
+    ] = None,
     only_stale: OnlyStale = False,
 ) -> CommandOutput:
     """Rebuild the index of imported conversations from their messages, of one user or of all.
@@ -210,7 +217,7 @@ async def backfill_conversations(
 @index_command
 async def drop(
     opened: IndexDatabase,
-    model: Annotated[str, "The name that `memex index status` shows."],
+    model: Annotated[str, typer.Option(help="The name that `memex index status` shows.")],
 ) -> CommandOutput:
     """Delete all vectors of a model."""
     from memex.store.search import vectors
