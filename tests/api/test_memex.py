@@ -27,6 +27,7 @@ from memex.errors import (
     ProjectNotFound,
     ReadOnlyMount,
     StoreUnavailable,
+    ToolCallConflict,
     ValidationFailed,
     VersionConflict,
 )
@@ -254,6 +255,21 @@ async def test_errors_have_codes_and_hints(memex: Memex) -> None:
         assert refused.value.hint
 
 
+async def test_a_write_with_an_id_is_done_once(memex: Memex) -> None:
+    """Sent again it gives the first answer; another request under the id is refused."""
+    memory = memex.for_user("alice")
+    first = await memory.remember("I prefer oolong tea.", tool_call_id="call-1")
+    again = await memory.remember("I prefer oolong tea.", tool_call_id="call-1")
+    with pytest.raises(ToolCallConflict):
+        await memory.remember("I prefer coffee.", tool_call_id="call-1")
+    dry = await memory.remember("I prefer coffee.", dry_run=True)
+
+    assert again == first
+    assert (dry.status, len(dry.writes)) == ("dry_run", 1)
+    assert "coffee" not in (await memory.context("What do I prefer?")).context
+    assert [call.status for call in await memory.operation("call-1")] == ["failed", "repeated", "committed"]
+
+
 async def test_a_text_that_is_not_waited_for_is_remembered(here: Memex) -> None:
     """Once, by this Memex in the background; the same call again says what became of it."""
     alice = here.for_user("alice")
@@ -266,6 +282,20 @@ async def test_a_text_that_is_not_waited_for_is_remembered(here: Memex) -> None:
     assert first.status == "queued"
     assert (done.status, [write.path for write in done.writes]) == ("committed", ["user/preferences.md"])
     assert await alice.remember("I prefer oolong tea.", tool_call_id="call-1") == done
+
+
+async def test_users_share_nothing(memex: Memex, url: str) -> None:
+    """Each has files of its own, and so has a user of the same name in another tenant."""
+    alice, bob = memex.for_user("alice"), memex.for_user("bob")
+    await asyncio.gather(alice.remember("I prefer oolong tea."), bob.remember("I prefer green tea."))
+    async with Memex(database_url=url, tenant="other") as other:
+        stranger = await other.for_user("alice").context("tea")
+
+    assert stranger.sources == []
+    assert "Nothing is remembered about this." in stranger.context
+    assert "oolong" in (await alice.context("tea")).context
+    assert "oolong" not in (await bob.context("tea")).context
+    assert "green" not in (await alice.context("tea")).context
 
 
 async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:

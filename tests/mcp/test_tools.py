@@ -1,6 +1,7 @@
 """The tools as an MCP client finds and calls them over HTTP."""
 
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -190,6 +191,28 @@ async def test_other_services_names_are_understood_and_not_listed(connect: Conne
     assert result_of(remembered)["status"] == "committed"
     assert "user/preferences.md" in [hit["path"] for hit in result_of(found)["hits"]]
     assert not listed & {"memory_memorize", "memory_search"}
+
+
+@pytest.mark.parametrize("name", ["memex/toolCallId", "claudecode/toolUseId"])
+async def test_a_call_is_logged_under_the_clients_id_and_a_write_done_once(
+    connect: Connect, name: str
+) -> None:
+    """The same call again gets the first answer; anything else under its id is a conflict."""
+    meta: Any = {name: f"toolu_{uuid.uuid4().hex}"}
+    key_and_user = {"bound_to": "alice"}
+    async with connect("files", **key_and_user) as client, connect("admin", user="alice") as admin:
+        tea = {"path": "user/tea.md", "content": "# Tea\n"}
+        first = await client.call_tool("memory_write", tea, meta=meta)
+        again = await client.call_tool("memory_write", tea, meta=meta)
+        other = await client.call_tool("memory_write", {**tea, "path": "user/milk.md"}, meta=meta)
+        logged = await admin.call_tool("memory_operation", {"tool_call_id": meta[name]})
+
+    attempts = logged.structured_content["attempts"]
+    assert first.structured_content == again.structured_content
+    assert first.structured_content["tool_call_id"] == meta[name]
+    assert code_of(other) == "TOOL_CALL_CONFLICT"
+    assert [attempt["status"] for attempt in attempts] == ["failed", "repeated", "committed"]
+    assert attempts[0]["principal"]["actor"] == "mcp"  # as the client calls itself
 
 
 async def test_an_id_that_is_null_is_absent(connect: Connect) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pty
+import resource
 import select
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from tests.kit.documents import digest
 from tests.mirror.conftest import Pushing, watching
 
 from memex.api.remote import RemoteMemex
-from memex.errors import ValidationFailed
+from memex.errors import SyncInProgress, ValidationFailed
 from memex.mirror.known_files import KnownFiles
 
 pytestmark = pytest.mark.embedded_only
@@ -84,6 +85,29 @@ async def test_a_file_that_grows_while_it_is_read(pushing: Make, folder: Path) -
     assert await pushes.stored() == {"log.md": "# Log\n\nat rest\n"}
 
 
+@pytest.mark.slow
+async def test_two_machines_push_one_root(
+    pushing: Make, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one is told to wait while the first one syncs; what came last stands, whole."""
+    for number in range(1_200):
+        (folder / f"{number}.md").write_text(f"file {number}")
+    first = pushing()
+    first.push.prune = True
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    second = pushing()
+    results = await asyncio.gather(first.sync(), second.sync(), return_exceptions=True)
+    (folder / "0.md").write_text("of the second")
+    later = await second.sync()
+    last = await first.sync()
+
+    [refused] = [one for one in results if isinstance(one, BaseException)]
+    assert isinstance(refused, SyncInProgress)
+    assert 0 < refused.details["retry_after_s"] <= 60
+    assert (later.changed, last.unchanged) == (1, 1_200)
+    assert (await pushing().digests())["0.md"] == digest("of the second")
+
+
 async def test_names_that_cannot_be_sent(pushing: Make, folder: Path) -> None:
     """No UTF-8, a line break, a backslash, too long; also of folders, and while the folder is watched."""
     (folder / "a.md").write_text("a")
@@ -121,6 +145,26 @@ def test_the_disk_of_the_client_is_full(tmp_path: Path) -> None:
 
     assert "Make room on the disk" in (full.value.hint or "")
     assert "remove it" in (broken.value.hint or "")
+
+
+@pytest.mark.slow
+def test_a_command_whose_disk_is_full(remote: RemoteMemex, key: str, folder: Path) -> None:
+    """It ends with a code and a hint, and no traceback."""
+    for number in range(2_000):
+        (folder / f"{number:0100}.md").write_text("x")
+    done = subprocess.run(
+        [*DOCS, "push", str(folder), "--user", "alice", "--json"],
+        env=environment(remote, key),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
+
+    assert done.returncode == 1, done
+    assert '"VALIDATION_ERROR"' in done.stderr
+    assert "Make room on the disk" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def ask(folder: Path, given: dict[str, str], answer: bytes) -> tuple[int, str]:

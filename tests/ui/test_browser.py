@@ -185,6 +185,35 @@ def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Calla
 
 
 @pytest.mark.slow
+def test_a_file_that_is_no_hit_is_explained(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From a link beside a hit, or by its path: its rank, the words that it has and lacks, and the filter."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/search?query=sencha+quetzalcoatl")
+            assert (
+                page.locator(".hit meter").first.get_attribute("aria-label")
+                == "Words, as a share of the best hit"
+            )
+            page.get_by_role("link", name="Why? user/tea.md").click()
+            page.get_by_text("it is number 1 of the files found").wait_for()
+            rows = page.locator(".explained tbody tr").all_inner_texts()
+            assert "in the passage that counts" in rows[0]
+            assert "in no file that is searched" in rows[1]
+            page.fill("#why", "user/kettle.md")
+            page.get_by_role("button", name="Explain").click()
+            page.get_by_text("The file holds no word of the query that counts.").wait_for()
+            page.goto("/ui/search?query=sencha&why=user/tea.md&prefix=user/kettle")
+            page.get_by_text("its path does not begin so").wait_for()
+            page.goto("/ui/search")
+            page.fill("#query", "sencha")
+            page.locator("#said").get_by_text("1 file, the best first").wait_for()
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
 def test_a_slider_searches_the_past(site: Site, in_browser: Callable[..., Any]) -> None:
     """To the left through the newest changes, at the right end memory as it is; without JavaScript a list."""
     plant(site)
@@ -208,6 +237,41 @@ def test_a_slider_searches_the_past(site: Site, in_browser: Callable[..., Any]) 
             page.get_by_role("button", name="Search").click()
             page.locator(".hit").get_by_role("link", name="Tea", exact=True).wait_for()
             assert page.locator("#change option:checked").inner_text().endswith("user/tea.md")
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_a_text_is_shown_before_it_is_remembered(site: Site, in_browser: Callable[..., Any]) -> None:
+    """With places, what is left out and a difference; a change in between is noticed, and then it is written."""
+    api = site.api(bound_to="alice")
+
+    def remember(text: str) -> None:
+        answer = api.post("/v1/tools/memory_remember/execute", json={"arguments": {"text": text}})
+        assert answer.is_success, answer.text
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/ask/remember")
+            token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+            page.fill("#text", f"I live in Lisbon. Thanks! The token of the boiler is {token}.")
+            page.get_by_role("button", name="Show what would be written").click()
+            page.get_by_role("heading", name="What would be written").wait_for()
+            assert token not in page.content()
+            row = page.get_by_role("row").filter(has_text="I live in Lisbon.").first
+            assert "is added" in row.inner_text()
+            page.get_by_text("small talk").wait_for()
+            assert "I live in Lisbon." in "".join(page.locator(".shown-file .diff-added").all_inner_texts())
+            remember("I live in Graz.")
+            page.get_by_role("button", name="Write it").click()
+            page.get_by_text("Memory has changed since, and nothing was written.").wait_for()
+            row = page.get_by_role("row").filter(has_text="I live in Lisbon.").first
+            assert "takes the place of I live in Graz." in row.inner_text()
+            page.get_by_role("button", name="Write it").click()
+            page.get_by_text("The text was remembered.").wait_for()
+            assert "I live in Lisbon." in page.locator("main").inner_text()
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("What the call wrote was undone.").wait_for()
 
     in_browser(journey)
 
@@ -263,6 +327,26 @@ def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Calla
             page.get_by_role("button", name="Both are true").click()
             page.get_by_text("Nothing waits for you.").wait_for()
             assert "[secret: pin]" in page.goto("/ui/memory/file?path=user/door.md").text()  # type: ignore[union-attr]
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_ticked_items_are_decided_without_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Several items at once by a plain form; both kinds of decisions are undone by one button."""
+    leave_to_a_person(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/review")
+            for box in page.get_by_role("checkbox").all():
+                box.check()
+            page.get_by_role("button", name="Leave as they are").click()
+            page.get_by_text("3 items were decided.").wait_for()
+            page.get_by_text("Nothing waits for you.").wait_for()
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("The decision was undone.").wait_for()
+            assert page.get_by_role("checkbox").count() == 3
 
     in_browser(journey)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
-from tests.kit.model_server import ModelServer
+from tests.kit.model_server import ModelServer, says
 from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
 
@@ -24,6 +24,7 @@ from memex.subagent.model.planner import ModelPlanner
 TEA = "# Tea\n\nLikes oolong tea.\n\n## How\n\nTea at 90 degrees.\n"
 SHOP = "# Shop\n\nThe tea shop opens at nine.\n"
 MODEL = "openai:<b>big</b>-model"
+CHOSEN = {"lines": [1]}
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
@@ -64,6 +65,37 @@ def model(served: Any, model_server: ModelServer) -> Iterator[ModelServer]:
     yield model_server
     served.run(chat.close())
     served.service.planners = before
+
+
+@pytest.mark.slow
+def test_another_model_and_prompt_are_asked(
+    site: Site, model: ModelServer, in_browser: Callable[..., Any]
+) -> None:
+    """The form asks the model once, shows both sides, and what each chose; nothing else asks it."""
+    site.served.service.planners, kept = builtin_planners(), site.served.service.planners  # type: ignore[union-attr]
+    plant(site)
+    site.served.service.planners = kept  # type: ignore[union-attr]
+    model.play(says(CHOSEN))
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/calls/call?id=question")
+            assert page.locator("select[name=model]").inner_text().strip() == MODEL
+            assert model.requests == []
+            page.get_by_role("button", name="Ask the model").click()
+            page.get_by_role("heading", name="Comparison").wait_for()
+            assert MODEL in page.locator("main .lead").inner_text()
+            planners = page.locator("tr", has=page.get_by_role("rowheader", name="Planner")).inner_text()
+            assert planners.split("\t")[1:] == ["builtin", MODEL]
+            assert page.locator(".compared li").count() > 0
+            page.get_by_role("link", name="The call").click()
+            page.get_by_text("With another prompt, budget or memory").click()
+            page.locator("textarea[name=prompt]").fill("no prompt")
+            page.get_by_role("button", name="Ask the model").click()
+            page.get_by_text("VALIDATION_ERROR").wait_for()
+            assert len(model.requests) == 1
+
+    in_browser(journey)
 
 
 @pytest.mark.slow

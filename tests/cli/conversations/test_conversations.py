@@ -149,6 +149,40 @@ def test_no_hit_is_an_answer_too(memex: Memex, tmp_path: Path) -> None:
     assert "postgr" in told
 
 
+@pytest.mark.skipif("MEMEX_EVAL_DATA" not in os.environ, reason="MEMEX_EVAL_DATA names no folder")
+@pytest.mark.slow
+def test_real_exports_are_imported_in_one_command(memex: Memex, tmp_path: Path) -> None:
+    """The folder with exports of four providers: what people and assistants said in each is there.
+
+    What is exported and deleted comes back as the same bytes.
+    """
+    user = ("--user", "ingest-frank")
+    folder = Path(os.environ["MEMEX_EVAL_DATA"]) / "exports"
+    first = memex.json("ingest", str(folder), *user)
+    second = memex.json("ingest", str(folder), *user)
+    kinds = {source["kind"] for source in memex.json("sources", *user)["sources"]}
+
+    assert first["failed"] == []
+    assert first["conversations"]["created"] > 10
+    assert {"chatgpt", "claude_ai", "claude_code", "codex_cli"} <= kinds or len(kinds) >= 4
+    assert second["messages_added"] == 0
+    assert second["unchanged_files"] > 10
+    third = memex.json("ingest", str(folder), "--reparse", *user)
+    assert third["messages_added"] == 0
+    assert third["conversations"]["unchanged"] == sum(first["conversations"].values())
+
+    for name in ("out", "again"):
+        (tmp_path / name).mkdir()
+    out, again = (tmp_path / name / "all.jsonl" for name in ("out", "again"))
+    memex.json("conversations", "export", str(out), *user)
+    named = [json.loads(line)["id"] for line in out.read_text().splitlines()]
+    assert memex.json("ingest", str(out), *user)["conversations"]["unchanged"] == len(named)
+    memex.json("conversations", "delete", *named, "--yes", *user)
+    assert memex.json("ingest", str(out), "--again", *user)["conversations"]["created"] == len(named)
+    memex.json("conversations", "export", str(again), *user)
+    assert again.read_bytes() == out.read_bytes()
+
+
 def test_a_transcript_without_words_is_an_error_only_alone(memex: Memex, tmp_path: Path) -> None:
     """Beside others of its format it is one of those sessions in which nobody said a word."""
     user = ("--user", "ingest-frank")

@@ -73,6 +73,31 @@ def test_a_change_is_shown_beside_the_call(memex: Memex, asked: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("never",), "No call 'never' of this user."),
+        (("asked", "--budget", "5"), "budget must be at least 200"),
+        (("asked", "--model", "nobody:x"), "MEMEX_MODEL"),
+        (("asked", "--prompt", "none.md"), "Cannot read the prompt none.md"),
+        (("asked", "--planner", "builtin", "--model", "openai:x"), "The rules ask no model."),
+        (("asked", "--since", "7d"), "select among many calls"),
+        (("--since", "yesterday"), "'yesterday' is not a time."),
+        (("--since", "999999w"), "999999w ago is before the year 1."),
+        (("--bundle", "none.zip"), "none.zip"),
+        (("asked", "--bundle", "none.zip"), "A bundle is replayed unchanged."),
+    ],
+)
+def test_what_cannot_be_is_told(memex: Memex, asked: str, arguments: tuple[str, ...], told: str) -> None:
+    """In one sentence, and what to do."""
+    done = memex.run("replay", *arguments, "--user", asked)
+
+    assert done.code == 1
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(memex: Memex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each command that docs/replay.md shows does what the page says, in its order."""
     page = (Path(__file__).parents[3] / "docs" / "replay.md").read_text(encoding="utf-8")

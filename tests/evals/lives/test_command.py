@@ -1,5 +1,6 @@
 """`python -m memex.evals.lives`: on a small life, and on what is none."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,3 +51,33 @@ def test_a_life_is_played_and_measured(lives: Memex, life: Path) -> None:
     row = next(line for line in shown.splitlines() if line.startswith("evidence in 600"))
     assert row.endswith("100 % of 1")
     assert not lives.data_dir.exists()
+
+
+@pytest.mark.slow
+def test_what_is_no_life_ends_with_two(lives: Memex, life: Path, tmp_path: Path) -> None:
+    """With what is wrong, and without a trace; no figure is made up."""
+    broken = {
+        "missing.yaml": (None, "Cannot read"),
+        "list.yaml": ("- 1\n", "must be an object"),
+        "broken.yaml": ("a: [", "is no YAML"),
+        "kind.yaml": (LIFE.replace("kind: fact", "kind: wish"), "kind"),
+        "names.yaml": (LIFE.replace("expected: [f1]", "expected: [f9]"), "q1 names f9, which is no fact"),
+    }
+    for name, (text, _) in broken.items():
+        if text is not None:
+            (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "broken.yaml.gz").write_bytes(gzip.compress(b"life: x")[:-9])
+    said = {str(tmp_path / name): what for name, (_, what) in broken.items()}
+    calls = [([path], what) for path, what in said.items()]
+    calls += [
+        ([str(tmp_path / "broken.yaml.gz")], "Cannot read"),
+        ([str(life), "--sealed"], "None of these lives is sealed"),
+    ]
+    calls += [([str(life), "--misses", "luck"], "There is no figure 'luck'")]
+
+    for arguments, what in calls:
+        done = lives.run(*arguments)
+        assert done.code == 2, (arguments, done.out, done.err)
+        assert what in done.err
+        assert "Traceback" not in done.err
+        assert done.out == ""

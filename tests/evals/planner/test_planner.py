@@ -1,6 +1,8 @@
 """What picked lines bring: counted for an oracle, for bad pickers and for a scripted model."""
 
+import gzip
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,26 @@ async def test_a_model_that_fails_picks_nothing(scripted: ModelServer) -> None:
     assert figures.picked["model", 0.5, 300].recalled == figures.rules[300].recalled
 
 
+@pytest.mark.slow
+async def test_recorded_picks_are_played_without_a_model(scripted: ModelServer, tmp_path: Path) -> None:
+    """The same lines and the same use; a question that was not recorded is named."""
+    scripted.play(says({"lines": [2, 1]}), endless=True)
+    kept = tmp_path / "picks.jsonl"
+    asked = await run([CHAT], [300], model="openai:small", record=kept)
+    packed = tmp_path / "picks.jsonl.gz"
+    packed.write_bytes(gzip.compress(kept.read_bytes()))
+    played = await run([CHAT], [300], replay=packed)
+
+    assert len(scripted.requests) == 1
+    assert (played.picks, played.right, played.usage) == (asked.picks, asked.right, asked.usage)
+    assert {key: one.recalled for key, one in played.picked.items()} == {
+        key: one.recalled for key, one in asked.picked.items()
+    }
+    other = replace(CHAT, user_id="somebody-else")
+    with pytest.raises(ValidationFailed, match="lacks the question"):
+        await run([other], [300], replay=packed)
+
+
 def test_a_pick_is_worth_nothing_that_costs_a_budget() -> None:
     """Although it recalls more in both together; of what costs none, the least that recalls most."""
     figures = PlannerFigures()
@@ -71,6 +93,21 @@ def test_a_pick_is_worth_nothing_that_costs_a_budget() -> None:
             figures.picked["model", worth, budget] = ContextFigures(recalled=Counter(told=held))
 
     assert best_worth(figures, "model", (300, 900)) == 0.05
+
+
+@pytest.mark.slow
+async def test_a_recording_goes_on_where_it_stopped(scripted: ModelServer, tmp_path: Path) -> None:
+    """A question with an answer is not asked again; one for which the model gave none is."""
+    kept = tmp_path / "picks.jsonl"
+    scripted.play(says("I do not know."), endless=True)
+    await run([CHAT], [300], model="openai:small", record=kept)
+    failed = len(scripted.requests)
+    scripted.play(says({"lines": [1]}), endless=True)
+    await run([CHAT], [300], model="openai:small", record=kept)
+    again = await run([CHAT], [300], model="openai:small", record=kept)
+
+    assert len(scripted.requests) == failed + 1
+    assert again.picks["model"] == 1
 
 
 async def test_a_file_of_something_else_is_no_recording(tmp_path: Path) -> None:

@@ -263,6 +263,35 @@ def test_a_deleted_file_is_gone_and_can_be_put_back(alice: Client) -> None:
     assert alice.get("/v1/file", params=PATH).json()["content"] == "one"
 
 
+def test_a_section_is_read_alone(alice: Client) -> None:
+    """By its heading; the answer says where in the file it stands."""
+    content = "# Tea\n\n## Green\n\nSencha.\n\n## Black\n\nAssam.\n"
+    put(alice, content)
+
+    read = alice.get("/v1/file", params={**PATH, "heading": "Green"}).json()
+
+    assert read["content"] == content[slice(*read["span"].values())]
+    assert read["content"].startswith("## Green\n\nSencha.")
+    assert "Assam" not in read["content"]
+
+
+def test_the_catalogue_is_bounded(alice: Client) -> None:
+    """A line a file with title, size and tags, then the tags; never longer than asked."""
+    for n in range(30):
+        put(alice, f"---\ntags: [tea]\n---\n# Title {n}\n", f"user/{n:02}.md")
+
+    whole = alice.get("/v1/catalogue").json()["catalogue"]
+    short = alice.get("/v1/catalogue", params={"max_chars": 300}).json()["catalogue"]
+
+    assert whole.count("\n- ") == 29
+    assert whole.endswith("Tags: #tea 30\n")
+    assert "user/07.md" in whole
+    assert "Title 7" in whole
+    assert "#tea" in whole
+    assert len(short) <= 300
+    assert "more: list or find them" in short
+
+
 def test_another_method_is_told_what_the_path_takes(alice: Client) -> None:
     """405 with every method of the path in Allow; HEAD without a body."""
     for method, url, allowed in (
