@@ -8,7 +8,7 @@ import sys
 import textwrap
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,6 @@ def python(code: str, **environment: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.slow
 def test_the_example_runs(url: str) -> None:
     """The one that the module's docstring begins with, as it stands there."""
     example = (inspect.getdoc(client) or "").partition("\n\n")[2]
@@ -334,6 +333,21 @@ async def test_memory_is_read_as_it_stood(memex: Memex) -> None:
         assert [link.exists for link in (await memory.links("user/a.md", as_of=moment)).links] == [False]
     with pytest.raises(ValidationFailed, match="no zone"):
         await memory.read("user/a.md", as_of=datetime(2026, 11, 22))
+
+
+async def test_all_that_an_actor_did_is_undone_from_python(memex: Memex) -> None:
+    """First a preview, then with its `confirm` the undoing, which is a call that can be undone."""
+    wild, since = memex.for_user("undone-from-python", actor="wild"), datetime(2026, 1, 1, tzinfo=UTC)
+    await wild.write("user/a.md", "nonsense")
+    memory = memex.for_user("undone-from-python")
+
+    shown = await memory.revert_all(actor="wild", since=since)
+    done = await memory.revert_all(actor="wild", since=since, confirm=shown.confirm, tool_call_id="undo")
+
+    assert (shown.status, done.status, done.tool_call_id) == ("preview", "reverted", "undo")
+    assert (await memory.list()).files == []
+    await memory.revert("undo")
+    assert (await memory.read("user/a.md")).content == "nonsense"
 
 
 async def test_a_dream_from_python(memex: Memex) -> None:

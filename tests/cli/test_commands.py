@@ -16,6 +16,26 @@ pytestmark = pytest.mark.usefixtures("serving")
 EVIL = "# Evil \x1b[31m\n\n[bold]red[/bold] \x1b]0;title\x07 tea\n"
 
 
+@pytest.mark.slow
+def test_write_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> None:
+    """From a file, from stdin with and without a dash, and from an option; --append adds to what is there."""
+    source = tmp_path / "source.md"
+    source.write_text("# From a file\n")
+
+    first = memex.json("write", "user/w/a.md", str(source), "--reason", "a test")
+    second = memex.json("write", "user/w/b.md", "-", stdin="# From stdin\n")
+    said = memex.plain("write", "user/w/c.md", stdin="# From a pipe\n")
+    replaced = memex.json("write", "user/w/a.md", "--content", "# Again\n", "--base-version", "1")
+    overwritten = memex.json("write", "user/w/a.md", "--content", "# Anew\n", "--overwrite")
+    appended = memex.plain("write", "user/w/a.md", "--append", "--content", "One more line.")
+
+    assert (first["created"], second["created"]) == (True, True)
+    assert said == "user/w/c.md created, version 1\n"
+    assert (replaced["version"], overwritten["version"]) == (2, 3)
+    assert appended == "user/w/a.md written, version 4\n"
+    assert memex.plain("read", "user/w/a.md") == "# Anew\nOne more line.\n"
+
+
 def test_list_pages_through_the_files(memex: Memex, serving: Serving) -> None:
     """Plain output is one line a file; the cursor of one page leads to the next."""
     for name in ("a", "b", "c"):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.evals import metrics
+from memex.service.evals.figures import PairedDifference
 
 RANKS = st.lists(st.integers(1, 120), min_size=1, max_size=12, unique=True).flatmap(
     lambda found: st.integers(0, 4).map(lambda missing: [*found, *([None] * missing)])
@@ -78,6 +79,17 @@ def test_interval_of_a_share_is_that_of_theory() -> None:
 
     assert estimate.low == pytest.approx(0.5 - 1.96 * 0.025, abs=0.005)
     assert estimate.high == pytest.approx(0.5 + 1.96 * 0.025, abs=0.005)
+
+
+@pytest.mark.slow
+def test_no_difference_is_none() -> None:
+    """A run beside itself has gained nothing, lost nothing, and is certain of it."""
+    measured = [{"any": float(number % 2), "ndcg": number / 10} for number in range(10)]
+
+    found = metrics.paired_differences(measured, measured)
+
+    assert found["any"] == PairedDifference(0, 0, 0, 1, 0, 0, 1)
+    assert found["ndcg"] == PairedDifference(0, 0, 0, 1, 0, 0, None)
 
 
 def test_difference_is_paired() -> None:

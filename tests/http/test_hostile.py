@@ -1,5 +1,6 @@
 """Bad input of every kind: a 2xx, or a problem body with a known code and a hint; never a 500."""
 
+import asyncio
 import base64
 import json
 import os
@@ -12,7 +13,12 @@ import pytest
 from httpx2 import Client
 from tests.kit.property_budget import sampled
 
+from memex.call_context import CallContext
+from memex.errors import MemexError
+
 FIND = "/v1/tools/memory_find/execute"
+CONCURRENT = 8
+
 LISTS = os.environ.get("MEMEX_EVAL_DATA")
 needs_lists = pytest.mark.skipif(
     LISTS is None, reason="MEMEX_EVAL_DATA is unset: no lists of hostile strings"
@@ -27,6 +33,44 @@ def hostile_lines() -> list[str]:
     for file in sorted(folder.glob("*.txt")):
         lines += file.read_text("utf-8").split("\n")
     return list(dict.fromkeys(lines))
+
+
+@needs_lists
+@pytest.mark.slow
+def test_hostile_strings_are_paths_queries_and_link_targets_like_any_other(served: Any, key_of: Any) -> None:
+    """Each line as a path, below user/ to write, as a query, and linked to: done, or refused with a hint."""
+    service, lines = served.service, sampled(hostile_lines(), 20)
+    principal = served.run(service.identities.authenticate(key_of(bound_to="alice")))
+    caller = served.run(service.caller(principal, CallContext(), makes_user=True))
+    gate = asyncio.Semaphore(CONCURRENT)
+    codes: set[str] = set()
+
+    async def attempt(tool: str, **arguments: Any) -> None:
+        async with gate:
+            try:
+                await service.execute(caller, tool, arguments)
+            except MemexError as refused:
+                codes.add(refused.code)
+
+    async def attempt_all() -> None:
+        linking = [
+            f"[[{line}]] and [[a|{line}]] and ![[{line}#x]] and [x]({line}) and [y](<{line}>)\n"
+            for line in lines
+        ]
+        pages = ["\n".join(linking[start : start + 100]) for start in range(0, len(linking), 100)]
+        for n, page in enumerate(pages):
+            await service.execute(caller, "memory_write", {"path": f"user/links-{n}.md", "content": page})
+            await service.execute(caller, "memory_links", {"path": f"user/links-{n}.md", "depth": 2})
+        await asyncio.gather(
+            *(attempt("memory_read", path=line) for line in lines),
+            *(attempt("memory_write", path=f"user/{line}", content="x") for line in lines),
+            *(attempt("memory_find", query=line, limit=1) for line in lines),
+        )
+
+    served.run(attempt_all())
+
+    known = {"FILE_NOT_FOUND", "FILE_EXISTS", "PROJECT_NOT_FOUND", "VALIDATION_ERROR"}
+    assert codes <= known | {"INVALID_PATH", "UNKNOWN_MOUNT", "PHYSICAL_PATH_FORBIDDEN"}
 
 
 @needs_lists

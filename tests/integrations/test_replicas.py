@@ -153,6 +153,35 @@ async def test_one_conversation_goes_to_both(
 
 
 @pytest.mark.slow
+async def test_a_revoked_key_opens_neither_from_then_on(
+    replicas: list[Replica], keys: dict[str, str]
+) -> None:
+    """No replica keeps a key in mind: the revocation at one of them is that at both."""
+    tools_list = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    statuses: dict[str, list[int]] = {}
+    async with proxied(replicas) as proxy, http_of(proxy.url, keys["admin"]) as admin:
+        made = (await admin.post("/v1/admin/keys", json={"role": "agent", "user": "bob"})).json()
+
+        async def knock() -> list[int]:
+            async with http_of("", made["key"]) as http:
+                return [
+                    answer.status_code
+                    for replica in replicas
+                    for answer in (
+                        await http.post(f"{replica.url}/mcp", json=tools_list),
+                        await http.get(f"{replica.url}/v1/files"),
+                    )
+                ]
+
+        statuses["before"] = await knock()
+        revoked = await admin.delete(f"/v1/admin/keys/{made['id']}")
+        statuses["after"] = await knock()
+
+    assert revoked.is_success, revoked.text
+    assert statuses == {"before": [200] * 4, "after": [401] * 4}
+
+
+@pytest.mark.slow
 def test_both_end_cleanly(replicas: list[Replica]) -> None:
     """One made the schema and the first keys, both took requests, and neither has anything to complain of."""
     for replica in replicas:

@@ -85,7 +85,6 @@ async def test_a_folder_that_disappears_is_not_taken_for_an_empty_one(pushing: M
     shutil.rmtree(folder)
 
 
-@pytest.mark.slow
 async def test_a_service_that_is_away_is_waited_for(
     pushing: Make, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

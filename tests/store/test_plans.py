@@ -202,7 +202,6 @@ async def test_statements_read_no_other_scope(service: Service, alice: Caller) -
     await _check_plans(service, alice, INDEXES)
 
 
-@pytest.mark.slow
 async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None:
     """A database that was filled and never analyzed is read by the same indexes."""
     async with service.database.maintenance() as connection:

@@ -136,6 +136,33 @@ def share_a_project(site: Site) -> None:
         assert written.is_success, written.text
 
 
+@pytest.mark.slow
+def test_a_key_is_made_shown_once_and_revoked(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The key works at once, its secret is on no page after the first, and revoked it is refused."""
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, role="admin", bound_to=None, confirms="Revoke key") as page:
+            page.get_by_role("link", name="People").click()
+            page.get_by_role("link", name="Keys").click()
+            page.fill("#user", "alice")
+            page.fill("#label", "<b>bot</b>")
+            page.get_by_role("button", name="Make a key").click()
+            page.get_by_text("It is shown this once").wait_for()
+            secret = page.locator("code.secret").inner_text()
+            assert secret not in page.url
+            assert files_status(site, secret) == 200
+            page.goto("/ui/people/keys")
+            assert secret not in page.content()
+            row = page.get_by_role("row").filter(has_text="<b>bot</b>")
+            row.get_by_role("button", name="Revoke").click()
+            page.get_by_text("The key was revoked.").wait_for()
+            assert files_status(site, secret) == 401
+            page.get_by_text("Revoked keys (1)").click()
+            page.get_by_text("<b>bot</b>").wait_for()
+
+    in_browser(journey)
+
+
 def show_a_text(page: Page) -> None:
     """Look at what a text would write, of which a part is left out, and a part is a secret."""
     page.goto("/ui/ask/remember")
@@ -154,6 +181,30 @@ def ask_to_undo_all(page: Page) -> None:
     page.get_by_label("Since (UTC)").fill("2026-01-01T00:00")
     page.get_by_role("button", name="Show what would change back").click()
     page.get_by_role("button", name="Undo 1 change").wait_for()
+
+
+@pytest.mark.slow
+def test_all_that_an_actor_did_is_undone_in_the_browser(site: Site, in_browser: Callable[..., Any]) -> None:
+    """With the lines on a page of their own first, and a button that undoes the undoing; without scripts too."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        for script in (True, False):
+            with signed_in(browser, site, script=script) as page:
+                ask_to_undo_all(page)
+                assert "sencha" in page.locator("table.diff").inner_text()
+                page.get_by_role("button", name="Undo 1 change").click()
+                page.get_by_text("What these calls wrote was undone.").wait_for()
+                page.get_by_role("button", name="Undo", exact=True).click()
+                page.get_by_text("What the call wrote was undone.").wait_for()
+
+    in_browser(journey)
+
+
+def files_status(site: Site, secret: str) -> int:
+    """Return the status of a request with a key."""
+    headers = {"Authorization": f"Bearer {secret}"}
+    return httpx2.get(f"{site.served.url}/v1/files", headers=headers).status_code
 
 
 @pytest.mark.slow
@@ -180,6 +231,26 @@ def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Calla
             page.fill("#query", "sencha")
             page.get_by_role("button", name="Search").click()
             assert page.locator(".hit mark").all_inner_texts() == ["sencha"]
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_a_question_shows_what_an_agent_would_get(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The chosen passages are marked in their files, with why; a smaller budget chooses anew at once."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.get_by_role("link", name="Ask").click()
+            page.fill("#question", "Which oolong or sencha does she like?")
+            page.get_by_role("button", name="Ask").click()
+            tea = page.locator(".asked-file").filter(has_text="user/tea.md")
+            assert "Likes sencha" in tea.locator("mark").first.inner_text()
+            page.get_by_text("shares a word with the question").first.wait_for()
+            assert "Likes sencha" in page.locator("#context").input_value()
+            page.locator("#budget").fill("200")
+            page.locator("#answer").get_by_text("of 200 characters").wait_for()
 
     in_browser(journey)
 
@@ -237,6 +308,30 @@ def test_a_slider_searches_the_past(site: Site, in_browser: Callable[..., Any]) 
             page.get_by_role("button", name="Search").click()
             page.locator(".hit").get_by_role("link", name="Tea", exact=True).wait_for()
             assert page.locator("#change option:checked").inner_text().endswith("user/tea.md")
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_a_search_leads_to_a_question_and_to_the_file(site: Site, in_browser: Callable[..., Any]) -> None:
+    """What is found is asked for, the context is copied as an agent gets it, and its source is opened."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page.goto("/ui/search?query=sencha")
+            page.locator(".hit").first.wait_for()
+            page.get_by_role("link", name="Ask", exact=True).click()
+            page.get_by_text("because the service has no model").wait_for()
+            page.fill("#question", "Does she like sencha?")
+            page.get_by_role("button", name="Ask").click()
+            page.get_by_role("button", name="Copy").click()
+            page.get_by_role("button", name="Copied.").wait_for()
+            copied = page.evaluate("navigator.clipboard.readText()")
+            assert copied == page.locator("#context").input_value() != ""
+            page.locator(".asked-file").get_by_role("link", name="Tea").first.click()
+            page.get_by_role("heading", name="Tea").wait_for()
 
     in_browser(journey)
 
@@ -385,6 +480,46 @@ def test_the_first_minute_ends_with_a_fact_that_is_seen(site: Site, in_browser: 
     in_browser(journey)
 
 
+@pytest.mark.slow
+def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From the list to the file, to its editor with a preview, and back by one button."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.get_by_role("link", name="Tea").click()
+            page.get_by_role("link", name="Edit").click()
+            page.fill("#content", TEA.replace("oolong", "nothing but rooibos"))
+            page.get_by_role("button", name="Preview").click()
+            page.locator("#preview").get_by_text("nothing but rooibos").wait_for()
+            page.get_by_role("button", name="Save").click()
+            page.get_by_text("Saved.").wait_for()
+            assert "nothing but rooibos" in page.locator(".prose").inner_text()
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("What the call wrote was undone.").wait_for()
+            page.goto("/ui/memory/file?path=user/tea.md")
+            assert "Likes sencha" in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_a_slider_shows_an_earlier_version(site: Site, in_browser: Callable[..., Any]) -> None:
+    """By keyboard, with an address of its own, from which the version is restored."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/memory/file?path=user/tea.md")
+            page.get_by_label("Other versions").press("ArrowLeft")
+            page.wait_for_url("**version=1")
+            page.get_by_role("button", name="Restore this version").click()
+            page.get_by_text("The version was restored").wait_for()
+            assert "Likes oolong" in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
 def test_two_editors_lose_nothing(site: Site, in_browser: Callable[..., Any]) -> None:
     """Who saves second sees both texts, and saves over the newer version knowingly."""
     plant(site)
@@ -406,6 +541,22 @@ def test_two_editors_lose_nothing(site: Site, in_browser: Callable[..., Any]) ->
             page.get_by_role("button", name="Save over version 2").click()
             page.get_by_text("Saved.").wait_for()
             assert "Of glass." in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_an_older_version_is_restored_without_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Reading and changing need no script; times are then shown in UTC."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/memory/versions?path=user/tea.md")
+            assert "UTC" in page.locator("time").first.inner_text()
+            page.get_by_role("button", name="Restore version 1").click()
+            page.get_by_text("The version was restored").wait_for()
+            assert "Likes oolong" in page.locator(".prose").inner_text()
 
     in_browser(journey)
 
@@ -446,6 +597,25 @@ def test_a_call_is_replayed_and_compared(site: Site, in_browser: Callable[..., A
             page.get_by_role("button", name="Compare").click()
             page.get_by_text('as of {"user": 1}').wait_for()
             assert "user/tea.md" in page.locator(".is-lost").first.inner_text()
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_a_poisoned_call_is_undone(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The person sees exactly which lines are undone, confirms it, and reads the old text, without a script."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/calls?text=tea.md%402")
+            page.get_by_role("link", name="write", exact=True).click()
+            page.get_by_role("link", name="Undo what it wrote").click()
+            assert "sencha" in page.locator("table.diff").inner_text()
+            page.get_by_role("button", name="Undo 1 change").click()
+            page.get_by_text("What the call wrote was undone.").wait_for()
+            page.goto("/ui/memory/file?path=user/tea.md")
+            assert "Likes oolong" in page.locator(".prose").inner_text()
 
     in_browser(journey)
 

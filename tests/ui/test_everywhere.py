@@ -309,3 +309,19 @@ def test_a_bound_user_sees_nothing_else(site: Site, in_browser: Callable[..., An
             page.get_by_role("button", name="Sign in").wait_for()
 
     in_browser(journey)
+
+
+@pytest.mark.slow
+def test_a_deleted_file_is_restored_from_its_address(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The address of a file that was deleted says when and by whom, and puts it back."""
+    fill(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/memory/file?path=user/gone.md")
+            page.get_by_role("heading", name="No file stands here now").wait_for()
+            page.get_by_role("button", name="Restore version 1").click()
+            page.get_by_text("The version was restored").wait_for()
+            page.get_by_role("heading", name="Gone").wait_for()
+
+    in_browser(journey)

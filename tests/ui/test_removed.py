@@ -48,6 +48,49 @@ def test_a_line_that_its_handle_took_out_is_not_called_replaced(site: Site) -> N
     assert '<span class="badge">Replaced</span>' not in page
 
 
+@pytest.mark.slow
+def test_a_line_is_put_back_by_its_button_and_taken_out_again(
+    site: Site, in_browser: Callable[..., Any]
+) -> None:
+    """By keyboard to the page; filtered; one button puts the line back, and one takes it out again."""
+    take_out(site)
+    found: dict[str, Any] = {}
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, size=NARROW, theme="dark") as page:
+            page.goto("/ui/removed")
+            page.get_by_text(OLDER).wait_for()
+            found["narrow"] = violations(page, "narrow")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        with signed_in(browser, site) as page:
+            page.keyboard.press("g")
+            page.keyboard.press("u")
+            page.get_by_role("heading", name="Removed", exact=True).wait_for()
+            page.get_by_text(SECRET).wait_for()
+            assert page.locator(".review-item").count() == 2
+            page.get_by_role("navigation", name="Reasons").get_by_role(
+                "link", name="Replaced", exact=True
+            ).click()
+            page.get_by_text(NEWER).wait_for()
+            assert page.locator(".review-item").count() == 1
+            found["wide"] = violations(page, "wide")
+            page.get_by_role("button", name="Put back").click()
+            page.get_by_text("The line stands in user/profile.md again.").wait_for()
+            page.get_by_text("No such line was taken out.").wait_for()
+            found["put back"] = violations(page, "put back")
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("The line is taken out again.").wait_for()
+            assert page.locator(".review-item").count() == 1
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/removed?state=forgotten")
+            page.get_by_role("button", name="Put back").click()
+            page.get_by_text("The line stands in user/profile.md again.").wait_for()
+
+    in_browser(journey)
+
+    assert {name: one for name, one in found.items() if one} == {}
+
+
 def test_a_line_is_erased_after_a_preview(site: Site) -> None:
     """The page shows the words and what would go; the button erases them and shows the receipt."""
     take_out(site)

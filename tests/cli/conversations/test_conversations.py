@@ -207,6 +207,76 @@ def test_a_transcript_without_words_is_an_error_only_alone(memex: Memex, tmp_pat
     assert report["messages_added"] == 1
 
 
+def test_a_transcript_that_has_grown_is_read_on(memex: Memex, tmp_path: Path) -> None:
+    """Only what was added is read; numbers go on, and a transcript that was cut and rewritten is read anew."""
+    user = ("--user", "ingest-grace")
+    path = tmp_path / "session.jsonl"
+
+    def line(place: int, role: str, text: str) -> str:
+        entry = {
+            "type": role,
+            "uuid": f"u{place}",
+            "parentUuid": f"u{place - 1}" if place else None,
+            "sessionId": "s1",
+            "cwd": "/home/grace/apollo",
+            "timestamp": f"2026-02-03T07:00:{place:02}.000Z",
+            "message": {"role": role, "content": text},
+        }
+        return json.dumps(entry) + "\n"
+
+    path.write_text(
+        "".join(line(n, ("user", "assistant")[n % 2], f"Word {n} about oolong.") for n in range(20))
+    )
+    first = memex.json("ingest", str(path), *user)
+    with path.open("a") as file:
+        file.write(line(20, "user", "And what about sencha?"))
+        file.write(line(21, "assistant", "Seventy degrees.")[:30])  # a line that is being written
+    second = memex.json("ingest", str(path), *user)
+    [hit] = memex.json("dig", "sencha", *user)["hits"]
+    with path.open("a") as file:
+        file.write(line(21, "assistant", "Seventy degrees.")[30:])
+    third = memex.json("ingest", str(path), *user)
+    [conversation] = memex.json("timeline", *user)["conversations"]
+    whole = memex.json("thread", conversation["id"], "--all", *user)["messages"]
+
+    assert (first["messages_read"], first["messages_added"]) == (20, 20)
+    assert (second["messages_read"], second["messages_added"]) == (1, 1)
+    assert (third["messages_read"], third["messages_added"]) == (1, 1)
+    assert hit["message"]["number"] == 21
+    assert [one["number"] for one in whole] == list(range(1, 23))
+    assert whole[-1]["parent"] == 21
+    again = memex.json("ingest", str(path), "--reparse", *user)
+    assert again["messages_added"] == 0
+    assert again["conversations"]["unchanged"] == 1
+
+
+ODD_ALWAYS = ("an id with NUL", "half a character")
+ODD: dict[str, tuple[str, str]] = {
+    "an id with NUL": ('"id": "c1"', '"id": "c\\u0000"'),
+    "a long id": ('"id": "c1"', f'"id": "{"c" * 600}"'),
+    "a long id of a message": ('"n3"', f'"{"n" * 600}"'),
+    "an id of a message with NUL": ('"n3"', '"n\\u0000"'),
+    "half a character": ("Kafka or", "Kafka \\ude00 or"),
+    "a model with NUL": ('"metadata": {}', '"metadata": {"model_slug": "a\\u0000"}'),
+}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=() if what in ODD_ALWAYS else pytest.mark.slow) for what in ODD],
+)
+def test_an_odd_conversation_keeps_no_other_out(memex: Memex, tmp_path: Path, what: str) -> None:
+    """What the database cannot hold is replaced, and an import of the same again finds it known."""
+    user = ("--user", f"ingest-odd-{list(ODD).index(what)}")
+    path = export(tmp_path)
+    chat, (old, new) = path.read_text()[1:-1], ODD[what]
+    assert old in chat
+    path.write_text(f"[{chat.replace(old, new)}, {chat.replace('c1', 'c2')}]")
+
+    assert memex.json("ingest", str(path), *user)["conversations"]["created"] == 2
+    assert memex.json("ingest", str(path), "--reparse", *user)["conversations"]["unchanged"] == 2
+
+
 def test_a_conversation_without_an_id_is_named(memex: Memex, tmp_path: Path) -> None:
     """The others are imported."""
     path = export(tmp_path)
@@ -234,7 +304,6 @@ BROKEN_LINES: dict[str, tuple[bytes, bytes]] = {
 }
 
 
-@pytest.mark.slow
 def test_a_broken_line_of_an_own_export_keeps_no_other_out(memex: Memex, tmp_path: Path) -> None:
     """It is named by its number, and the lines around it are imported."""
     user = ("--user", "ingest-broken-source")
@@ -282,6 +351,65 @@ def transcript(folder: Path, words: str) -> Path:
     path = folder / "s1.jsonl"
     path.write_text(json.dumps(line | {"message": {"role": "user", "content": words}}) + "\n")
     return path
+
+
+@pytest.mark.parametrize(
+    "words", ["Half \ude00 😀", "A NUL \0", pytest.param("w" * 70_000, marks=pytest.mark.slow)]
+)
+def test_a_transcript_begins_with_any_words(memex: Memex, tmp_path: Path, words: str) -> None:
+    """What a reader notes for the next time keeps no transcript out."""
+    user = ("--user", f"ingest-words-{len(words)}-{ord(words[-1])}")
+
+    assert memex.json("ingest", str(transcript(tmp_path, words)), *user)["messages_added"] == 1
+    assert memex.json("ingest", str(tmp_path / "s1.jsonl"), *user)["messages_added"] == 0
+
+
+@pytest.mark.slow
+def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: Path) -> None:
+    """Not before: then the error names the command. Coverage is counted, and vectors have a weight."""
+    user, name = ("--user", "ingest-vera"), "ingest-vera"
+    embedding = memex.elsewhere(memex.data_dir, MEMEX_EMBEDDER="hash")
+    memex.json("ingest", str(export(tmp_path)), *user)
+
+    without = memex.run("semantic", "queues", *user)
+    assert without.code == 1
+    assert "memex conversations backfill" in without.err
+    assert "MEMEX_EMBEDDER" in without.err
+    assert "memex conversations backfill" in embedding.run("semantic", "queues", *user).err
+    assert embedding.json("corpus", *user)["vectors"]["embedded"] == 0
+    assert embedding.json("dig", "queue", *user)["by_vectors"] is False
+
+    assert embedding.json("backfill", "--user", name, "--since", "1d")["texts"] == 0
+    done = embedding.json("backfill", "--user", name)
+    assert (done["texts"], done["indexes"]) == (3, 0)
+    assert "Nothing to embed" in embedding.plain("backfill", "--user", name)
+    assert embedding.json("corpus", *user)["vectors"] == {
+        "model": done["model"],
+        "passages": 3,
+        "embedded": 3,
+    }
+    assert "3 of 3 passages embedded" in embedding.plain("corpus", *user)
+
+    near = embedding.json("semantic", "job queues", *user)
+    assert len(near["hits"]) == 2
+    assert near["hits"][0]["message"]["text"].startswith("Kafka or Postgres")
+    least = str(near["hits"][0]["similarity"] - 0.001)
+    assert len(embedding.json("semantic", "job queues", "--min-score", least, *user)["hits"]) == 1
+    assert "similarity of its vector" in embedding.plain("semantic", "job queues", "--explain", *user)
+    hybrid = embedding.json("dig", "locked", "--semantic-weight", "0.1", *user)
+    assert hybrid["by_vectors"]
+    assert hybrid["hits"][0]["message"]["text"] == "Postgres, with skip locked."
+    assert len(hybrid["hits"]) == 2
+    assert len(embedding.json("keyword", "locked", *user)["hits"]) == 1
+
+    first, second = (hit["reference"] for hit in near["hits"])
+    embedding.plain("semantic", "job queues", *user)
+    assert embedding.plain("thread", "@2", *user) == embedding.plain("thread", second, *user)
+    assert embedding.plain("similar", "@1", "--format", "ids", *user) == f"{second}\n"
+    assert "has no result 7" in embedding.run("thread", "@7", *user).err
+    assert "Nobody has searched" in embedding.run("thread", "@1", "--user", "ingest-nobody").err
+    assert embedding.plain("similar", first, "--format", "ids", *user) == f"{second}\n"
+    assert "names no message" in embedding.run("similar", first.partition("#")[0], *user).err
 
 
 @pytest.mark.slow

@@ -71,6 +71,20 @@ def test_old_calls_are_pruned_and_kept_ones_stay(memex: Memex) -> None:
     assert memex.json("read", "user/0.md", *ned)["content"] == "x", "what was written stays"
 
 
+@pytest.mark.slow
+def test_versions_of_today_are_never_thinned(memex: Memex) -> None:
+    """The day that the age ends in is not cut in two; without an age, and with a wrong one, nothing is done."""
+    for text in ("one", "two"):
+        memex.plain("write", "user/thin.md", "--content", text, "--overwrite")
+    told = memex.plain("thin", "--older-than", "1d", "--dry-run")
+    done = memex.json("thin", "--older-than", "1d", "--all-tenants")
+    refused = [memex.run("thin", *age) for age in ((), ("--older-than", "0d"), ("--older-than", "1m"))]
+
+    assert told == "Would go: the texts of 0 versions, 0 B.\n"
+    assert (done["versions"], done["dry_run"]) == (0, False)
+    assert all(one.err.startswith("error VALIDATION_ERROR: ") for one in refused)
+
+
 @pytest.mark.parametrize("age", ["90", "d", "-1d", "1.5d", "999999w", "9d8h"])
 def test_what_is_no_age_is_refused(memex: Memex, age: str) -> None:
     """With a sentence, and nothing is removed."""
@@ -80,7 +94,6 @@ def test_what_is_no_age_is_refused(memex: Memex, age: str) -> None:
     assert refused.err.startswith("error VALIDATION_ERROR: ")
 
 
-@pytest.mark.slow
 def test_calls_that_saw_a_version_are_found(memex: Memex) -> None:
     """With how they saw it and what they wrote; a call's versions the other way; of a shared file everybody's."""
     sue = ("--user", "sue")

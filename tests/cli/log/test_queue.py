@@ -136,7 +136,6 @@ def test_work_that_is_ended_gives_its_call_back(memex: Memex) -> None:
     assert worked == "1 call done.\n"
 
 
-@pytest.mark.slow
 def test_a_service_that_is_killed_loses_no_queued_text(prepared: Memex) -> None:
     """SIGKILL in the middle of a call: when its lease has ended the next service does it, exactly once."""
     context = {"userId": "eve", "toolCallId": "kill-1"}

@@ -1,10 +1,12 @@
 """`memex remember` and `memex context`, and the log of what they did."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Memex
+from tests.kit.model_server import ModelServer, calls
 
 pytestmark = pytest.mark.usefixtures("server_up")
 
@@ -276,3 +278,70 @@ def test_the_log_keeps_ids_on_one_line(memex: Memex) -> None:
 
     assert call in screen
     assert max(map(len, screen.splitlines())) <= 100
+
+
+@pytest.mark.slow
+def test_a_state_asks_the_memory_of_then(memex: Memex) -> None:
+    """What context, find, list and read said is said again; a catalogue is of now."""
+    evelyn = ("--user", "evelyn")
+    memex.plain("write", "user/tea.md", "--content", "# Tea\n\nOolong.\n", *evelyn)
+    before = memex.json("context", "oolong", *evelyn)
+    memex.plain("write", "user/tea.md", "--content", "Coffee.", "--overwrite", *evelyn)
+    then = ("--as-of", json.dumps(before["state"]), *evelyn)
+
+    assert memex.json("context", "oolong", *then)["hash"] == before["hash"]
+    assert memex.plain("context", "oolong", *then).rstrip("\n") == before["context"].rstrip("\n")
+    assert [hit["path"] for hit in memex.json("find", "oolong", *then)["hits"]] == ["user/tea.md"]
+    assert [file["version"] for file in memex.json("list", *then)["files"]] == [1]
+    assert memex.plain("read", "user/tea.md", *then) == "# Tea\n\nOolong.\n"
+    assert memex.plain("find", "oolong", *evelyn).startswith("Nothing found")
+    assert "exclude each other" in memex.run("list", "--catalogue", *then).err
+
+
+@pytest.mark.slow
+def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_server: ModelServer) -> None:
+    """`context` says who planned, `log` what was asked and answered, `spend` what the day has cost."""
+    bea = ("--user", "bea")
+    memex.plain("remember", "I prefer oolong tea.", *bea)
+    model_server.play(calls(("answer", {"lines": [1]})))
+    asking = memex.elsewhere(
+        memex.data_dir,
+        MEMEX_MODEL="openai:scripted",
+        OPENAI_BASE_URL=model_server.url,
+        MEMEX_MODEL_PRICE="100/1000",
+        MEMEX_DAILY_USD="2",
+    )
+
+    found = asking.json("context", "which tea?", *bea, "--tool-call-id", "tea-9")
+    logged = asking.plain("log", "tea-9", *bea)
+    said, spent = asking.both("spend")
+    assert (found["planner"], found["degraded"]) == ("openai:scripted", None)
+    assert "I prefer oolong tea." in found["context"]
+    assert re.search(
+        r"── model openai:scripted [\d,.]+ ms tools, 100 \+ 10 tokens, 0\.0200 USD$", logged, re.MULTILINE
+    )
+    assert "called answer {" in logged
+    assert re.search(r"model 1 request, [\d,.]+ ms, 100 \+ 10 tokens, 0\.0200 USD  \d+%", logged)
+    [day] = spent["spent"]
+    assert (day["model"], day["requests"], day["usd"]) == ("openai:scripted", 1, 0.02)
+    assert "A day may cost 2 US dollars" in said
+
+
+@pytest.mark.slow
+def test_a_host_says_how_sure_a_context_must_be(memex: Memex) -> None:
+    """Below that the context says that nothing is remembered; the terminal shows the band."""
+    kim = ("--user", "kim")
+    memex.plain("write", "user/tea.md", "--content", "# Tea\n\nOolong from Fujian.\n", *kim)
+    ask = ("context", "Which oolong did the neighbours order yesterday evening?", *kim)
+
+    plain, found = memex.both(*ask, "--min-confidence", "strong")
+    screen = shown(memex, *ask)
+    hits = memex.plain("find", "oolong", *kim)
+
+    assert plain == found["context"]
+    assert plain.split("\n")[1] == "Nothing is remembered about this."
+    assert found["omitted"]["best"][0]["reason"] == "nothing_fits"
+    assert "Oolong from Fujian." in screen
+    assert re.search(r"^band +weak \(0\.\d\d\)$", screen, re.MULTILINE)
+    assert re.search(r"^user/tea\.md@1.* confidence 0\.\d\d$", hits, re.MULTILINE)
+    assert memex.run(*ask, "--min-confidence", "sure").code == 2

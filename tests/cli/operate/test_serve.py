@@ -11,6 +11,7 @@ import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -59,6 +60,21 @@ def test_a_second_start_shows_no_keys(memex: Memex) -> None:
 
     assert ready.keys() == {"url", "data_dir"}
     assert code == 0
+
+
+@pytest.mark.slow
+def test_two_services_share_a_data_directory(prepared: Memex) -> None:
+    """Started at once, one of them makes the keys; the death of one leaves the other at work."""
+    with prepared.serve() as one, prepared.serve() as other:
+        [keys] = [serving.ready for serving in (one, other) if "agent_key" in serving.ready]
+        for serving in (one, other):
+            replace(serving, ready=serving.ready | keys | {"url": serving.ready["url"]}).call("memory_list")
+        one.process.kill()
+        one.process.wait()
+        second = replace(other, ready=keys | {"url": other.ready["url"]})
+        assert second.call("memory_write", path="user/a.md", content="a")["version"] == 1
+        assert other.end()[0] == 0
+    clusters.await_stop(prepared.data_dir)
 
 
 @pytest.mark.slow

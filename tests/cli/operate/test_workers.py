@@ -16,10 +16,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
+from mcp.client.streamable_http import streamable_http_client
 from prometheus_client.parser import text_string_to_metric_families
 from tests.cli.conftest import PATIENCE_S, Memex, Serving
 from tests.kit import clusters
+from tests.kit.model_server import ModelServer, Request, Step, calls
+
+from mcp import Client
 
 
 @pytest.fixture
@@ -183,6 +188,56 @@ def test_nothing_is_left_after_a_kill_of_the_first_process(memex: Memex) -> None
             serving.request("/health/live")
 
 
+@pytest.mark.slow
+def test_equal_texts_at_two_workers_are_planned_once(memex: Memex, model_server: ModelServer) -> None:
+    """The same call, sent to both at the same time, asks the model once, and both get what was written."""
+    text, both_sent = "The kettle is blue.", threading.Event()
+
+    def plan(_: Request) -> Step:
+        assert both_sent.wait(PATIENCE_S)
+        edit = {"action": "add", "kind": "note", "statement": text, "evidence": text}
+        return calls(("answer", {"edits": [edit], "skipped": []}))
+
+    model_server.play(plan, endless=True)
+    environment = {"MEMEX_MODEL": "openai:m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model_server.url}
+    asking = memex.elsewhere(memex.data_dir, **environment)
+    with asking.serve() as serving, ExitStack() as held, ThreadPoolExecutor() as pool:
+        pair = [held.enter_context(closing(Connection(serving))) for _ in range(2)]
+        sent = [pool.submit(one.call, "memory_remember", tool_call_id="call-1", text=text) for one in pair]
+        with closing(Connection(serving)) as third, closing(Connection(serving)) as fourth:
+            for one in (third, fourth):  # each worker has read what was sent before
+                one.call("memory_list")
+        both_sent.set()
+        one, other = (answer.result() for answer in sent)
+        code, _, _ = serving.end()
+
+    assert code == 0
+    assert one == other
+    assert [one["planner"], one["degraded"], len(one["writes"])] == ["openai:m", None, 1]
+    assert len(model_server.requests) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_one_conversation_of_mcp_goes_to_both(memex: Memex, mode: str) -> None:
+    """A client that opens a connection for each request is answered by both workers, since none has a session."""
+    with memex.serve() as serving:
+        headers = {"Authorization": f"Bearer {serving.ready['agent_key']}", "Memex-User": "alice"}
+        each_anew = httpx2.Limits(max_keepalive_connections=0)
+        async with httpx2.AsyncClient(headers=headers, limits=each_anew, timeout=PATIENCE_S) as http:
+            transport = streamable_http_client(f"{serving.ready['url']}/mcp/files", http_client=http)
+            async with Client(transport, mode=mode) as client:
+                written = [
+                    await client.call_tool("memory_write", {"path": f"user/{n}.md", "content": "# N\n"})
+                    for n in range(4)
+                ]
+        _, _, err = serving.end()
+
+    assert not [result for result in written if result.is_error]
+    routes = {(event["worker"], event["route"]) for event in events_of(err) if event["event"] == "request"}
+    assert routes == {(0, "/mcp/files"), (1, "/mcp/files")}
+
+
 def test_wrong_numbers_of_workers_are_clear_errors(memex: Memex) -> None:
     """None at all, and more than there are connections; nothing is started for them."""
     for environment, said in (
@@ -209,6 +264,21 @@ def test_a_start_that_fails_is_one_error(memex: Memex) -> None:
         [error] = events_of(failed.err)
         assert error["code"] == code
     clusters.await_stop(memex.data_dir)
+
+
+@pytest.mark.slow
+def test_a_start_of_workers_can_be_ended(memex: Memex) -> None:
+    """SIGTERM while the database does not answer: exit code 0 at once, and nothing said."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://memex@127.0.0.1:{silent.getsockname()[1]}/memex"
+        process = memex.elsewhere(memex.data_dir, DATABASE_URL=url).spawn("serve", "--port", "0")
+        silent.settimeout(PATIENCE_S)
+        connection, _ = silent.accept()
+        with connection:
+            process.terminate()
+            out, err = process.communicate(timeout=PATIENCE_S)
+
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 @pytest.mark.slow

@@ -235,7 +235,21 @@ COMMANDS: list[tuple[str, ...]] = [
     ("scan",),
 ]
 # Those of which each has another check behind it; the others are refused in `make nightly`.
-REFUSED_ALWAYS = ("read", "project", "call", "conversation", "member", "key", "docs push", "replay")
+REFUSED_ALWAYS = (
+    *(
+        "read",
+        "put back",
+        "version",
+        "project",
+        "call",
+        "conversation",
+        "work done",
+        "vectors",
+        "member",
+        "retry",
+    ),
+    *("key", "vault", "docs push", "replay"),
+)
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
     "read": ("read", "user/none.md"),
@@ -274,8 +288,7 @@ REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
     "replay": ("replay", "no-such-call"),
     "seen": ("seen", "user/tea.md@2", "--everyone"),
 }
-# What needs the database itself; of these alike commands a few are refused always.
-LOCAL_ALWAYS = ("serve", "index status", "queue work", "eval run")
+# What needs the database itself.
 LOCAL: dict[str, tuple[str, ...]] = {
     "journal backfill": ("journal", "backfill"),
     "demo": ("demo",),
@@ -414,9 +427,7 @@ def test_what_is_refused_here_is_refused_over_http(modes: Modes, name: str) -> N
     assert told[1]["hint"]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in LOCAL_ALWAYS else pytest.mark.slow) for name in LOCAL]
-)
+@pytest.mark.parametrize("name", LOCAL)
 def test_what_needs_the_database_says_so(modes: Modes, name: str) -> None:
     """With a code, and what to do; nothing is started or made."""
     done = modes.there.run(*LOCAL[name], "--json")

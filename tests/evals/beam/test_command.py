@@ -26,3 +26,20 @@ def test_a_chat_is_played_and_measured(beam: Memex) -> None:
     assert figures["newest value in 1500 characters"]["share"] == 1
     assert "beam-100K-01: knowledge update: evidence in 600 characters" in shown
     assert not beam.data_dir.exists()
+
+
+@pytest.mark.slow
+def test_what_cannot_be_played_ends_with_two(beam: Memex) -> None:
+    """Without the data, of a size or a chat that is missing; no figure is made up."""
+    calls = [
+        (beam.elsewhere(beam.data_dir, MEMEX_EVAL_DATA=""), (), "MEMEX_EVAL_DATA is not set"),
+        (beam, (), "has no beam/beam-500K"),
+        (beam, ("--size", "100K", "--chat", "beam-100K-02"), "There is no chat 'beam-100K-02'"),
+        (beam, ("--size", "100K", "--misses", "luck"), "There is no figure 'luck'"),
+    ]
+    for memex, arguments, what in calls:
+        done = memex.run(*arguments)
+        assert done.code == 2, (arguments, done.out, done.err)
+        assert what in done.err
+        assert "Traceback" not in done.err
+        assert done.out == ""

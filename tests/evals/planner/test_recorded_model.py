@@ -9,6 +9,7 @@ from memex.evals.planner.__main__ import shipped_chats
 from memex.evals.planner.measure import PlannerFigures
 from memex.evals.planner.picks import load_picks
 from memex.evals.planner.run import run
+from memex.evals.planner.shipped import shipped_chat
 from memex.settings import Settings
 
 RECORDED = Path(__file__).parents[3] / "evals/recordings/planner/qwen2.5-coder-1.5b.jsonl.gz"
@@ -32,6 +33,15 @@ def check(figures: PlannerFigures, users: set[str]) -> None:
     for budget in BUDGETS:
         ruled = figures.rules[budget].recalled.total()
         assert figures.picked["model", PICK, budget].recalled.total() >= (1 - LOST) * ruled, budget
+
+
+@pytest.mark.slow
+async def test_wrong_picks_cost_little() -> None:
+    """On the shipped memory, with the local model beside the words, as the picks were recorded."""
+    figures = await run([shipped_chat()], BUDGETS, embedder="local", replay=RECORDED, picks=False)
+
+    assert figures.questions == 40
+    check(figures, {shipped_chat().user_id})
 
 
 @pytest.mark.slow

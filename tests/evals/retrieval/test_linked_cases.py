@@ -201,7 +201,6 @@ def test_notes_are_linked_as_their_kind_says() -> None:
     assert wrong_cases(is_linked_as_its_kind_says) == []
 
 
-@pytest.mark.slow
 @needs_data
 def test_second_passages_stand_in_no_other_note() -> None:
     """What the second note adds is to be had there alone."""

@@ -188,6 +188,18 @@ def test_a_page_loads_nothing() -> None:
 
 
 @pytest.mark.slow
+def test_a_page_follows_the_screen() -> None:
+    """Plots take their colours from the style sheet, which has them for light and dark."""
+    from memex.evals.retrieval import page
+
+    written = page.render(run(outcome(1, 1, None)))
+
+    assert "prefers-color-scheme: dark" in written
+    assert "var(--c1)" in written
+    assert not re.search(r"#01010\d|#0102\d\d", written)
+
+
+@pytest.mark.slow
 def test_a_page_shows_texts_as_texts() -> None:
     """Nothing of a run is markup."""
     from memex.evals.retrieval import page

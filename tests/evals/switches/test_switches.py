@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from memex.evals.switches.switches import SWITCHES
+
 COMMAND = [sys.executable, "-m", "memex.evals.switches"]
 
 
@@ -18,7 +20,6 @@ def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.slow
 def test_each_mechanism_is_where_its_switch_looks_for_it() -> None:
     """All are turned off in one process; a function that was renamed or removed fails."""
     code = "from memex.evals.switches.switches import *; turn_off(list(SWITCHES))"
@@ -27,6 +28,32 @@ def test_each_mechanism_is_where_its_switch_looks_for_it() -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_without_data_it_says_so_and_stops() -> None:
+    """As every measurement on real data."""
+    done = run("--here")
+
+    assert done.returncode == 2
+    assert "MEMEX_EVAL_DATA" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_help_says_what_each_mechanism_does() -> None:
+    """By the names that the command takes."""
+    shown = run("--help").stdout
+
+    assert all(name in shown and switch.does in shown for name, switch in SWITCHES.items())
+
+
+@pytest.mark.slow
+def test_an_unknown_mechanism_is_refused() -> None:
+    """With its name."""
+    done = run("magic")
+
+    assert done.returncode == 2
+    assert "no mechanism 'magic'" in done.stderr
 
 
 @pytest.mark.slow

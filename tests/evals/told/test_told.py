@@ -183,6 +183,16 @@ def test_an_index_is_done_when_its_model_lacks_nothing_and_no_job_waits() -> Non
     assert not is_indexed(done | {"models": [{"is_current": True, "missing": 1}]})
 
 
+@pytest.mark.process
+@pytest.mark.slow
+def test_without_data_the_measure_says_so() -> None:
+    """It ends with 2, and with a sentence instead of a traceback."""
+    done = run_told(data="")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{VARIABLE} is not set")
+
+
 @pytest.mark.slow
 @pytest.mark.process
 def test_a_tiny_chat_is_told_to_a_real_service(beam_data: Path, tmp_path: Path) -> None:

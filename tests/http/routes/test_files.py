@@ -197,7 +197,6 @@ def test_slow_and_broken_clients_hold_up_nobody(served: Any, alice: Client) -> N
     assert alice.get("/v1/file", params={"path": "user/slow.md"}).json()["code"] == "FILE_NOT_FOUND"
 
 
-@pytest.mark.slow
 def test_pages_hold_every_file_once_over_three_mounts(alice: Client, root: Client) -> None:
     """A hundred files in a project, shared/ and user/, in pages of any size: by path, none twice or missing."""
     root.put("/v1/admin/projects/apollo")
@@ -261,6 +260,23 @@ def test_a_deleted_file_is_gone_and_can_be_put_back(alice: Client) -> None:
     assert alice.get("/v1/revisions", params=PATH).json()["revisions"][0]["deleted"]
     assert alice.post("/v1/file/restore", params=PATH, json={"version": 1}).json()["version"] == 3
     assert alice.get("/v1/file", params=PATH).json()["content"] == "one"
+
+
+def test_links_are_followed_both_ways(alice: Client) -> None:
+    """Out of a file, into it, over hops; a link to nothing says so."""
+    put(alice, "See [[b]] and [[nowhere#Here]].", "user/a.md")
+    put(alice, "See [c](c.md#Part).", "user/b.md")
+    put(alice, "The end.", "user/c.md")
+
+    out = alice.get("/v1/links", params={**PATH, "direction": "out", "depth": 2}).json()["links"]
+    into = alice.get("/v1/links", params={"path": "user/c.md", "direction": "in", "depth": 2}).json()["links"]
+
+    assert [(link["target"], link["exists"], link["hop"]) for link in out] == [
+        ("user/b.md", True, 1),
+        ("[[nowhere#Here]]", False, 1),
+        ("user/c.md", True, 2),
+    ]
+    assert [(link["source"], link["hop"]) for link in into] == [("user/b.md", 1), ("user/a.md", 2)]
 
 
 def test_a_section_is_read_alone(alice: Client) -> None:

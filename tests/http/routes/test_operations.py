@@ -124,6 +124,19 @@ def test_all_that_an_actor_did_is_undone_after_a_preview(alice: Client, client_o
         assert alice.post("/v1/operations/revert", json=asked | wrong).json()["code"] == "VALIDATION_ERROR"
 
 
+def test_a_revert_sent_again_is_answered_as_at_first(alice: Client) -> None:
+    """Undoing is idempotent under its own id."""
+    put(alice, "one", "call-1")
+    undo = {"headers": {"Memex-Tool-Call-Id": "undo-1"}}
+
+    first = alice.post("/v1/operations/call-1/revert", **undo)
+    again = alice.post("/v1/operations/call-1/revert", **undo)
+
+    assert first.is_success
+    assert first.json() == again.json()
+    assert len(alice.get("/v1/revisions", params=PATH).json()["revisions"]) == 2
+
+
 def test_a_revert_that_no_longer_fits_names_the_later_calls(alice: Client) -> None:
     """What was written since is not lost: nothing is committed."""
     put(alice, "one", "call-1")
@@ -135,6 +148,17 @@ def test_a_revert_that_no_longer_fits_names_the_later_calls(alice: Client) -> No
     assert (refused.status_code, refused.json()["code"]) == (409, "VERSION_CONFLICT")
     assert refused.json()["later_calls"] == ["call-3"]
     assert alice.get("/v1/file", params=PATH).json()["content"] == "three"
+
+
+def test_a_call_is_undone_once_the_later_ones_are(alice: Client) -> None:
+    """Also one that made a file: the undoing of a later call is no write that would be lost."""
+    put(alice, "one", "call-1")
+    put(alice, "two", "call-2", If_Match='"1"')
+
+    assert alice.post("/v1/operations/call-1/revert").json()["later_calls"] == ["call-2"]
+    assert alice.post("/v1/operations/call-2/revert").is_success
+    assert alice.post("/v1/operations/call-1/revert").is_success
+    assert alice.get("/v1/file", params=PATH).status_code == 404
 
 
 def test_a_call_that_wrote_nothing_cannot_be_reverted(alice: Client) -> None:

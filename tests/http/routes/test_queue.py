@@ -94,6 +94,27 @@ def test_what_was_given_up_is_seen_and_put_back(alice: Client, root: Client, car
     assert write["path"] == "projects/apollo/decisions.md"
 
 
+def test_all_that_was_given_up_is_put_back(
+    client_of: ClientOf, alice: Client, root: Client, carry_out: CarryOut
+) -> None:
+    """Of one user or of all, the first first; and none is no error."""
+    for project, member in (("apollo", "alice"), ("zeus", "alice")):
+        root.put(f"/v1/admin/projects/{project}")
+        root.put(f"/v1/admin/projects/{project}/members/{member}")
+        remember(alice, f"http-{project}", project=project)
+        root.delete(f"/v1/admin/projects/{project}/members/{member}")
+    for project in ("zeus", "apollo"):
+        carry_out(f"http-{project}")
+
+    of_bob = client_of("admin", user="bob").post("/v1/admin/queue/retry")
+    of_all = root.post("/v1/admin/queue/retry")
+    of_none = root.post("/v1/admin/queue/retry")
+
+    assert of_bob.json() == of_none.json() == {"calls": []}
+    assert [one["tool_call_id"] for one in of_all.json()["calls"]] == ["http-apollo", "http-zeus"]
+    assert [one["status"] for one in calls(alice)] == ["queued", "queued"]
+
+
 def test_an_admin_sees_the_queue_of_the_tenant(client_of: ClientOf, alice: Client, root: Client) -> None:
     """All of it, a page at a time, or one user's; the text of none."""
     bob = client_of("agent", bound_to="bob")

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -106,6 +107,24 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         "dry_run_id",
     }
     assert context["input_schema"]["required"] == ["query"]
+
+
+def test_a_host_says_how_sure_a_context_must_be(alice: Client) -> None:
+    """Below that the context says so; no definition for a model has the argument, and another band is refused."""
+    run(alice, "memory_write", path="user/tea.md", content="# Tea\n\nOolong from Fujian.\n")
+    question = "Which oolong did the neighbours order yesterday evening?"
+    found = run(alice, "memory_context", query=question).json()
+    nothing = run(alice, "memory_context", query=question, min_confidence="strong").json()
+    [hit] = run(alice, "memory_find", query=question).json()["hits"]
+    told = alice.get("/v1/tools", params={"format": "openai"}).text
+
+    assert found["confidence"]["band"] == "weak"
+    assert "Oolong from Fujian." in found["context"]
+    assert nothing["context"].split("\n")[1] == "Nothing is remembered about this."
+    assert (nothing["sources"], nothing["confidence"]) == ([], found["confidence"])
+    assert 0 < hit["confidence"] < 1
+    assert "min_confidence" not in told
+    assert run(alice, "memory_context", query=question, min_confidence="sure").status_code == 422
 
 
 def test_a_text_is_remembered_and_recalled(alice: Client, bob: Client) -> None:
@@ -313,6 +332,43 @@ def test_a_retry_under_its_id_is_answered_as_at_first(alice: Client) -> None:
     assert first.json() == again.json()
     assert (other.status_code, other.json()["code"]) == (409, "TOOL_CALL_CONFLICT")
     assert run(alice, "memory_read", path="user/a.md").json()["content"] == "# Drinks\ntea\n"
+
+
+def test_twenty_calls_at_once_under_one_id_write_once(alice: Client) -> None:
+    """20 equal answers, or the word to come again in a moment; one revision."""
+
+    def write(_: int) -> Response:
+        return run(alice, "memory_write", path="user/a.md", content="tea", context={"toolCallId": "once"})
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(write, range(20)))
+
+    done = [answer.json() for answer in answers if answer.is_success]
+    waiting = [answer for answer in answers if not answer.is_success]
+    assert {answer.json()["code"] for answer in waiting} <= {"TOOL_CALL_IN_PROGRESS"}
+    assert done
+    assert all(answer == done[0] for answer in done)
+    assert len(run(alice, "memory_history", path="user/a.md").json()["revisions"]) == 1
+
+
+def test_lines_appended_at_once_are_all_kept(alice: Client) -> None:
+    """A patch without a base version cannot conflict."""
+    run(alice, "memory_write", path="user/log.md", content="# Log\n")
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(
+            pool.map(
+                lambda n: run(
+                    alice, "memory_patch", path="user/log.md", operation="append", text=f"line {n}"
+                ),
+                range(32),
+            )
+        )
+
+    assert all(answer.is_success for answer in answers)
+    read = run(alice, "memory_read", path="user/log.md").json()
+    assert read["version"] == 33
+    assert sorted(read["content"].splitlines()[1:]) == sorted(f"line {n}" for n in range(32))
 
 
 @pytest.mark.slow

@@ -34,6 +34,22 @@ def test_a_vault_comes_back_byte_for_byte(alice: Client) -> None:
     assert again.json()["counts"]["unchanged"] == len(NOTES)
 
 
+def test_a_batch_is_reverted_by_its_id(alice: Client) -> None:
+    """Each id in `calls` names a call of the log."""
+    [call] = alice.post("/v1/import", content=zipped(NOTES)).json()["calls"]
+
+    assert alice.post(f"/v1/operations/{call}/revert").is_success
+    assert alice.get("/v1/files").json()["files"] == []
+
+
+def test_a_dry_run_writes_nothing(alice: Client) -> None:
+    """It answers what would happen."""
+    foreseen = alice.post("/v1/import", params={"dry_run": True}, content=zipped(NOTES)).json()
+
+    assert (foreseen["dry_run"], foreseen["counts"]["created"]) == (True, len(NOTES))
+    assert alice.get("/v1/files").json()["files"] == []
+
+
 def test_what_is_refused_has_a_code(alice: Client) -> None:
     """And a sentence, in an answer that is a success for the rest."""
     bad = {"latin.md": b"caf\xe9", "../up.md": b"x", "bidi\u202e.md": b"x", "a.png": b"x", ".git/x.md": b"x"}
@@ -109,6 +125,24 @@ def test_the_service_answers_while_a_zip_is_read(alice: Client) -> None:
 
     assert importing.result().json()["counts"]["created"] == 12
     assert max(waits_s) < took_s / 2
+
+
+def test_what_memory_has_newer_is_kept(alice: Client) -> None:
+    """It is named with its version; `replace` replaces it, and the id of the import undoes it all."""
+    alice.put("/v1/file", params={"path": "user/a.md"}, content="old")
+    archive = alice.get("/v1/export").content
+    alice.put("/v1/file", params={"path": "user/a.md"}, content="new", headers={"If-Match": "*"})
+
+    kept = alice.post("/v1/import", content=archive).json()
+    replaced = alice.post("/v1/import", params={"replace": True}, content=archive).json()
+    undone = alice.post(f"/v1/operations/{replaced['tool_call_id']}/revert").json()
+
+    assert [(one["path"], one["version"], one["code"]) for one in kept["kept"]] == [
+        ("user/a.md", 2, "VERSION_CONFLICT")
+    ]
+    assert (kept["calls"], replaced["updated"], replaced["kept"]) == ([], ["user/a.md"], [])
+    assert [write["path"] for write in undone["writes"]] == ["user/a.md"]
+    assert alice.get("/v1/file", params={"path": "user/a.md"}).json()["content"] == "new"
 
 
 def test_an_admin_exports_what_the_user_may_read(root: Client, client_of: Callable[..., Client]) -> None:

@@ -301,7 +301,7 @@ async def test_the_same_memory_gives_the_same_bytes(embedded_server: Any, stock_
             "Who works in the boathouse?",
             "the",
         )
-        for budget in (400, 20_000)
+        for budget in (400, 2_000, 20_000)
     ]
     one_by_one = [{path: "old"} for path in texts] + [{path: texts[path]} for path in reversed(texts)]
     at_once = [dict.fromkeys(sorted(texts), "older"), texts]
@@ -325,7 +325,7 @@ async def test_the_same_memory_gives_the_same_bytes(embedded_server: Any, stock_
     assert [json.loads(line) for line in printed.splitlines()] == expected
     assert all(one.pop("state") != two.pop("state") for one, two in zip(expected, other, strict=True))
     assert other == expected
-    assert sum(bool(one["sources"]) for one in expected) >= 6
+    assert sum(bool(one["sources"]) for one in expected) >= 10
 
 
 async def test_a_known_context_is_not_sent_again(service: Service, alice: Caller) -> None:
@@ -701,7 +701,7 @@ async def test_what_was_left_out_is_counted_and_the_best_of_it_named(service: Se
     [
         "tea " * (1 << 18),
         pytest.param("茶" * 340_000, marks=pytest.mark.slow),
-        pytest.param("[[b c]] tea " * 87_000, marks=pytest.mark.slow),
+        "[[b c]] tea " * 87_000,
     ],
 )
 async def test_a_line_of_a_mebibyte_keeps_every_promise(service: Service, alice: Caller, line: str) -> None:

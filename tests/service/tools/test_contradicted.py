@@ -170,6 +170,16 @@ async def test_a_list_marks_it_too(service: Service, alice: Caller) -> None:
     assert await shown(service, alice, CHOICE, "What is new?") == ["newer", "earlier"]
 
 
+@pytest.mark.slow
+async def test_a_newer_line_that_no_word_leads_to_is_read(service: Service, alice: Caller) -> None:
+    """Of a memory of many passages, of which a question finds few."""
+    for number in range(60):
+        await remember(service, alice, f"Shelf {number} holds the oars of crew {number}.", said_at=MONDAY)
+    await tell(service, alice, CHOICE)
+
+    assert await shown(service, alice, CHOICE, CHOICE.asks_older) == ["newer", "earlier"]
+
+
 async def held(service: Service, caller: Caller, pair: Pair, rival: dict[str, Any]) -> None:
     """The caller says that both hold."""
     answer = await service.execute(

@@ -286,14 +286,21 @@ MENDED: dict[str, list[Act]] = {
     "looks around first": [calls(*EVERY_TOOL), answers(1)],
     "says something beside its call": [calls(*EVERY_TOOL[:1], text="Let me look."), answers(1)],
     "sends arguments that are no JSON": [calls(("find", '{"query": ')), answers(1)],
+    "sends arguments of another tool": [calls(("find", {"path": "user/tea.md"})), answers(1)],
     "sends arguments of no form": [calls(("find", "[]"), ("read", "null"), ("links", "7")), answers(1)],
     "sends too many arguments": [calls(("find", {"query": "tea", "user_id": "bob"})), answers(1)],
+    "sends no arguments": [calls(("find", ""), ("read", "")), answers(1)],
     "invents a tool": [calls(("memory_write", {"path": "user/x.md", "content": "x"})), answers(1)],
+    "invents a path": [calls(("read", {"place": "users/bob/tea.md"})), answers(1)],
     "answers in no form": [calls(("answer", {"lines": "one"})), answers(1)],
+    "answers null": [calls(("answer", "null")), answers(1)],
     "answers twice at once": [calls(*[("answer", {"lines": [1]})] * 2)],
     "answers and looks around at once": [calls(("answer", {"lines": []}), *EVERY_TOOL)],
     "names a line that there is not": [answers(99), answers(1)],
+    "names a file that there is not": [answers("user/secret.md@1:0-10"), answers(1)],
+    "names a number beyond all": [answers(10**40), answers(1)],
     "names a number below all": [answers(-1, 0), answers(1)],
+    "names the text itself": [answers("I like oolong tea."), answers(1)],
     "names a line twice": [answers(1, 1, 2, 1)],
     "asks for what no tool takes": [
         calls(
@@ -306,9 +313,13 @@ MENDED: dict[str, list[Act]] = {
         ),
         answers(1),
     ],
+    "says nothing of its tokens": [answers(1, usage=None)],
     "read much of it before": [answers(1, usage=Usage(5_000, 20, cached_tokens=4_900))],
     "says that it used endless tokens": [answers(1, usage=Usage(10**30, 10**30, cached_tokens=10**30))],
+    "talks first": [says("I would call find."), answers(1)],
     "is out of order for a moment": [fails(429, retry_after=0), fails(503), resets(), answers(1)],
+    "breaks off once": [cut(CHOSEN), answers(1)],
+    "hangs up between": [calls(*EVERY_TOOL), resets(), answers(1)],
     "searches for what cannot be stored": [
         calls(("find", {"query": "a\0b"}), ("find", {"query": "\ud800"}), ("read", {"place": "user/\0.md"})),
         answers(1),
@@ -359,25 +370,34 @@ ALWAYS: dict[str, list[Act]] = {
     "is filtered": [filtered()],
     "is cut off": [cut_off()],
     "says nothing": [empty()],
+    "has no choice": [choiceless()],
+    "talks": [says("I would call find.")],
     "sends arguments that are no JSON": [calls(("find", '{"query": '))],
+    "invents tools": [calls(("memory_write", {"path": "user/x.md", "content": "x"}))],
+    "wants no such request": [fails(400)],
+    "knows no such model": [fails(404)],
     "knows no such key": [fails(401)],
     "is out of money": [fails(429, code="insufficient_quota")],
     "is overrun": [fails(429, retry_after=0)],
+    "is overrun for long": [fails(429, retry_after=3_600)],
     "is out of order": [fails(500)],
+    "breaks off": [cut(CHOSEN)],
     "hangs up": [resets()],
     "names lines that there are not": [answers(99)],
+    "names the text itself": [answers("I like oolong tea.", "Oolong.")],
     "names the file of another": [answers("users/bob/tea.md@1:0-10")],
     "is no model": [garbage()],
     "is packed wrongly": [Step(body=b"no gzip", headers={"Content-Encoding": "gzip"})],
 }
 
 
+@pytest.mark.parametrize("mode", ["auto", pytest.param("single", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("script", ALWAYS.values(), ids=ALWAYS.keys())
 async def test_a_model_that_gives_no_plan_is_replaced_by_rules(
-    ask: Ask, script: list[Act], model_server: ModelServer
+    ask: Ask, mode: str, script: list[Act], model_server: ModelServer
 ) -> None:
     """The answer is the rules' to the byte and marked as such, and the call's limit of requests holds."""
-    answer, operation = await ask(*script, endless=True, model_requests=4)
+    answer, operation = await ask(*script, endless=True, model_mode=mode, model_requests=4)
 
     assert answer["degraded"] == DEGRADED
     assert 1 <= len(requests_of(operation)) <= 4
@@ -450,19 +470,22 @@ async def test_a_server_that_is_not_there_is_replaced_by_rules(
     assert "oolong" in answer["context"]
 
 
+@pytest.mark.parametrize("place", [*(pytest.param(place, marks=pytest.mark.slow) for place in (1, 2)), 3])
 @pytest.mark.parametrize(
     "failure",
     [fails(500), fails(401), resets(), cut(CHOSEN), garbage(), refuses(), hangs(), answers(99)],
     ids=["500", "401", "reset", "cut", "garbage", "refusal", "hang", "invention"],
 )
-async def test_late_as_a_model_fails_the_answer_is_that_of_the_rules(ask: Ask, failure: Act) -> None:
+async def test_wherever_a_model_fails_the_answer_is_that_of_the_rules(
+    ask: Ask, place: int, failure: Act
+) -> None:
     """To the byte, but for who planned, as `ask` checks: what was found before leaves no trace in it."""
     looks = [
         calls(("find", {"query": f"kettle {n}"}), ("read", {"place": "user/kettle.md"})) for n in range(2)
     ]
 
     answer, operation = await ask(
-        *looks,
+        *looks[: place - 1],
         failure,
         endless=True,
         model_mode="tools",
@@ -470,7 +493,7 @@ async def test_late_as_a_model_fails_the_answer_is_that_of_the_rules(ask: Ask, f
     )
 
     assert answer["degraded"] == DEGRADED
-    assert [request.error_code for request in requests_of(operation)][:2] == [None, None]
+    assert [request.error_code for request in requests_of(operation)][: place - 1] == [None] * (place - 1)
 
 
 async def test_what_is_included_stands_beside_what_a_model_picks(

@@ -20,7 +20,7 @@ from memex.errors import (
     ToolCallConflict,
     ValidationFailed,
 )
-from memex.service.log.call_list import read_attempts
+from memex.service.log.call_list import list_calls, read_attempts
 from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.database import Database
@@ -796,6 +796,24 @@ async def test_the_operations_inside_are_logged_in_order(service: Service, alice
     ]
     assert all(inner.state == {"user": 1, "shared": 0} for inner in row.inner)
     assert "Water at" not in json.dumps([inner.response for inner in row.inner])
+
+
+@pytest.mark.slow
+async def test_a_list_of_calls_with_long_texts_is_short(service: Service, alice: Caller) -> None:
+    """Long texts are cut there, long lists too; the call itself is shown whole."""
+    for n in range(5):
+        await remember(service, alice, f"{n} " + "x" * (MAX_TEXT_CHARS - 10), call=f"call-{n}")
+    talk = "ok. " * 1_000
+    await remember(service, alice, talk, call="talk")
+    page = (await list_calls(service, alice)).operations
+    [whole] = await read_attempts(service, alice, "talk")
+
+    assert sum(len(row.model_dump_json()) for row in page) < 15_000
+    assert page[0].request == {"text": {"$chars": len(talk), "head": talk[:200]}}
+    assert page[0].response["skipped"]["$items"] == 1_000
+    assert len(page[0].response["skipped"]["head"]) == 10
+    assert whole.request == {"text": talk}
+    assert len(whole.response["skipped"]) == 1_000
 
 
 async def test_what_was_remembered_is_recalled(service: Service, alice: Caller) -> None:

@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.exports import json_lines
+from tests.kit.exports import json_lines, read_file
 from tests.time_limit import slowness
 
 from memex.sources.conversations.files import ExportFile
@@ -144,6 +145,19 @@ def test_an_array_is_read_while_it_arrives(tmp_path: Path) -> None:
         assert opened[-1].tell() < 1 << 20
         conversations.close()  # type: ignore[attr-defined]
     assert all(file.closed for file in opened)
+
+
+@pytest.mark.slow
+def test_reading_takes_time_in_proportion() -> None:
+    """Twice the messages of one conversation take about twice the time."""
+    contents = [json.dumps([chat(0, count)]).encode() for count in (2_000, 16_000)]
+    seconds = []
+    for content in contents:
+        started = time.process_time()
+        read_file(content)
+        seconds.append(time.process_time() - started)
+
+    assert seconds[1] < 8 * 3 * seconds[0]
 
 
 def test_a_survey_counts_what_is_read(tmp_path: Path) -> None:

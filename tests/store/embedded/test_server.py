@@ -428,7 +428,6 @@ def test_missing_binaries_are_named(new_dir: Path, folder: Path) -> None:
     assert "PG_BIN_DIR" in refused.value.hint
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not STOCK.is_dir(), reason="no stock PostgreSQL 15 on this machine")
 def test_stock_binaries_work(new_dir: Path) -> None:
     """The programs of a distribution serve as well."""

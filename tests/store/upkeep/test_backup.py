@@ -220,7 +220,7 @@ def test_the_ledger_of_this_machine_is_kept(conninfo: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "commit", [pytest.param(one, marks=() if one in QUICK[:1] else pytest.mark.slow) for one in COMMITS]
+    "commit", [pytest.param(one, marks=() if one in QUICK[:2] else pytest.mark.slow) for one in COMMITS]
 )
 async def test_a_backup_of_an_older_schema_is_restored_and_upgraded(
     commit: str, server: Server, empty: str, conninfo: str, tmp_path: Path

@@ -17,7 +17,7 @@ from memex.store.identity.authentication import Principal
 from memex.store.writes import pending
 
 TABLES = ("revision", "chunk", "link", "posting")
-PARTITIONS = 16
+PARTITIONS = 64
 USERS = [f"user-{number}" for number in range(6)]
 
 
@@ -70,7 +70,7 @@ def part(conninfo: str, table: str) -> None:
 
 @pytest.fixture
 async def parted(lent: LentDatabase) -> AsyncIterator[Service]:
-    """A service over a database whose largest tables have many partitions."""
+    """A service over a database whose largest tables have 64 partitions."""
     for table in TABLES:
         part(lent.conninfo, table)
     database = await Database.open(lent.conninfo, max_connections=4)
@@ -104,6 +104,7 @@ async def seen(service: Service, caller: Caller) -> list[Any]:
     return [*found, [(hit["path"], hit["span"], hit["score"]) for hit in hits["hits"]]]
 
 
+@pytest.mark.both_servers
 async def test_a_write_touches_no_rows_of_others(parted: Service) -> None:
     """Rows of all users stand at the same places of their partitions; only one of them writes."""
     callers = {user: await as_user(parted, user) for user in USERS}

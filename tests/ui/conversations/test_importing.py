@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -62,6 +63,73 @@ def test_an_export_is_imported_and_grows(site: Site) -> None:
     assert "40 new, 0 grown, 0 unchanged" in page
     imports = site.served.app.state.imports
     assert not list(imports.folder.glob("upload-*"))
+
+
+@pytest.mark.slow
+def test_what_cannot_be_read_is_named_with_what_to_do(site: Site, tmp_path: Path) -> None:
+    """Pages of HTML, databases, passwords, empty and silent files; without any conversation, the formats."""
+    with sqlite3.connect(tmp_path / "chat.db") as database:
+        database.execute("create table chat (id int)")
+    silent = json.dumps([dict(CHAT_EXPORT[0], chat_messages=[])]).encode()
+    mixed = zipped(
+        {
+            "chat.html": b"<!DOCTYPE html><html><body><script>alert(1)</script></body></html>",
+            "chat.db": (tmp_path / "chat.db").read_bytes(),
+            "../out.json": EXPORT,
+            "empty.json": b"",
+            "odd.txt": b"Nothing that anybody said.",
+            "conversations.json": silent,
+        }
+    )
+    alice = site.visitor(bound_to="alice")
+
+    nothing = report_of(alice, locked(mixed))
+    failed = report_of(alice, mixed)
+
+    assert "Nothing was imported" in nothing
+    assert "The zip has a password. Unpack it yourself" in nothing
+    assert "takeout.google.com" in nothing
+    for words in (
+        "NOTHING_READ",
+        "pages of HTML",
+        "SQLite",
+        "dangerous names",
+        "empty files",
+        "unknown format",
+    ):
+        assert words in failed, words
+    assert "<script>alert" not in failed
+    assert shown(alice, FIND).count("memex conversations ingest FILE") == 1
+
+
+def locked(archive: bytes) -> bytes:
+    """Return a zip whose members say that they have a password."""
+    changed = bytearray(archive)
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = changed.find(mark)
+        while at >= 0:
+            changed[at + flags] |= 1
+            at = changed.find(mark, at + 4)
+    return bytes(changed)
+
+
+@pytest.mark.slow
+def test_a_limit_ends_an_import_cleanly(site: Site) -> None:
+    """What was stored stays, the page says why it stopped, and the same file goes on when there is room again."""
+    alice, service = site.visitor(bound_to="alice"), site.served.service
+    assert service is not None
+    long = [dict(CHAT_EXPORT[0], uuid=f"l{number}") for number in range(600)]
+    own, service.max_messages = service.max_messages, 1_100
+    try:
+        stopped = report_of(alice, json.dumps(long).encode())
+    finally:
+        service.max_messages = own
+    finished = report_of(alice, json.dumps(long).encode())
+
+    assert "The import stopped" in stopped
+    assert "LIMIT_EXCEEDED" in stopped
+    assert figures(stopped)["New messages"] == 1_000
+    assert figures(finished)["New messages"] == 200
 
 
 def test_forms_are_checked_before_a_file_is_read(site: Site) -> None:

@@ -87,6 +87,25 @@ def test_what_was_said_is_found_while_it_is_typed(site: Site, in_browser: Callab
 
 
 @pytest.mark.slow
+def test_conversations_of_a_source_are_deleted(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From the list of sources: what goes, that it is for good, and the receipt; without a script."""
+    put(site, QUEUE, BRANCHED)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/conversations/sources")
+            page.get_by_role("link", name="Delete").click()
+            page.get_by_text("This cannot be undone.").wait_for()
+            assert page.get_by_role("row").count() == 1 + 2
+            page.get_by_role("button", name="Delete for good").click()
+            page.get_by_role("heading", name="Receipt").wait_for()
+            page.goto(FIND)
+            page.get_by_text("No conversation was imported yet.").wait_for()
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
 def test_an_export_is_imported_while_it_is_watched(
     site: Site, in_browser: Callable[..., Any], tmp_path: Path
 ) -> None:
