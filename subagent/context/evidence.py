@@ -80,8 +80,8 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
 class Evidence:
     """The files that may be recalled for a query, with the query as search weighed it.
 
-    `first` is its best passage, `beside` the entries around those found, `similarity` the highest MaxSim of files
-    whose lines are not embedded alone. `is_of_days` and `near` are those of `SearchResult`.
+    `first` is the passage that search ranked first, and `beside` names the entries around those found. `similarity`
+    is the highest MaxSim of files not embedded line by line. `is_of_days` and `near` are those of `SearchResult`.
     """
 
     query: Query
@@ -317,8 +317,8 @@ def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str,
     for link in links:
         bonus = bonuses[link.source, link.is_near]
         if link.target != link.source:
-            reached = ReachedFile(link.target, bonus, link.source, link.heading)
-            found[link.target] = _stronger(found.get(link.target), reached)
+            target = ReachedFile(link.target, bonus, link.source, link.heading)
+            found[link.target] = _stronger(found.get(link.target), target)
     return _best_reached_files(found)
 
 

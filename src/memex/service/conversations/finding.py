@@ -177,12 +177,25 @@ async def _said(
 async def _found(
     connection: Connection, scope: Scope, arguments: FindMessagesArguments, vector: QueryVector | None
 ) -> list[MessageHit]:
-    asked = (connection, scope, arguments.query, arguments.filters)
-    limit = arguments.limit
     if vector is not None and arguments.mode == "vectors":
-        least = arguments.min_score
-        return await find_near_messages(*asked, limit=limit, vector=vector, min_similarity=least)
-    return await find_messages(*asked, limit=limit, vector=vector, weight=arguments.semantic_weight)
+        return await find_near_messages(
+            connection,
+            scope,
+            arguments.query,
+            arguments.filters,
+            limit=arguments.limit,
+            vector=vector,
+            min_similarity=arguments.min_score,
+        )
+    return await find_messages(
+        connection,
+        scope,
+        arguments.query,
+        arguments.filters,
+        limit=arguments.limit,
+        vector=vector,
+        weight=arguments.semantic_weight,
+    )
 
 
 async def _vector(
