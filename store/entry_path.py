@@ -9,6 +9,7 @@ named `journal` of its own, and its notes stay ordinary files.
 import hashlib
 import re
 from base64 import b32encode
+from collections.abc import Iterable
 from datetime import date, datetime
 from functools import lru_cache
 
@@ -58,6 +59,11 @@ def is_entry(path: str) -> bool:
 def is_entry_at(virtual_path: str) -> bool:
     """Return whether a virtual path is that of an entry of the caller's journal."""
     return virtual_path.startswith(f"user/{FOLDER}/") and is_entry(virtual_path.removeprefix("user/"))
+
+
+def entries_among(paths: Iterable[str]) -> list[str]:
+    """Return the entries of the journal among virtual paths, each once, in order."""
+    return [path for path in dict.fromkeys(paths) if is_entry_at(path)]
 
 
 def is_in_journal(virtual_prefix: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from memex.errors import FileNotFound, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.citations.evidence import EvidenceReader
-from memex.store.database import Connection, Shape, Statement, row_as, rows, rows_as, tuples
+from memex.store.database import Connection, Shape, Statement, row_as, rows_as
 from memex.store.entry_path import FOLDER, is_entry_at, is_in_journal, may_hold_journal
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import parse, parse_prefix
@@ -75,7 +75,7 @@ class Memory:
         self.connection = connection
         self._access = access
         self._vectors, self._now = vectors or {}, now
-        self._ranked: tuple[object, Ranking | None] = (None, None)  # the last search by meaning
+        self._ranked: tuple[object, Ranking | None] = (None, None)  # the last search
         self._tombstones: list[Tombstone] | None = None  # once they were read
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
@@ -109,7 +109,7 @@ class Memory:
         beside: int = 0,
         any_day: bool = False,
     ) -> SearchResult:
-        """Return the files that answer a query best; see `find.search`. What is asked again is not ranked again.
+        """Return the files that answer a query best; see `find.search`. What is asked again is not read again.
 
         With `any_day`, days that the query names leave no files out.
         """
@@ -173,6 +173,9 @@ class Memory:
                 *file_statements(access, reads.files),
                 *list_statements(access, reads.lists),
                 *texts,
+                *self._beside_statements(reads.beside, reads.reach),
+                *self._entry_statements(reads.statements),
+                *([self._rivals_statement(reads.rivals)] if reads.rivals else ()),
             )
         )
         self._spans.keep(chain.from_iterable(await self._reader.rows(*texts)))
@@ -189,16 +192,17 @@ class Memory:
             paths: virtual, of entries.
         """
         scope = self._access.by_mount.get("user")
+        found = await self._reader.rows(*self._entry_statements(paths))
+        return [_entry_statement(scope, **row) for records in found for row in records if scope is not None]
+
+    def _entry_statements(self, paths: Sequence[str]) -> list[Statement]:
+        """Return the statement that reads what became of the statements of entries; none without entries."""
+        scope = self._access.by_mount.get("user")
         if scope is None or not paths:
             return []
-        return await rows_as(
-            partial(_entry_statement, scope),
-            self.connection,
-            "memory/statement_of_entry",
-            entry_scope=scope.scope_id,
-            paths=[parse(path).relative for path in paths],
-            **self._seen_revs(),
-        )
+        relative = [parse(path).relative for path in paths]
+        parameters = {"entry_scope": scope.scope_id, "paths": relative} | self._seen_revs()
+        return [("memory/statement_of_entry", parameters)]
 
     async def rivals(self, paths: Sequence[str]) -> list[Rival]:
         """Return what newer statements contradict lines of pages, and words of entries of the caller's journal.
@@ -206,21 +210,23 @@ class Memory:
         Args:
             paths: virtual, of pages and entries.
         """
-        journal = self._access.by_mount.get("user")
-        parsed = [parse(path) for path in paths]
-        found = await rows(
-            self.connection,
-            "memory/rival_of_file",
-            file_scopes=[self._access.scope_of(path).scope_id for path in parsed],
-            paths=[path.relative for path in parsed],
-            entry_scope=journal.scope_id if journal else None,
-            entries=[path.relative for path in parsed if is_entry_at(str(path))] if journal else [],
-            **self._seen_revs(),
-        )
+        [found] = await self._reader.rows(self._rivals_statement(paths))
         rivals = (self._rival(**row) for row in found)
         return sorted(
             rivals, key=lambda rival: (rival.path, rival.line_key, rival.span, rival.newer, rival.newer_key)
         )
+
+    def _rivals_statement(self, paths: Iterable[str]) -> Statement:
+        """Return the statement that reads what newer statements contradict lines of files."""
+        journal = self._access.by_mount.get("user")
+        parsed = [parse(path) for path in paths]
+        parameters = {
+            "file_scopes": [self._access.scope_of(path).scope_id for path in parsed],
+            "paths": [path.relative for path in parsed],
+            "entry_scope": journal.scope_id if journal else None,
+            "entries": [path.relative for path in parsed if is_entry_at(str(path))] if journal else [],
+        }
+        return "memory/rival_of_file", parameters | self._seen_revs()
 
     def _rival(self, **columns: Any) -> Rival:
         by_id = self._access.by_id
@@ -267,21 +273,26 @@ class Memory:
             reach: how many of those before and of those after each entry are returned at most.
         """
         scope = self._access.by_mount.get("user")
-        if scope is None or not paths:
-            return {}
-        name, parameters = self._beside_statement(scope)
-        found = await tuples(
-            self.connection,
-            name,
-            **parameters,
-            paths=[parse(path).relative for path in paths],
-            about=self._access.project,
-            reach=reach,
-        )
+        found = await self._reader.rows(*self._beside_statements(paths, reach))
         return {
             scope.virtual(path): dict(sorted(zip(map(scope.virtual, others), sizes, strict=True)))
-            for path, others, sizes in sorted(found)
+            for records in found
+            for path, others, sizes in sorted(records)
+            if scope is not None
         }
+
+    def _beside_statements(self, paths: Sequence[str], reach: int) -> list[Statement]:
+        """Return the statement that finds entries beside others; none without entries."""
+        scope = self._access.by_mount.get("user")
+        if scope is None or not paths:
+            return []
+        parameters = {
+            "scope_id": scope.scope_id,
+            "paths": [parse(path).relative for path in paths],
+            "about": self._access.project,
+            "reach": reach,
+        }
+        return [("memory/entry_beside", parameters)]
 
     async def statement_sources(self, lines: Sequence[tuple[str, bytes]]) -> list[EntryStatement]:
         """Return the words of the caller's journal from which lines of pages were made.
@@ -414,12 +425,6 @@ class Memory:
                 break
         return found
 
-    async def has_journal(self) -> bool:
-        """Return whether there are entries in the caller's journal."""
-        [found] = await self._reader.rows(state_statement(self._access.scopes))
-        known = [statement["has_journal"] for statement in found]
-        return any(known) if None not in known else bool(await self.journal_months())
-
     async def journal_months(self, prefix: str = "") -> list[JournalCount]:
         """Return how many entries the caller's journal has in each month, of paths that begin with a prefix."""
         return await self._journal_counts(prefix, MONTH_CHARS)
@@ -540,10 +545,6 @@ class Memory:
     def _span_statement(self, scopes: Sequence[Scope]) -> Statement:
         """Return the name of the statement that reads spans, and its parameters for the scopes of spans."""
         return "memory/revision_span", {"scope_ids": [scope.scope_id for scope in scopes]}
-
-    def _beside_statement(self, scope: Scope) -> Statement:
-        """Return the name of the statement that finds entries beside others, and its parameters for the scope."""
-        return "memory/entry_beside", {"scope_id": scope.scope_id}
 
     async def _standing(
         self, shape: Callable[..., Shape], statement: str, scope: Scope, **parameters: Any

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from memex.store.entry_path import FOLDER
+from memex.store.entry_path import FOLDER, entries_among
 from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS
 from memex.store.search.snippet import window
+from memex.store.snapshot.reads import Reads
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
 from memex.subagent.context.evidence import (
     WHOLE_CHARS,
     gather_evidence,
-    pinned_passages,
 )
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
@@ -23,7 +23,6 @@ from memex.subagent.context.pool import (
     ContextLine,
     add_meaning,
     best_first,
-    entries_of,
     first_chars,
     in_force,
     included_lines,
@@ -40,7 +39,7 @@ from memex.subagent.context.rivals import mark_older, mark_over
 from memex.subagent.context.selection import CandidatePassage, Cut, chosen_from_chars, read_chars
 from memex.subagent.context.stated import stated_by_lines
 from memex.subagent.context.statements import StatementUnit
-from memex.subagent.context.survey import Candidates, LinePool, split_by_value
+from memex.subagent.context.survey import Candidates, LinePool, pinned_passages, split_by_value
 from memex.subagent.judgement import Judgement
 from memex.subagent.memory_tools import MemoryTools, newest_first
 from memex.subagent.planner import (
@@ -100,7 +99,7 @@ class BuiltinPlanner:
         survey = replace(survey, pinned=pinned_left(survey.pinned, tools.forgotten, tools.analyzer))
         is_small = survey.query.chunks < SMALL_PASSAGES and not survey.is_of_days
         rest = await _rest(survey, tools) if is_small else []
-        entries = entries_of((*survey.ranked, *rest))
+        entries = entries_among((*survey.paths, *(passage.reference.path for passage in rest)))
         stated = await tools.entry_statements(entries) if entries else []
         lines, others = (standing(lines_of(found, stated), tools) for found in (survey.ranked, rest))
         asked = lines + others if survey.is_compared else lines
@@ -130,7 +129,7 @@ class BuiltinPlanner:
         ranked = first_chars(ranked, chosen_from_chars(request.budget))
         return LinePool(
             survey,
-            mark_over(await mark_older(ranked, tools), request.today),
+            mark_over(await mark_older(ranked, survey.paths, tools), request.today),
             judgement,
             is_shown_whole=is_small and not listed,
             is_list=bool(listed),
@@ -185,6 +184,8 @@ class BuiltinPlanner:
             evidence.scored_passages(min(WHOLE_CHARS, available // 3)),
             read_chars(available),
         )
+        paths = list(dict.fromkeys(worth.reference.path for worth in worths))
+        await tools.read_ahead(Reads(statements=entries_among(paths), rivals=paths))
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
         return Candidates(
             evidence.query,
@@ -197,6 +198,7 @@ class BuiltinPlanner:
             evidence.beside,
             evidence.near,
             evidence.first,
+            paths,
         )
 
     def cutter(self, query: Query) -> Cut:

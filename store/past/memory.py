@@ -270,9 +270,12 @@ class PastMemory(Memory):
         name, parameters = super()._span_statement(scopes)
         return _PAST[name], parameters | {"revs": [self._revs.get(scope, 0) for scope in scopes]}
 
-    def _beside_statement(self, scope: Scope) -> Statement:
-        name, parameters = super()._beside_statement(scope)
-        return _PAST[name], parameters | {"rev": self._revs.get(scope, 0)}
+    def _beside_statements(self, paths: Sequence[str], reach: int) -> list[Statement]:
+        by_id = self._access.by_id
+        return [
+            (_PAST[name], parameters | {"rev": self._revs.get(by_id[parameters["scope_id"]], 0)})
+            for name, parameters in super()._beside_statements(paths, reach)
+        ]
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search that were there at the moment, empty ones too."""

@@ -1,7 +1,7 @@
 """Search: exact BM25, fused with a vector search if the query has an embedding; hits are grouped by file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import groupby
@@ -78,16 +78,15 @@ class SearchResult:
 
     `near` holds the chunks of the vector search that were fused with those of BM25. The log keeps them, because
     nobody can compute them again later. None when the search used words alone. `is_of_days` says that the search
-    was narrowed to the days that the query names. `ranking` is what the hits are the first of, if it does not
-    depend on how many were asked for: with `near`. `entries` are the best entries of the journal, where they were
-    asked for beside the hits.
+    was narrowed to the days that the query names. `ranking` is what the hits are the first of. `entries` are the
+    best entries of the journal, where they were asked for beside the hits.
     """
 
     hits: tuple[Hit, ...]
     query: Query
     near: tuple[NearSpan, ...] | None = None
     is_of_days: bool = False
-    ranking: "Ranking | None" = None
+    ranking: "Ranking | None" = field(default=None, compare=False)
     entries: tuple[Hit, ...] = ()
 
 
@@ -127,7 +126,7 @@ async def search(
         chars: no more files than hold so many characters in these passages, the last one whole; None for all.
         beside: so many entries of the journal are found too, by words and apart from the hits, which `entries` are
             left out of.
-        ranked: the whole ranking of this search in this snapshot, if one is known.
+        ranked: a ranking of this search in this snapshot, of as many files or fewer, if one is known.
         past: search the scopes at this moment instead of now.
         vector: the vector of the text, to find the nearest files too; of the past only unchanged files.
         near: the recorded result of a vector search (a `SearchResult.near`), used instead of `vector` in a replay.
@@ -142,22 +141,31 @@ async def search(
         ProjectNotFound: the user has no such project, as `project` or in the prefix.
     """
     shown = Shown(limit, max(passages, 1), chars)
-    ranking = ranked or await rank(
-        connection, access, text, limit=limit, tags=tags, shown=shown, beside=beside, **options
-    )
+    ranking = ranked
+    if ranking is None or ranking.near is None:
+        ranking = await rank(
+            connection,
+            access,
+            text,
+            limit=limit,
+            tags=tags,
+            shown=shown,
+            beside=beside,
+            seen=ranked,
+            **options,
+        )
     files = ranking.files[:limit]
     if chars is not None:
         files = files[: _files_within([file.chunks for file in files], passages, chars)]
     hits = await read_hits(connection, ranking, text, [*files, *ranking.entries], passages)
     pages = len(hits) - len(ranking.entries)
     is_of_days = ranking.filters.dated is not None
-    whole = None if ranking.near is None else ranking
     return SearchResult(
         tuple(hits[:pages]),
         ranking.query,
         ranking.near,
         is_of_days,
-        whole,
+        ranking,
         tuple(hits[pages:]),
     )
 
@@ -205,10 +213,12 @@ async def rank(
     about: str | None = None,
     beside: int = 0,
     explained: Sequence[Filters] = (),
+    seen: Ranking | None = None,
 ) -> Ranking:
     """Return the ranking of a search; arguments and errors as those of `search`.
 
-    `explained` are filters that `best_chunks` will be asked for besides those of the search.
+    `explained` are filters that `best_chunks` will be asked for besides those of the search. `seen` is a ranking of
+    this search of another number of files: the postings are not read again.
     """
     check_query(text)
     scopes = access.searched(project)
@@ -225,7 +235,10 @@ async def rank(
     of_days = [replace(filters, dated=dated, undated=undated) for undated in (False, True)] if dated else []
     of_entries = Filters(f"{FOLDER}/", about=about)
     asked = (filters, *of_days, *([of_entries] if beside else ()), *explained)
-    query, all_views = await lexical.open_views(connection, scopes, text, past, languages, filters=asked)
+    if seen is not None:
+        query, all_views = seen.query, seen.all_views
+    else:
+        query, all_views = await lexical.open_views(connection, scopes, text, past, languages, filters=asked)
     views = [view for view in all_views if is_within(view.scope, prefix)]
     # Files without a date always stay. The filter is dropped if no dated file matches it.
     if of_days and await _is_any_found(connection, views, query, of_days[0]):

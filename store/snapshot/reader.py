@@ -19,7 +19,9 @@ AS_TUPLES = frozenset(
         "memory/link_back",
         "memory/file_text",
         "memory/revision_span",
+        "memory/entry_beside",
         "past/revision_span",
+        "past/entry_beside",
     }
 )
 

@@ -30,6 +30,10 @@ class Reads:
         tombstones: whether what was forgotten and replaced is wanted, and what holds on some days alone.
         texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
             text is left where it is.
+        beside: entries beside which others are looked for.
+        reach: how many on either side of each.
+        statements: entries of which the statements are wanted.
+        rivals: virtual paths of files of which the newer statements are wanted that contradict them.
     """
 
     state: bool = False
@@ -42,6 +46,10 @@ class Reads:
     files: Sequence[str] = ()
     tombstones: bool = False
     texts: Mapping[str, int] = field(default_factory=dict)
+    beside: Sequence[str] = ()
+    reach: int = 0
+    statements: Sequence[str] = ()
+    rivals: Sequence[str] = ()
 
 
 NO_READS = Reads()

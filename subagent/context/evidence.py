@@ -6,13 +6,13 @@ a link leads to it or when it stands in a file that matches well.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from typing import NamedTuple
 
-from memex.store.entry_path import is_entry_at
+from memex.store.entry_path import entries_among, is_entry_at
 from memex.store.memory import Memory
-from memex.store.records import FilePassages, Hit, NearLink, NearSpan, Passage, Reference, Span
+from memex.store.records import FilePassages, Hit, NearLink, NearSpan, Passage, Reference
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
@@ -147,18 +147,21 @@ async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Eviden
     """Return what memory holds about a query, following links from what matches, as far as the request says."""
     evidence = await _find_matches(request, tools)
     frontier = list(evidence.files)[:SOURCES]
+    backward = frontier[:BACK_SOURCES] if request.max_hops else []
+    texts = _found_texts(frontier, evidence) if request.max_hops else {}
     if tools.held is not None:
-        await tools.read_ahead(await _reads_of_matches(evidence, frontier, tools.held))
+        reads = await _reads_of_matches(evidence, frontier, tools.held)
+        await tools.read_ahead(replace(reads, near=texts, back=backward))
     await _add_passages(frontier, evidence, tools)
     await _add_neighbours(evidence, tools)
     left: set[str] = set()
     for hop in range(request.max_hops):
-        texts = await _link_texts([path for path in frontier if path not in left], evidence, tools)
+        if hop:
+            texts = await _link_texts([path for path in frontier if path not in left], evidence, tools)
+            await tools.read_ahead(Reads(near=texts))
         if not texts:
             break
         left |= texts.keys()
-        backward = frontier[:BACK_SOURCES] if hop == 0 else []
-        await tools.read_ahead(Reads(near=texts, back=backward))
         targets = _files_linked_to(evidence, await tools.near_links(texts))
         if hop == 0:
             back = _files_linking_here(evidence, await tools.back_links(backward))
@@ -178,6 +181,8 @@ async def _reads_of_matches(evidence: Evidence, frontier: Sequence[str], memory:
     return Reads(
         passages=[(evidence.query, paths) for paths in (frontier, beside, pinned) if paths],
         texts=dict.fromkeys(beside, SHORT_CHARS) | whole,
+        beside=entries_among(evidence.files),
+        reach=REACH,
     )
 
 
@@ -225,7 +230,7 @@ def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
 
 async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, ReachedFile]:
     """Note which entries were told around those that match; return those around the ones that match best."""
-    entries = [path for path in evidence.files if is_entry_at(path)]
+    entries = entries_among(evidence.files)
     evidence.beside = await tools.entries_beside(entries, reach=REACH) if entries else {}
     best = frozenset(list(evidence.files)[:ENTRIES])
     near = [(path, beside) for path, around in evidence.beside.items() if path in best for beside in around]
@@ -267,21 +272,6 @@ def _stronger(known: ReachedFile | None, other: ReachedFile | None) -> ReachedFi
     return known
 
 
-def pinned_passages(file: FilePassages, room: int) -> list[ScoredPassage]:
-    """Return a pinned file as passages: all of it, or what fits of its beginning and one passage more."""
-    spans: list[tuple[Span, tuple[str, ...]]]
-    if file.size_chars - file.body_start <= room:
-        spans = [((file.body_start, file.size_chars), ())]
-    else:
-        spans = [(passage.span, passage.heading) for passage in file.passages]
-        spans = spans[: 1 + sum(span[1] - file.body_start <= room for span, _ in spans)]
-    return [
-        ScoredPassage(Reference(file.path, file.version, span), heading, 0, "pinned")
-        for span, heading in spans
-        if span[0] < span[1]
-    ]
-
-
 async def _add_passages(paths: Sequence[str], evidence: Evidence, tools: MemoryTools) -> None:
     """Add the first passages of files to those that search found in them."""
     for file in await tools.passages(evidence.query, paths) if paths else []:
@@ -300,9 +290,16 @@ async def _link_texts(paths: Sequence[str], evidence: Evidence, tools: MemoryToo
     """Return what of files speaks for them: the passages that search found, or the one that a link means."""
     led_to = {path: evidence.linked_passage(path) for path in paths if path not in evidence.matched}
     read = dict(zip(led_to, await tools.read(list(led_to.values())), strict=True))
-    own = {path: evidence.files[path].passages for path in paths if path not in read}
-    said = {path: "\n".join(passage.text or "" for passage in own.get(path, ())) for path in paths}
-    return {path: read.get(path) or said[path] for path in paths}
+    return {path: read.get(path) or text for path, text in _found_texts(paths, evidence).items()}
+
+
+def _found_texts(paths: Iterable[str], evidence: Evidence) -> dict[str, str]:
+    """Return the passages of files that search found, whose texts are known."""
+    found = {path: evidence.files[path].passages for path in paths}
+    return {
+        path: "\n".join([passage.text for passage in passages if passage.text])
+        for path, passages in found.items()
+    }
 
 
 def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:

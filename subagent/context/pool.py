@@ -26,7 +26,7 @@ from datetime import date
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from memex.store.entry_path import entry_day, is_entry_at
+from memex.store.entry_path import entries_among, entry_day, is_entry_at
 from memex.store.markdown import read_summaries
 from memex.store.records import EntryStatement, Reference, Span, Tombstone
 from memex.store.search.analyzer import Analyzer
@@ -345,8 +345,7 @@ def _between(text: str, start: int, end: int) -> Iterator[tuple[Span, None, tupl
 
 def entries_of(passages: Iterable[CandidatePassage]) -> list[str]:
     """Return the entries of the journal among the files of passages, each once, in order."""
-    paths = dict.fromkeys(passage.reference.path for passage in passages)
-    return [path for path in paths if is_entry_at(path)]
+    return entries_among(passage.reference.path for passage in passages)
 
 
 def window_weight(budget: int) -> float:

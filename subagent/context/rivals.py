@@ -38,12 +38,15 @@ class OlderLine:
     newer: tuple[NewerPlace, ...]
 
 
-async def mark_older(lines: Sequence[ContextLine], tools: MemoryTools) -> list[ContextLine]:
+async def mark_older(
+    lines: Sequence[ContextLine], known: Iterable[str], tools: MemoryTools
+) -> list[ContextLine]:
     """Return lines, best first, of which older statements name the lines of the newer ones that contradict them.
 
     Words of an entry that a newer statement contradicts are a line of their own, apart from the rest of their line.
+    `known` are the paths of files whose newer statements were read ahead.
     """
-    paths = list(dict.fromkeys(line.reference.path for line in lines))
+    paths = list(dict.fromkeys((*known, *(line.reference.path for line in lines))))
     rivals = await tools.rivals(paths) if paths else []
     if not rivals:
         return list(lines)

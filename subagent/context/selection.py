@@ -21,7 +21,7 @@ MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they a
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
 POOL_SHARE = 5  # so many times the budget's characters of passages are read, whose lines are compared,
-POOL_CHARS = range(24_000, 40_001)  # within these bounds
+POOL_CHARS = range(20_000, 40_001)  # within these bounds
 CHOSEN_FROM_CHARS = (
     12_000  # of the best lines, of which a context chooses, at least: a model is shown as many
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, nextafter
 
-from memex.store.records import NearSpan, Reference
+from memex.store.records import FilePassages, NearSpan, Reference, Span
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.evidence import ScoredPassage
@@ -28,6 +28,7 @@ class Candidates:
         beside: the entries of the journal around those that were found.
         near: the passages that search compared in meaning; None if it searched by words alone.
         first: the passage that search ranked first.
+        paths: the files of the ranked passages.
     """
 
     query: Query
@@ -40,6 +41,7 @@ class Candidates:
     beside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     near: Sequence[NearSpan] | None = None
     first: Reference | None = None
+    paths: Sequence[str] = ()
 
     @property
     def is_compared(self) -> bool:
@@ -114,6 +116,21 @@ class LinePool:
     is_list: bool = False
     best: float | None = None
     included: Sequence[ContextLine] = ()
+
+
+def pinned_passages(file: FilePassages, room: int) -> list[ScoredPassage]:
+    """Return a pinned file as passages: all of it, or what fits of its beginning and one passage more."""
+    spans: list[tuple[Span, tuple[str, ...]]]
+    if file.size_chars - file.body_start <= room:
+        spans = [((file.body_start, file.size_chars), ())]
+    else:
+        spans = [(passage.span, passage.heading) for passage in file.passages]
+        spans = spans[: 1 + sum(span[1] - file.body_start <= room for span, _ in spans)]
+    return [
+        ScoredPassage(Reference(file.path, file.version, span), heading, 0, "pinned")
+        for span, heading in spans
+        if span[0] < span[1]
+    ]
 
 
 def split_by_value(

@@ -421,7 +421,7 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
     assert row.config == {"planner": "builtin", "prompt": "context-4", "min_confidence": "weak"}
     assert row.response == {k: v for k, v in answer.items() if k not in ("context", "tool_call_id")}
     assert [(inner[n].tool, inner[n].request) for n in sorted(inner)] == [
-        ("memory_find", {"query": "oolong", "limit": 100, "chars": 24_000}),
+        ("memory_find", {"query": "oolong", "limit": 100, "chars": 20_000}),
         ("memory_passages", {"paths": ["user/a.md"]}),
         ("memory_links", {"paths": ["user/a.md"]}),
         ("memory_links", {"paths": ["user/a.md"], "direction": "in"}),

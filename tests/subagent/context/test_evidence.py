@@ -15,8 +15,8 @@ from memex.subagent.context.evidence import (
     Evidence,
     ReachedFile,
     ScoredPassage,
-    pinned_passages,
 )
+from memex.subagent.context.survey import pinned_passages
 
 NO_QUERY = Query((), (), 0.3, 0.0)
 SIZE = 1_000  # of each passage of a long file

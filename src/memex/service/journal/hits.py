@@ -46,8 +46,8 @@ async def find_once(
     Where the passages of an entry say no more of the query than statements that were made from it, and one page
     that is a hit too shows all of these, the page is the hit of both, at the better rank of the two.
     """
-    if not await memory.has_journal():
-        found = await memory.find(query, limit=limit, **options)
+    found = await memory.find(query, limit=limit, **options)
+    if not any(is_entry_at(hit.path) for hit in found.hits):
         return found, [OneHit(hit) for hit in found.hits]
     asked = limit + MORE_ASKED
     while True:
