@@ -13,13 +13,16 @@ from tests.kit.patterns import UsedPattern, all_patterns
 from tests.kit.property_budget import sampled, scaled
 from tests.kit.pumping import slowest_text
 
+from memex.mirror.rules import MAX_PATH_CHARS
 from memex.store.markdown import describe, parse
+from memex.store.paths import MAX_ID_CHARS
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.dates import parse_days
 from memex.store.search.index import index
 from memex.store.search.snippet import snippet
 from memex.store.writes.derivation import check_marks
 from memex.subagent.statements import language
+from memex.subagent.statements.comparison.putting_right import MAX_CHARS
 from memex.subagent.statements.comparison.work_forms import MAX_FORM_CHARS
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.forgetting import MAX_REQUEST_CHARS, find_forget_request
@@ -57,6 +60,17 @@ BOUNDED = {
         "",
     ): f"the first {JUDGED_CHARS} characters of a clause, or four times as many of a sentence",
     ("subagent.work.clauses", "_QUESTION"): "the last 12 characters of a clause",
+    ("subagent.statements.comparison.holders", ""): f"the first {JUDGED_CHARS} characters of a sentence",
+    (
+        "subagent.statements.comparison.holders",
+        "_OWNED",
+    ): f"the first {JUDGED_CHARS} characters of a sentence",
+    (
+        "subagent.statements.comparison.putting_right",
+        "",
+    ): f"the first {2 * MAX_CHARS} characters of a sentence",
+    ("service.log.revert_all", "_BATCH"): f"the id of a call, of at most {MAX_ID_CHARS} characters",
+    ("mirror.rules", ""): f"a path of at most {MAX_PATH_CHARS} characters",
 }
 BOUNDED |= {
     ("subagent.statements.secrets.statement", f"_{kind}_VALUE"): "130 characters behind the name of a secret"

@@ -17,8 +17,8 @@ from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.places import mount_of
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-LINKS_AT_END = re.compile(r"(?:[ \t]+\[\[[^\[\]\n]+\]\])+[ \t]*$")
-_TITLE = re.compile(r"^# (?P<title>\S.*?)[ \t#]*$", re.MULTILINE)
+_LINKS = re.compile(r"(?<![ \t])(?:[ \t]++\[\[[^\[\]\n]++\]\])++[ \t]*+")  # that follow each other
+_TITLE = re.compile(r"^# (?P<title>\S.*)$", re.MULTILINE)
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:", re.MULTILINE)
 ALL = -1  # before the first change of a mount
 ERASED = "█"  # what stands for words that were erased
@@ -114,7 +114,7 @@ class DreamPage:
     def title(self) -> str:
         """Its first heading of level 1; "" without one."""
         found = _TITLE.search(self.text)
-        return found["title"] if found else ""
+        return found["title"][0] + found["title"][1:].rstrip(" \t#") if found else ""
 
     @property
     def stem(self) -> str:
@@ -156,7 +156,7 @@ class DreamPage:
             if not raw or not is_whole or ERASED in raw:
                 continue
             marker = ITEM.match(raw)
-            said = parse_bullet(LINKS_AT_END.sub("", raw) if not STAMP.search(raw) else raw)
+            said = parse_bullet(without_links(raw) if not STAMP.search(raw) else raw)
             yield PageLine(
                 self.path,
                 self.version,
@@ -222,3 +222,11 @@ class MountState:
     def is_new(self, *paths: str) -> bool:
         """Return whether one of these pages changed since the last dream, by somebody else."""
         return any(self.pages[path].changed > self.since for path in paths if path in self.pages)
+
+
+def without_links(line: str) -> str:
+    """Return a line without the links that end it, such as `buy oil [[boats/heron]]`."""
+    last = None
+    for found in _LINKS.finditer(line):
+        last = found
+    return line[: last.start()] if last is not None and last.end() == len(line) else line

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from memex.store.paths import parse
 from memex.subagent.dream.edits import EditChange, FileEdit, Group, fitting, split_lines
-from memex.subagent.dream.pages import LINE, LINKS_AT_END, DreamPage, MountState, PageLine
+from memex.subagent.dream.pages import LINE, DreamPage, MountState, PageLine, without_links
 from memex.subagent.dream.signals import Signal
 from memex.subagent.statements.places import destination, is_statement_file, mount_of, stands_for_kind
 
@@ -155,8 +155,7 @@ def _without_duplicates(state: MountState, kept: PageLine, others: Sequence[Page
 
 def _end(raw: str) -> str:
     """Return the links that end a line."""
-    found = LINKS_AT_END.search(raw)
-    return found[0] if found else ""
+    return raw[len(without_links(raw)) :]
 
 
 def _without_superseded(state: MountState, newer: PageLine, older: PageLine) -> Group:

@@ -12,7 +12,7 @@ from memex.store import links
 from memex.store.entry_path import is_entry_at
 from memex.store.paths import parse
 from memex.subagent.dream.edits import FileEdit, Group, apply_groups, split_lines
-from memex.subagent.dream.pages import LINKS_AT_END, DreamPage, MountState, PageLine
+from memex.subagent.dream.pages import DreamPage, MountState, PageLine, without_links
 from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILES, REMOVED_SHARE
 from memex.subagent.dream.signals import task_key
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
@@ -66,7 +66,7 @@ def core(line: str) -> str:
     """Return what of a line a dream may not change: all but box, stamp, targets of links, and links at the end."""
     bare = line.strip()
     marker = ITEM.match(bare)
-    said = LINKS_AT_END.sub("", STAMP.sub("", bare[marker.end() :])) if marker else bare
+    said = without_links(STAMP.sub("", bare[marker.end() :])) if marker else bare
     return " ".join(_TARGET.sub(lambda found: f"{found[1] or found[2]}*", said).split())
 
 
@@ -226,7 +226,7 @@ def _box(line: str) -> str:
 def _task_of(line: str) -> str | None:
     marker = ITEM.match(line.strip())
     said = line.strip()[marker.end() :] if marker else line
-    return subject_of("pending", STAMP.sub("", LINKS_AT_END.sub("", said)).strip())
+    return subject_of("pending", STAMP.sub("", without_links(said)).strip())
 
 
 def _check_links(state: MountState, pages: Mapping[str, DreamPage], after: Mapping[str, str]) -> None:

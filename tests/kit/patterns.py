@@ -97,6 +97,9 @@ def _read_each_language() -> None:
     from memex.store.search.analyzer import analyzer_of
     from memex.store.search.dates import parse_days
     from memex.store.search.snippet import snippet
+    from memex.subagent.context.intents import intent_of
+    from memex.subagent.statements.comparison.holders import is_about_another
+    from memex.subagent.statements.comparison.putting_right import correcting_spans
     from memex.subagent.statements.comparison.views import view
     from memex.subagent.statements.days.mentions import find_days
     from memex.subagent.statements.extraction import extract_statements
@@ -113,6 +116,9 @@ def _read_each_language() -> None:
         find_days(text, now.date())
         view(text, "note", english)
         snippet(text, ["anna"], english, max_chars=40)
+        correcting_spans([(0, len(text))], text)
+        is_about_another(text)
+        intent_of(text)
         observe(SessionTurn("user", text, human_authored=True))
         proves(ToolEvent("command", now, command=text, succeeded=True))
 

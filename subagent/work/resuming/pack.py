@@ -38,7 +38,7 @@ MAX_QUOTE_CHARS = 600
 MAX_SOURCE_CHARS = 120
 MAX_LAST_LINES, MAX_BEFORE_LINES = 24, 24  # of the last turns, and of what was asked before them
 _QUESTION = re.compile(
-    r"(?:\S+[.,!]\s+){0,3}(?:[^.!]|[.!]\S)*\?"
+    r"(?:\S++(?<=\S[.,!])\s++){0,3}+(?:[^.!]|[.!]\S)*\?"
 )  # and nothing else but a few words before it
 STALE_AFTER = timedelta(days=14)  # what nobody has named for so long, while work went on, is listed last
 QUOTED_BY_ITEM = 0.6  # of a quote that is also an item of work, or several: it is not told once more
