@@ -83,6 +83,7 @@ class NewConversation:
 
     Attributes:
         sha256: of all that was read, to know the conversation again.
+        forked_from: the provider's id of the conversation from which it was forked; "" for none.
         is_continued: the messages follow those that are stored; else they are the whole conversation, and stored
             messages that are not among them leave the path.
         is_complete: all of it has been read when these messages are stored.
@@ -95,6 +96,7 @@ class NewConversation:
     project: str = ""
     folder: str = ""
     branch: str = ""
+    forked_from: str = ""
     started_at: datetime | None = None
     last_at: datetime | None = None
     is_continued: bool = False

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -556,3 +557,73 @@ async def test_a_fork_brings_its_own_turns_alone(
 
     assert (first.messages_added, first.skipped["repeated_turn"]) == (6, 2)
     assert again.messages_added == 0
+
+
+async def told_by_conversation(service: Service, caller: Caller) -> dict[str, list[str]]:
+    """Return what each conversation of a user holds, by the first characters of its provider's id."""
+    access = await service.identities.open_conversations(caller)
+    assert access.conversations is not None
+    texts = defaultdict[str, list[str]](list)
+    async with service.database.transaction(access.for_conversations()) as connection:
+        cursor = await connection.execute(
+            """
+            select left(conversation.provider_id, 8) as name, message.text
+              from message
+              join conversation using (scope_id, conversation_no)
+             where scope_id = %(scope_id)s and on_path
+             order by conversation.provider_id, message.position
+            """,
+            {"scope_id": access.conversations.scope_id},
+        )
+        for row in await cursor.fetchall():
+            texts[row["name"]].append(row["text"])
+    return dict(texts)
+
+
+async def test_a_codex_fork_brings_its_own_turns_alone(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """It repeats turns with the time of the fork; what no other session holds stays, and what is said later."""
+
+    def rollout(number: int, parent: int | None, *turns: tuple[str, str, str]) -> None:
+        ids = [f"{one:08}-0000-4000-8000-000000000001" for one in (number, parent or 0)]
+        meta = {"id": ids[0], "cwd": "/repo/shop"} | ({"forked_from_id": ids[1]} if parent else {})
+        lines: list[dict[str, Any]] = [
+            {"type": "session_meta", "payload": meta, "timestamp": f"2026-03-0{number}T10:00:00Z"}
+        ]
+        for role, text, at in turns:
+            kind = "input_text" if role == "user" else "output_text"
+            payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+            lines.append(
+                {"type": "response_item", "payload": payload, "timestamp": f"2026-03-0{number}T{at}Z"}
+            )
+        name = f"rollout-2026-03-0{number}T10-00-00-{ids[0]}.jsonl"
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    first = ("user", "Fix the clock."), ("assistant", "It is frozen.")
+    rollout(1, None, (*first[0], "10:00:01"), (*first[1], "10:01:00"), ("user", "Now the docs.", "10:02:00"))
+    copies = [(*turn, f"10:00:00.{place:03}") for place, turn in enumerate(first)]
+    second = ("user", "A changelog first."), ("assistant", "Here it is.")
+    own = [(*second[0], "10:00:30"), (*second[1], "10:00:40")]
+    rollout(2, 1, *copies, *own, ("user", "Fix the clock.", "10:05:00"))
+    rollout(3, 2, *copies, *[(*turn, "10:00:00.5") for turn in second], ("user", "Release it.", "10:00:09"))
+    rollout(4, 9, ("user", "Of a session that is gone.", "10:00:00.1"), ("user", "Go on.", "10:00:05"))
+    rollout(5, 9, ("user", "Of a session that is gone.", "10:00:00.1"), ("user", "Go back.", "10:00:05"))
+    rollout(6, 1, ("user", "Go on.", "10:00:07"))
+    alice = await caller_of("alice")
+    api = LocalMemex(service, alice.principal, role="agent")
+    context = CallContext(user_id="alice", actor="tests")
+
+    done = await Ingest(api, context, IngestOptions()).run([tmp_path])
+    again = await Ingest(api, context, IngestOptions(reparse=True)).run([tmp_path])
+
+    texts = await told_by_conversation(service, alice)
+    assert texts == {
+        "00000001": ["Fix the clock.", "It is frozen.", "Now the docs."],
+        "00000002": ["A changelog first.", "Here it is.", "Fix the clock."],
+        "00000003": ["Release it."],
+        "00000004": ["Of a session that is gone.", "Go on."],
+        "00000005": ["Go back."],
+        "00000006": ["Go on."],
+    }
+    assert (done.messages_added, done.skipped["repeated_turn"], again.messages_added) == (11, 7, 0)

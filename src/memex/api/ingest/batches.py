@@ -93,6 +93,7 @@ def _part(
         "project": storable(conversation.project or "")[:200],
         "folder": storable(conversation.folder),
         "branch": storable(conversation.branch),
+        "forked_from": _storable_id(conversation.forked_from) if conversation.forked_from else "",
         "started_at": started_at.isoformat() if started_at else None,
         "last_at": last_at.isoformat() if last_at else None,
         "sha256": sha256,

@@ -153,7 +153,8 @@ class ConversationInput(Arguments):
     Without `is_continued` the messages are the whole conversation: stored messages that are not among them leave
     the path. With it they follow what is stored. `is_complete` is false for a part that is not the last. `sha256`
     is a digest of what was read, by which `wanted` knows the conversation again; make it of texts without secrets.
-    `folder` is the working directory of a session, and `branch` what was checked out there.
+    `folder` is the working directory of a session, and `branch` what was checked out there. `forked_from` is the id
+    of the conversation from which a session was forked: the turns that it repeats from there are left out.
     """
 
     id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
@@ -162,6 +163,7 @@ class ConversationInput(Arguments):
     project: Annotated[StorableText, Field(max_length=200)] = ""
     folder: Annotated[StorableText, Field(max_length=MAX_FOLDER_CHARS)] = ""
     branch: Annotated[StorableText, Field(max_length=200)] = ""
+    forked_from: Annotated[StorableText, Field(max_length=MAX_ID_CHARS)] = ""
     started_at: Time | None = None
     last_at: Time | None = None
     sha256: Digest | None = None
@@ -484,6 +486,7 @@ def _new_conversation(read: ConversationInput, title: str, texts: Sequence[str])
         project=read.project,
         folder=read.folder,
         branch=read.branch,
+        forked_from=read.forked_from,
         started_at=read.started_at or min(times, default=None),
         last_at=read.last_at or max(times, default=None),
         is_continued=read.is_continued,

@@ -54,6 +54,7 @@ class ReadConversation:
         account: the account that the export belongs to, if it names one.
         folder: the working directory, as `clean_folder` returns it.
         branch: that was checked out last.
+        forked_from: the provider's id of the conversation from which this one was forked; "" for none.
         continues: only what was added since a bookmark is given; the conversation has older messages.
         messages: in the order of the conversation: the active branch in its order, every other branch after
             the message that it leaves. To be consumed before the next conversation is asked for.
@@ -69,6 +70,7 @@ class ReadConversation:
     continues: bool = False
     folder: str = ""
     branch: str = ""
+    forked_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

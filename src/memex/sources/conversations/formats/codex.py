@@ -40,7 +40,7 @@ class Codex:
     """The reader of Codex's rollouts."""
 
     kind = "codex_cli"
-    version = 2
+    version = 3
     label = "Codex rollouts"
     export_hint = "Codex: give the folder ~/.codex/sessions, or a file in it (.jsonl or .jsonl.zst)."
 
@@ -89,6 +89,7 @@ class Codex:
             continues=progress.is_resumed,
             folder=clean_folder(thread.folder),
             branch=thread.branch,
+            forked_from=thread.forked_from,
         )
 
     def link(self, head: FileHead) -> FileLink:
@@ -250,6 +251,7 @@ class _Thread:
     first_words: str | None = None
     folder: str | None = None
     branch: str = ""
+    forked_from: str = ""
     is_paginated: bool = False
     is_subagent: bool = False
     first_time: object = None
@@ -292,7 +294,7 @@ class _Thread:
         )
 
 
-_KEPT = ("id", "title", "first_words", "folder", "branch", "is_paginated", "is_subagent")
+_KEPT = ("id", "title", "first_words", "folder", "branch", "forked_from", "is_paginated", "is_subagent")
 
 
 @dataclass(slots=True)
@@ -365,6 +367,7 @@ def _take_meta(thread: _Thread, meta: dict[str, Any]) -> None:
         thread.folder = meta["cwd"]
     if isinstance(git := meta.get("git"), dict):
         thread.branch = clean_branch(git.get("branch"))
+    thread.forked_from = clean(string(meta.get("forked_from_id")) or "")
     origin = meta.get("source")
     thread.is_subagent = isinstance(origin, dict) and "subagent" in origin
     thread.is_paginated = meta.get("history_mode") == "paginated"
