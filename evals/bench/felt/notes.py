@@ -65,11 +65,12 @@ class Notes:
 
     def query(self, notes: Sequence[VaultNote]) -> str:
         """Return five words that follow each other in one of the notes."""
-        while True:
-            words = WORD.findall(self._random.choice(notes).text)
-            if len(words) > WORDS_A_QUERY:
-                start = self._random.randrange(len(words) - WORDS_A_QUERY)
-                return " ".join(words[start : start + WORDS_A_QUERY])
+        return _query(notes, self._random)
+
+    def queries(self, notes: Sequence[VaultNote], count: int) -> list[str]:
+        """Return as many queries, the same ones for the same notes whenever they are asked for."""
+        chosen = random.Random(len(notes))  # noqa: S311  # a benchmark's text
+        return [_query(notes, chosen) for _ in range(count)]
 
     def statement(self) -> str:
         """Return one sentence that memory does not hold yet."""
@@ -110,6 +111,14 @@ class Notes:
             words = self._generated.words(3 if is_heading else self._random.choice(WORDS))
             paragraphs.append(("## " if is_heading else "") + " ".join(words))
         return "\n\n".join(paragraphs) + "\n"
+
+
+def _query(notes: Sequence[VaultNote], chosen: random.Random) -> str:
+    while True:
+        words = WORD.findall(chosen.choice(notes).text)
+        if len(words) > WORDS_A_QUERY:
+            start = chosen.randrange(len(words) - WORDS_A_QUERY)
+            return " ".join(words[start : start + WORDS_A_QUERY])
 
 
 def _vault_notes(root: Path) -> list[VaultNote]:

@@ -79,7 +79,7 @@ class Requests:
 
 def reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: int) -> list[MeasuredCall]:
     """Return the operations that change no note, each over the same questions in both services."""
-    queries = [notes.query(known) for _ in range(calls)]
+    queries = notes.queries(known, calls)
     paths = [f"{FOLDER}/{known[at * len(known) // calls].path}" for at in range(calls)]
 
     def asking(make: Callable[..., HttpRequest], *names: str, **more: Any) -> MakeRequest:
@@ -99,7 +99,7 @@ def reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: i
 
 def mcp_reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: int) -> list[MeasuredCall]:
     """Return the searches over MCP."""
-    queries = [notes.query(known) for _ in range(calls)]
+    queries = notes.queries(known, calls)
     find = [requests.mcp("/mcp/files", "memory_find", query=query) for query in queries]
     context = [requests.mcp("/mcp", "memory_context", query=query, budget=BUDGET) for query in queries]
     return [

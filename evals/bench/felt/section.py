@@ -79,9 +79,9 @@ async def measure_scene(scene: Scene, *, count: int, rounds: int, calls: int) ->
         if state.is_analyzed and not any(other.is_analyzed for other in figures.reads):
             await scene.analyze()
         await (scene.merge() if state.is_merged else scene.freshen())
-        asked = reads(scene.requests, scene.notes, scene.known, calls)
+        asked = reads(scene.requests, scene.notes, scene.known[:count], calls)
         if state == SETTLED:
-            asked += mcp_reads(scene.requests, scene.notes, scene.known, calls)
+            asked += mcp_reads(scene.requests, scene.notes, scene.known[:count], calls)
         if not figures.reads:  # each connection prepares a statement when it has executed it five times
             await compare(asked, scene.memex, scene.plain, rounds=WARM_ROUNDS)
         figures.reads[state] = await compare(asked, scene.memex, scene.plain, rounds=rounds)
