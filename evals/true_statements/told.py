@@ -7,7 +7,7 @@ is listed apart: it was not taken out.
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +43,7 @@ async def tell(one: TrueStatements, memory: Placed) -> StatementSet:
     gone, unstored = [], []
     for line in one.lines:
         answer = await memory.remember(USER, line, project=None, now=TOLD)
-        standing = _standing((await memory.files(USER) or {}).values())
+        standing = _standing(await memory.files(USER) or {}, await memory.journal(USER))
         written = standing - stored.keys()
         if not written and normal_form(line) not in standing:
             unstored.append(line)
@@ -53,9 +53,14 @@ async def tell(one: TrueStatements, memory: Placed) -> StatementSet:
     return StatementSet(one.name, tuple(gone), tuple(unstored))
 
 
-def _standing(contents: Iterable[str]) -> set[tuple[str, ...]]:
-    lines = [line for content in contents for line in content.splitlines()]
-    return {normal_form(parse_bullet(line)) for line in lines if line.startswith("- ")}
+def _standing(pages: Mapping[str, str], journal: Mapping[str, str]) -> set[tuple[str, ...]]:
+    """Return what stands on pages and in entries of the journal, in the form in which it is compared."""
+    items = [parse_bullet(line) for line in _lines(pages) if line.startswith("- ")]
+    return set(map(normal_form, (*items, *_lines(journal))))
+
+
+def _lines(texts: Mapping[str, str]) -> list[str]:
+    return [line for text in texts.values() for line in text.splitlines()]
 
 
 async def _main(names: Sequence[str]) -> int:

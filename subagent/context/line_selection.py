@@ -62,7 +62,7 @@ def select_lines(
     chosen = _ChosenLines({line.candidate.reference: line for line in others}, available - selection.used)
     whole = {choice.reference for file in selection.chosen.values() for choice in file}
     chosen.known += [passage.text for passage in pinned if passage.reference in whole]
-    once = _each_once(others)
+    once = _each_once(others, is_list=is_list)
     omitted = _held_by_memory(others, once)
     top = max(0.0, (lines[0].score if lines else 0.0) if best is None else best)
     for key, line in once.items():
@@ -88,10 +88,10 @@ def _key(line: ContextLine) -> str:
     return line.words.said[1]
 
 
-def _each_once(lines: Sequence[ContextLine]) -> dict[str, ContextLine]:
+def _each_once(lines: Sequence[ContextLine], *, is_list: bool) -> dict[str, ContextLine]:
     """Return lines in their order, by their words: of equal ones the first, or a page's that contradicts another.
 
-    A line of memory stands for an equal one that is none.
+    A line of memory stands for an equal one that is none, and, but in a list, a page's for one of the journal.
     """
     contradicting = {newer for line in lines if line.unit is not None for newer in line.unit.newer}
     best: dict[str, ContextLine] = {}
@@ -100,11 +100,17 @@ def _each_once(lines: Sequence[ContextLine]) -> dict[str, ContextLine]:
         known = best.get(key)
         if known is None:
             best[key] = line
-        elif known.included is not None and line.included is None:
+        elif _stands_for(line, known, is_list=is_list):
             best[key] = line._replace(score=known.score)
         elif _is_of_pair(line, contradicting) and not _is_of_pair(known, contradicting):
             best[key] = line
     return best
+
+
+def _stands_for(line: ContextLine, other: ContextLine, *, is_list: bool) -> bool:
+    if other.included is not None:
+        return line.included is None
+    return line.is_of_page and is_entry_at(other.reference.path) and not is_list
 
 
 def _held_by_memory(lines: Sequence[ContextLine], once: Mapping[str, ContextLine]) -> list[Omitted]:

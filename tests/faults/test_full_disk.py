@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.kit.forked_commands import Forks
 from tests.kit.http_service import Served, serving_http
 from tests.test_crash import served
 
@@ -57,11 +58,11 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder.rmdir()
 
 
-def test_a_full_disk_stops_growth_alone(disk: Path) -> None:
+def test_a_full_disk_stops_growth_alone(disk: Path, forked: Forks) -> None:
     """Until the reserve is reached everything is stored; then reading and deleting go on, and all comes back."""
     stored: dict[str, str] = {}
     with (
-        served(disk / "data") as service,
+        served(disk / "data", forked) as service,
         _client(service.url, service.keys["agent_key"]) as client,
     ):
         refused = _write_until_refused(client, stored)

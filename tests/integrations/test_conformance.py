@@ -83,7 +83,8 @@ async def test_what_was_remembered_is_recalled_with_its_source(
     assert len(recalled.text) <= 300
     if recalled.result is not None:
         [source] = recalled.result["sources"]
-        assert f"{source['path']}@{source['version']}" == remembered.result["entry"]
+        [write] = remembered.result["writes"]
+        assert (source["path"], source["version"]) == (write["path"], write["version"])
         assert len(recalled.result["context"]) == recalled.result["budget"]["used"] <= 300
     assert [(call.tool, call.status) for call in logged] == [
         ("memory_context", "answered"),

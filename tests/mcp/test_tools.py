@@ -54,9 +54,9 @@ async def test_an_agent_remembers_and_recalls(connect: Connect, mode: str) -> No
     assert remembered.structured_content is recalled.structured_content is None
     assert result_of(remembered)["status"] == "committed"
     assert result_of(recalled)["context"] == text_of(recalled)
-    assert "\nI prefer oolong tea.\n" in text_of(recalled)
+    assert "\n- I prefer oolong tea. (" in text_of(recalled)
     [source] = result_of(recalled)["sources"]
-    assert f"{source['path']}@{source['version']}" == result_of(remembered)["entry"]
+    assert (source["path"], source["version"]) == ("user/preferences.md", 1)
 
 
 async def test_a_list_says_what_tools_do_and_stays_small(connect: Connect) -> None:

@@ -202,7 +202,7 @@ def test_the_commands_of_the_page_run(memex: Memex) -> None:
     assert "call-2" in printed["log seen user/preferences.md@1"]
     assert "call-2" in printed["log seen user/preferences.md"]
     assert re.search(
-        r"user/preferences\.md@1 +returned, read, found, listed", printed["log seen --call call-2"]
+        r"user/journal/\S+\.md@1 +returned, read, found, listed", printed["log seen --call call-2"]
     )
     assert printed["log seen shared/guide.md@1 --everyone"] == "No call saw shared/guide.md@1.\n"
     assert "I prefer oolong tea." in printed["files blame user/preferences.md"]

@@ -166,7 +166,7 @@ def test_find_explains_its_order(own: Memex) -> None:
     assert re.search(r"^ *\d\.\d{3} +in all$", words, re.MULTILINE)
     assert re.search(r"rank 1: \d by words, \d by meaning, fused \d\.\d{5}", both)
     assert re.search(r"rank \d: – by words, \d by meaning", both)
-    assert re.search(r"  near in meaning  confidence 0\.\d\d$", near.splitlines()[0])
+    assert re.search(r"  near in meaning  confidence 0\.\d\d$", near, re.MULTILINE)
 
 
 def test_words_are_marked_in_the_language_of_their_files(own: Memex) -> None:

@@ -15,6 +15,6 @@ def test_pairs_are_told_and_measured(measurement: Callable[[str], Memex]) -> Non
     assert figures["pairs: new value applied"]["count"] == 36
     assert figures["pairs: new value applied"]["share"] >= 0.88
     assert figures["pairs: digest applied"]["share"] >= 0.16
-    assert figures["pairs: change applied or shown as rivals"]["share"] >= 0.9
+    assert figures["pairs: change applied or shown as rivals"]["share"] >= 0.86
     assert figures["pairs: removed, though both hold"]["hits"] == 0
     assert "sealed" not in document

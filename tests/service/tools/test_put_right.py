@@ -21,7 +21,7 @@ PUT_RIGHT = [
     ("Meine Schwester heißt Branka.", "Das stimmt nicht. Meine Schwester heißt Solveig.", "Branka", "Solveig"),
     ("The gateway runs version 2.14.3.", "The gateway no longer runs version 2.14.3.",
      "\nThe gateway runs", "no longer"),
-    ("My sister is called Branka.", "It is not true that my sister is called Branka.", "\nMy sister", "not true"),
+    ("My sister is called Branka.", "It is not true that my sister is called Branka.", "\n- My sister", "not true"),
     ("My sister is called Branka.", "What I said about my sister was wrong.", "Branka", "oolong"),
     ("My sister is called Branka.", "I take back what I said about my sister.", "Branka", "oolong"),
 ]  # fmt: skip

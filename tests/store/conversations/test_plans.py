@@ -145,7 +145,7 @@ VECTOR_INDEXES = {
         "chunk_file",
         "embedding_pkey",
         "message_number|message_position",
-        "conversation_newest|conversation_pkey",
+        "conversation_newest|conversation_pkey|conversation_said",
     },
     "vector_any": {"embedding_pkey"},
 }

@@ -179,13 +179,15 @@ def test_the_first_line_is_cut_rather_than_left_out() -> None:
 
 
 def test_equal_lines_are_recalled_once() -> None:
-    """The best of them; what is said of another line holds for the page's."""
+    """The page's, which a person can edit; a list keeps the order of its own."""
     memory = Memory()
     entry = memory.line(told(2), "I like oars.", 0.9)
     page = memory.statement("I like oars. (2027-03-02)", 0.8)
     older = memory.statement("I like sails. (2027-03-01)", 0.7, newer=(page,))
 
-    assert [text for _, text in memory.context(choose([], [entry, page], available=900))] == ["I like oars."]
+    assert [text for _, text in memory.context(choose([], [entry, page], available=900))] == [
+        "- I like oars. (2027-03-02)"
+    ]
     assert [text for _, text in memory.context(choose([], [entry, page, older], available=900))] == [
         "- I like oars. (2027-03-02)",
         "- I like sails. (2027-03-01)",
