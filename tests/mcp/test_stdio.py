@@ -75,7 +75,7 @@ async def test_memory_in_the_programs_own_process(program: Program, here: dict[s
         *("memory_removed", "memory_put_back"),
     }
     assert isinstance(content, TextContent)
-    assert "\nI prefer oolong tea.\n" in content.text
+    assert "\n- I prefer oolong tea. (" in content.text
     assert remembered["tool"] == "memory_remember"
     assert (remembered["principal"]["user"], remembered["principal"]["actor"]) == ("me", "mcp")
 

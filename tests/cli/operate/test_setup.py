@@ -434,7 +434,7 @@ async def test_a_client_gets_the_tools_by_what_was_written(memex: Memex, tmp_pat
         async with Client(StdioServerParameters(**program)) as client:
             listed = [tool.name for tool in (await client.list_tools()).tools]
             await client.call_tool("memory_remember", {"text": "I prefer oolong tea."})
-        key = serving.ready["agent_key"]
+        key = here.plain("keys", "create", "--role", "agent").strip()
         service = ("--url", serving.ready["url"], "--key", key, "--user", "alice")
         here.plain("setup", "cursor", *service, "--profile", "files", "--yes")
         entry = json.loads(file.read_text())["mcpServers"]["memex"]
