@@ -12,10 +12,7 @@ from memex.store.search.find import MAX_QUERY_CHARS
 from memex.store.search.snippet import window
 from memex.store.snapshot.reads import Reads
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE, WRAPPER_CHARS, wrapper_chars
-from memex.subagent.context.evidence import (
-    WHOLE_CHARS,
-    gather_evidence,
-)
+from memex.subagent.context.evidence import WHOLE_CHARS, gather_evidence
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.line_selection import select_lines
 from memex.subagent.context.lists import asked_for, listed_statements

@@ -10,10 +10,7 @@ from memex.store.access import Scope
 from memex.store.conversations.records import NewConversation, NewMessage
 from memex.store.database import Connection, rows
 
-FORKING = (
-    "claude_code",
-    "codex_cli",
-)  # programs whose forks repeat turns, with the times at which they were said
+FORKING = ("claude_code", "codex_cli")  # programs whose forks repeat turns
 BURST = timedelta(seconds=1)  # between two turns that a program writes when it forks; an own turn comes later
 
 _Said = tuple[str, bytes, datetime]

@@ -151,7 +151,7 @@ async def search(
             tags=tags,
             shown=shown,
             beside=beside,
-            seen=ranked,
+            ranked=ranked,
             **options,
         )
     files = ranking.files[:limit]
@@ -213,12 +213,12 @@ async def rank(
     about: str | None = None,
     beside: int = 0,
     explained: Sequence[Filters] = (),
-    seen: Ranking | None = None,
+    ranked: Ranking | None = None,
 ) -> Ranking:
     """Return the ranking of a search; arguments and errors as those of `search`.
 
-    `explained` are filters that `best_chunks` will be asked for besides those of the search. `seen` is a ranking of
-    this search of another number of files: the postings are not read again.
+    `explained` are filters that `best_chunks` will be asked for besides those of the search. With `ranked`, a
+    ranking of this search of another number of files, the postings are not read again.
     """
     check_query(text)
     scopes = access.searched(project)
@@ -235,8 +235,8 @@ async def rank(
     of_days = [replace(filters, dated=dated, undated=undated) for undated in (False, True)] if dated else []
     of_entries = Filters(f"{FOLDER}/", about=about)
     asked = (filters, *of_days, *([of_entries] if beside else ()), *explained)
-    if seen is not None:
-        query, all_views = seen.query, seen.all_views
+    if ranked is not None:
+        query, all_views = ranked.query, ranked.all_views
     else:
         query, all_views = await lexical.open_views(connection, scopes, text, past, languages, filters=asked)
     views = [view for view in all_views if is_within(view.scope, prefix)]

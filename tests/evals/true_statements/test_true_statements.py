@@ -49,7 +49,7 @@ def test_of_a_line_of_two_facts_the_other_one_stays() -> None:
 
 @pytest.mark.slow
 async def test_all_statements_of_a_set_survive_each_other() -> None:
-    """They are told one after the other; told once more, no line comes or goes. A decision is the newest then."""
+    """They are told one after the other; told once more, no line comes or goes, and a decision may move."""
     one = next(found for found in load_sets() if found.name == "09.en")
     manifest = Manifest(
         name="true",

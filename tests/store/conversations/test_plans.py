@@ -38,6 +38,11 @@ INDEXES = {
     "chunk_range": {"conversation_said|conversation_newest|conversation_source"},
     "stat_lock": {"conversation_stat_pkey"},
     "removed_known": {"conversation_removed_pkey"},
+    "message_held": {
+        "message_number|message_position|message_pkey",
+        "conversation_pkey|conversation_source|conversation_newest|conversation_said",
+        SOURCE,
+    },
     "file_known": {"conversation_file_pkey|conversation_file_lineage"},
 }
 PARAMETERS: dict[str, Any] = {

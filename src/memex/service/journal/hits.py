@@ -47,7 +47,7 @@ async def find_once(
     that is a hit too shows all of these, the page is the hit of both, at the better rank of the two.
     """
     found = await memory.find(query, limit=limit, **options)
-    if not any(is_entry_at(hit.path) for hit in found.hits):
+    if not any(is_entry_at(hit.path) for hit in found.hits):  # so none has to give way to its page
         return found, [OneHit(hit) for hit in found.hits]
     asked = limit + MORE_ASKED
     while True:
