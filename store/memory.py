@@ -165,7 +165,8 @@ class Memory:
             (
                 *([state_statement(access.scopes)] if reads.state else ()),
                 *([pinned_statement(access.scopes, reads.pinned)] if reads.pinned else ()),
-                *(self._state_statements() if reads.tombstones else ()),
+                *([tombstones_statement(**self._seen_revs())] if reads.tombstones else ()),
+                *([bounded_statement(**self._seen_revs())] if reads.bounded else ()),
                 *(self._series_statement(names, limit) for names, limit in reads.series),
                 *passages,
                 *([self._graph.near_statement(reads.near)] if reads.near else ()),
@@ -258,10 +259,6 @@ class Memory:
             for row in found
             if (row["first_day"] and day < row["first_day"]) or (row["end_day"] and day >= row["end_day"])
         )
-
-    def _state_statements(self) -> list[Statement]:
-        seen = self._seen_revs()
-        return [tombstones_statement(**seen), bounded_statement(**seen)]
 
     async def entries_beside(self, paths: Sequence[str], *, reach: int) -> dict[str, dict[str, int]]:
         """Return entries of the caller's journal told before and after others of their day, by those others' paths.

@@ -106,9 +106,10 @@ class BuiltinPlanner:
             lines = await add_meaning(request.query, scored, tools, survey.nearness())
         else:
             lines = scored + without_score(others)
-        asks_little = len(set(tools.analyzer.lexemes(without_days(request.query)))) <= MAX_LIST_LEXEMES
-        if (intent := intent_of(request.query)) is not None and not (asks_little or intent.by == "person"):
-            intent = None
+        intent = intent_of(request.query)
+        if intent is not None and intent.by != "person":
+            lexemes = set(tools.analyzer.lexemes(without_days(request.query)))
+            intent = intent if len(lexemes) <= MAX_LIST_LEXEMES else None
         listed: Sequence[StatementUnit] = ()
         best = max([line.score for line in lines[:1]], default=0.0)
         if intent is not None:

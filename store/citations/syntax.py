@@ -41,7 +41,7 @@ def without_any_citation(text: str) -> str:
 
 def is_citation_key(key: str) -> bool:
     """Return whether the key of a link names a conversation, which is never a file."""
-    return _KEY.fullmatch(key) is not None
+    return key.startswith("conversations/") and _KEY.fullmatch(key) is not None
 
 
 def citation_link(place: CitedPlace) -> str:

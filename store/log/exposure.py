@@ -15,52 +15,45 @@ def find_revisions(values: Iterable[Any]) -> list[str]:
     `version`, or in a list of references such as `files`. Values are as JSON gives them: an answer has thousands of
     parts, and `type` tells in half of the time of `isinstance` which of them hold others.
     """
+    named: set[str] = set()  # a call names a span several times: when it wants it, reads it and shows it
+    _add_of_list(values, named)
     found: set[str] = set()
-    _add_of_list(values, found)
+    for reference in named:
+        revision, at, place = reference.rpartition("@")
+        match = _VERSION.fullmatch(place) if revision and at else None
+        if match is not None:
+            found.add(f"{revision}@{match[1]}")
     return sorted(found)
 
 
-def _add_of_list(values: Iterable[Any], found: set[str]) -> None:
-    """Add the revisions that values name; a text among them is no reference."""
+def _add_of_list(values: Iterable[Any], named: set[str]) -> None:
+    """Add the references in values; a text among them is none."""
     for value in values:
         kind = type(value)
         if kind is dict:
-            _add_of_record(value, found)
+            _add_of_record(value, named)
         elif kind is list or kind is tuple:
-            _add_of_list(value, found)
+            _add_of_list(value, named)
 
 
-def _add_of_record(value: Mapping[str, Any], found: set[str]) -> None:
+def _add_of_record(value: Mapping[str, Any], named: set[str]) -> None:
     if "$text" in value and isinstance(value["$text"], str):
-        _add_revision(value["$text"], found)
+        named.add(value["$text"])
         return
     if "$diff" in value and isinstance(value["$diff"], list | tuple) and len(value["$diff"]) == 2:
-        _add_references(value["$diff"], found)
+        named.update([reference for reference in value["$diff"] if isinstance(reference, str)])
         return
     path, version = value.get("path"), value.get("version")
     if isinstance(path, str) and isinstance(version, int):
-        found.add(f"{path}@{version}")
+        named.add(f"{path}@{version}")
     for name, item in value.items():
         kind = type(item)
         if kind is dict:
-            _add_of_record(item, found)
+            _add_of_record(item, named)
         elif kind is list or kind is tuple:
             if kind is list and name in _LISTS:
-                _add_references(item, found)
-            _add_of_list(item, found)
-
-
-def _add_references(references: Iterable[Any], found: set[str]) -> None:
-    for reference in references:
-        if isinstance(reference, str):
-            _add_revision(reference, found)
-
-
-def _add_revision(reference: str, found: set[str]) -> None:
-    revision, at, place = reference.rpartition("@")
-    match = _VERSION.fullmatch(place) if revision and at else None
-    if match is not None:
-        found.add(f"{revision}@{match[1]}")
+                named.update([reference for reference in item if type(reference) is str])
+            _add_of_list(item, named)
 
 
 def split_reference(revision: str) -> tuple[str, int]:

@@ -42,26 +42,6 @@ MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a requ
 SAME_STATE = 0  # of an operation inside a call that saw the state of the one before it
 OMITTED = "omitted"  # in such a request, if the log does not keep the answer
 
-# The columns of the requests to models inside a call that has none.
-NO_REQUESTS: Mapping[str, None] = dict.fromkeys(
-    (
-        "ordinals",
-        "kinds",
-        "statuses",
-        "requests",
-        "request_sha256s",
-        "responses",
-        "states",
-        "error_codes",
-        "starts",
-        "durations_ms",
-        "models",
-        "usages",
-        "prompt_sha256s",
-        "result_sha256s",
-    )
-)
-
 # In JSON, what a value may look like that `to_storable` changes, beside lone surrogates: NUL, -0.0 and `LARGE`.
 _SUSPECTS = ("\\u0000", "-0.0", "e+")
 
@@ -112,10 +92,13 @@ async def add(
         await connection.execute(
             sql("log/prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
         )
-    await connection.execute(
-        sql("log/operation_add"),
-        {**parameters, **_inner_columns(call.record.inner[:MAX_INNER], call.request.now)},
-    )
+    inner = list(enumerate(call.record.inner[:MAX_INNER], start=1))
+    steps = [(at, one) for at, one in inner if one.prompt_sha256 is None]
+    await connection.execute(sql("log/operation_add"), parameters | _inside_columns(steps, call.request.now))
+    if len(steps) < len(inner):  # requests to models have rows of their own
+        asked = [(at, one) for at, one in inner if one.prompt_sha256 is not None]
+        place = {name: parameters[name] for name in ("scope_id", "tool_call_id", "user_id")}
+        await connection.execute(sql("log/request_add"), place | _request_columns(asked))
     call.record.outcomes.append(
         CallOutcome(status, error_code, answer.result.get("degraded") if answer else None)
     )
@@ -170,16 +153,6 @@ def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]
     return [revision for revision in find_revisions(values) if revision not in writes]
 
 
-def _inner_columns(inner: Sequence[InnerOperation], now: datetime) -> dict[str, Any]:
-    """Return the columns of the operations inside a call: requests to models have rows of their own."""
-    numbered = list(enumerate(inner, start=1))
-    asked = [(at, one) for at, one in numbered if one.prompt_sha256 is not None]
-    return {
-        **_request_columns(asked),
-        **_inside_columns([(at, one) for at, one in numbered if one.prompt_sha256 is None], now),
-    }
-
-
 def _inside_columns(inner: Sequence[tuple[int, InnerOperation]], now: datetime) -> dict[str, Any]:
     """Return operations as the row of their call keeps them; `_inside` reads them again.
 
@@ -202,10 +175,8 @@ def _inside_columns(inner: Sequence[tuple[int, InnerOperation]], now: datetime) 
     return {"inside": f"[{','.join(texts)}]", "inside_sha256": b"".join(digests)}
 
 
-def _request_columns(inner: Sequence[tuple[int, InnerOperation]]) -> Mapping[str, Any]:
+def _request_columns(inner: Sequence[tuple[int, InnerOperation]]) -> dict[str, Any]:
     """Return the columns of requests to models; a digest is made of the text that is stored."""
-    if not inner:
-        return NO_REQUESTS
     asked = [operation for _, operation in inner]
     requests = [to_json(operation.request) for operation in asked]
     responses = [None if operation.response is None else to_json(operation.response) for operation in asked]

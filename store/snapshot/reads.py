@@ -27,7 +27,8 @@ class Reads:
         near: virtual paths with the parts of their texts, for their links.
         back: virtual paths, for the links that lead to them.
         files: virtual paths of files that are read whole.
-        tombstones: whether what was forgotten and replaced is wanted, and what holds on some days alone.
+        tombstones: whether what was forgotten and replaced is wanted.
+        bounded: whether it is wanted what holds on some days alone.
         texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
             text is left where it is.
         beside: entries beside which others are looked for.
@@ -45,6 +46,7 @@ class Reads:
     back: Sequence[str] = ()
     files: Sequence[str] = ()
     tombstones: bool = False
+    bounded: bool = False
     texts: Mapping[str, int] = field(default_factory=dict)
     beside: Sequence[str] = ()
     reach: int = 0

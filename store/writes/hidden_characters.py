@@ -87,6 +87,8 @@ def find_hidden(text: str) -> Iterator[HiddenCharacter]:
 
 def reveal_hidden(text: str) -> str:
     """Return the text with each of these characters as its code point in brackets, such as `⟨U+202E⟩`."""
+    if _CANDIDATE.search(text) is None:
+        return text
     shown: list[str] = []
     end = 0
     for character in find_hidden(text):

@@ -58,7 +58,9 @@ def select_lines(
     selection = PassageSelection(cut=cut)
     for candidate in pinned:
         selection.offer(candidate, available // 2)
-    others = [line for line in lines if not selection.holds(line.candidate.reference)]
+    others = lines
+    if selection.chosen:
+        others = [line for line in lines if not selection.holds(line.candidate.reference)]
     chosen = _ChosenLines({line.candidate.reference: line for line in others}, available - selection.used)
     whole = {choice.reference for file in selection.chosen.values() for choice in file}
     chosen.known += [passage.text for passage in pinned if passage.reference in whole]
@@ -74,18 +76,18 @@ def select_lines(
             chosen.take_newer(line)
             omitted.append(Omitted(line.candidate.reference, "budget"))
     omitted += [Omitted(reference, "relevance") for reference in unread]
-    kept = [omission for omission in omitted if not chosen.holds(omission.reference)]
+    kept = [omission for omission in omitted if omission.reference not in chosen.taken]
     return ContextPlan((*selection.plan().choices, *chosen.choices(is_list=is_list)), tuple(kept))
 
 
 def _words(line: ContextLine) -> str:
     """Return what a line says, without a list's mark and a statement's date."""
-    return line.words.said[0]
+    return (line.read or line.words).said[0]
 
 
 def _key(line: ContextLine) -> str:
     """Return a line's words, by which it is the same as another one."""
-    return line.words.said[1]
+    return (line.read or line.words).said[1]
 
 
 def _each_once(lines: Sequence[ContextLine], *, is_list: bool) -> dict[str, ContextLine]:
@@ -148,26 +150,23 @@ class _ChosenLines:
         if line.included is not None:
             said = _words(line)
             return not any(said in text for text in self.known)
-        if line.is_of_page:
-            said = _words(line)
-            return not any(said in words for words in self.told)
-        if not is_entry_at(line.reference.path):
+        is_entry = is_entry_at(line.candidate.reference.path)
+        if line.unit is None and not is_entry:
             return True
         said = _words(line)
+        if not is_entry:
+            return not any(said in words for words in self.told)
         for statement in self.stated:
             said = said.replace(statement, " ")
         return _WORD.search(said) is not None
 
-    def holds(self, reference: Reference) -> bool:
-        """Return whether a line was chosen."""
-        return reference in self.taken
-
     def take(self, line: ContextLine) -> bool:
         """Choose a line, after the newer ones that contradict it, if all of them fit."""
         if line.unit is None or not line.unit.newer:
+            if line.candidate.reference in self.taken:
+                return True
             # Most lines are left out because they do not fit; headers come on top.
-            fits = len(line.candidate.text) + len("\n") <= self.room
-            return line.candidate.reference in self.taken or (fits and self._take_all([line]))
+            return len(line.candidate.text) < self.room and self._take_all([line])
         return self._take_all([*self._newer(line), line])
 
     def take_newer(self, line: ContextLine) -> None:

@@ -182,9 +182,10 @@ def lines_of(
     found: dict[Reference, ContextLine] = {}
     for passage in passages:
         for line in _split(passage, gone.get(passage.reference.path, ())):
-            known = found.get(line.reference)
-            if known is None or known.candidate.value < line.candidate.value:
-                found[line.reference] = line
+            candidate = line.candidate
+            known = found.setdefault(candidate.reference, line)
+            if known.candidate.value < candidate.value:
+                found[candidate.reference] = line
     return list(found.values())
 
 
@@ -412,7 +413,7 @@ def _words_of_query(
     held: list[Mapping[str, int]] = []
     lengths: list[int] = []
     for line in lines:
-        frequencies, length = line.words.count(analyzer)
+        frequencies, length = (line.read or line.words).count(analyzer)
         own = _NOTHING if frequencies.keys().isdisjoint(wanted) else _held(query, frequencies)
         titles = line.candidate.heading
         if titles and (line.unit is None or not line.is_of_page):
@@ -627,5 +628,10 @@ def best_first(lines: Iterable[ContextLine]) -> list[ContextLine]:
     """Return lines in the order of their scores, the best first; ties by their passages, path and place."""
     return sorted(
         lines,
-        key=lambda line: (-line.score, -line.candidate.value, line.reference.path, line.reference.span),
+        key=lambda line: (
+            -line.score,
+            -line.candidate.value,
+            (reference := line.candidate.reference).path,
+            reference.span,
+        ),
     )

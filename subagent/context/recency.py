@@ -19,7 +19,8 @@ RECENCY = (
 
 def newest_day(*pools: Sequence[ContextLine]) -> date | None:
     """Return the newest day on which a line of these was said; None if no day is known."""
-    return max((day for lines in pools for line in lines if (day := line.day) is not None), default=None)
+    days = [day for lines in pools for line in lines if (day := line.day) is not None]
+    return max(days, default=None)
 
 
 def with_recency(lines: Sequence[ContextLine], newest: date | None) -> list[ContextLine]:

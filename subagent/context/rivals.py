@@ -46,7 +46,7 @@ async def mark_older(
     Words of an entry that a newer statement contradicts are a line of their own, apart from the rest of their line.
     `known` are the paths of files whose newer statements were read ahead.
     """
-    paths = list(dict.fromkeys((*known, *(line.reference.path for line in lines))))
+    paths = list(dict.fromkeys((*known, *[line.candidate.reference.path for line in lines])))
     rivals = await tools.rivals(paths) if paths else []
     if not rivals:
         return list(lines)
@@ -67,7 +67,8 @@ def mark_over(lines: Sequence[ContextLine], today: date) -> list[ContextLine]:
 
 
 def _is_over(line: ContextLine, today: date) -> bool:
-    if line.included is not None or not (line.is_of_page or is_entry_at(line.reference.path)):
+    is_told = line.unit is not None or is_entry_at(line.candidate.reference.path)
+    if not is_told or line.included is not None:
         return False
     text = parse_bullet(line.candidate.text) if line.is_of_page else line.candidate.text
     last = end_of(text, _day_of(line))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, nextafter
+from operator import itemgetter
 
 from memex.store.records import FilePassages, NearSpan, Reference, Span
 from memex.store.search.bm25 import Query
@@ -63,8 +64,8 @@ class Candidates:
             return lines
         path, _, (start, end) = self.first
         for place, line in enumerate(lines):
-            first, last = line.reference.span
-            if line.reference.path == path and first < end and start < last:
+            first, last = line.candidate.reference.span
+            if line.candidate.reference.path == path and first < end and start < last:
                 leading = line._replace(score=nextafter(lines[0].score, inf))
                 return [leading, *lines[:place], *lines[place + 1 :]]
         return lines
@@ -143,11 +144,13 @@ def split_by_value(
     """
     read, unread = list[ScoredPassage](), list[ScoredPassage]()
     used = 0
-    for worth in sorted(worths, key=lambda one: (one.reason == "neighbour", rank(one.value, one.reference))):
-        most = max(chars, POOL_CHARS[-1]) if worth.reason == "neighbour" else chars
-        if used + worth.chars <= most or not read:
+    most = {False: chars, True: max(chars, POOL_CHARS[-1])}
+    ranked = [(worth.reason == "neighbour", rank(worth.value, worth.reference), worth) for worth in worths]
+    for is_beside, _, worth in sorted(ranked, key=itemgetter(0, 1)):
+        after = used + worth.chars
+        if after <= most[is_beside] or not read:
             read.append(worth)
-            used += worth.chars
+            used = after
         else:
             unread.append(worth)
     return read, unread

@@ -34,7 +34,7 @@ HOT = """
 WRITES = """
     writes/scope_lock memory/scope_state search/search_totals writes/scope_stat_set writes/revision_write
     writes/index_write writes/posting_add writes/posting_remove writes/series_mark search/unmerged_count
-    log/operation_add
+    log/operation_add log/request_add
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 TABLES = {
     "revision",
@@ -122,6 +122,7 @@ INDEXES = {
     "log/operation_committed": "operation_call|operation_once",  # as good as each other
     "log/operation_inner": "operation_inner",
     "log/operation_add": "operation_call",
+    "log/request_add": "operation_call|operation_pkey",
     "memory/file_pinned": "revision_pinned",
     "search/chunk_of_file": "chunk_file",
     "memory/revision_span": "revision_pkey",

@@ -212,7 +212,9 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
     view = MemoryView(arguments.as_of, work.call.request.now, vectors.by_query)
     # No connection is held while a model thinks.
     consistency: Consistency = "pinned" if planner.is_slow else "held"
-    async with narrowed.begin(view, consistency, Reads(pinned=MAX_PINNED, tombstones=True)) as snapshots:
+    async with narrowed.begin(
+        view, consistency, Reads(pinned=MAX_PINNED, tombstones=True, bounded=True)
+    ) as snapshots:
         tools = MemoryTools(
             snapshots.open,
             work.call,
