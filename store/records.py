@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from memex.errors import VersionThinned
 from memex.store.access import Scope
@@ -18,7 +18,14 @@ Span = tuple[int, int]
 TombstonePlace = tuple[str, bytes]  # its mount and its key
 Strength = Literal["replaced", "forgotten"]
 
+T = TypeVar("T", bound=tuple[Any, ...])
+
 DIGEST_BYTES = 16  # of a value or a word that a tombstone keeps
+
+
+def maker(kind: type[T]) -> Callable[[tuple[Any, ...]], T]:
+    """Return what makes a named tuple from all of its fields, in half of the time that the class takes."""
+    return partial(tuple.__new__, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +194,7 @@ class Passage(NamedTuple):  # a call makes hundreds, and a dataclass takes three
     text: str | None = None  # where it was read
 
 
-@dataclass(frozen=True, slots=True)
-class FilePassages:
+class FilePassages(NamedTuple):  # as `Passage`
     """Passages of the file at a path. `body_start` is where the text begins, after the front matter."""
 
     path: str

@@ -93,7 +93,8 @@ class BuiltinPlanner:
         """Return the lines that may answer a query: find passages, score their lines, mark what is out of date."""
         tools.day = request.today
         survey = await self.find_candidates(request, tools)
-        survey = replace(survey, pinned=pinned_left(survey.pinned, tools.forgotten, tools.analyzer))
+        pinned = pinned_left(survey.pinned, tools.forgotten, tools.analyzer)
+        survey = survey if pinned is survey.pinned else replace(survey, pinned=pinned)
         is_small = survey.query.chunks < SMALL_PASSAGES and not survey.is_of_days
         rest = await _rest(survey, tools) if is_small else []
         entries = entries_among((*survey.paths, *(passage.reference.path for passage in rest)))
@@ -140,7 +141,7 @@ class BuiltinPlanner:
 
         Where nothing of memory fits the question, what was found beside memory has the room for itself.
         """
-        unread = [reference for reference, _ in pool.survey.unread]
+        unread = pool.survey.unread
         if not request.refuses(pool.judgement):
             lines = best_first([*pool.lines, *pool.included]) if pool.included else pool.lines
             plan = self._select(lines, pool, request, unread=unread, best=pool.best)
@@ -189,7 +190,7 @@ class BuiltinPlanner:
             evidence.query,
             [worth.candidate(text) for worth in first if (text := next(texts)).strip()],
             [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
-            [(worth.reference, worth.value) for worth in unread],
+            [worth.reference for worth in unread],
             evidence.similarity,
             evidence.is_of_days,
             tools.language,

@@ -31,7 +31,10 @@ def _add_of_list(values: Iterable[Any], named: set[str]) -> None:
     for value in values:
         kind = type(value)
         if kind is dict:
-            _add_of_record(value, named)
+            if len(value) == 1 and type(text := value.get("$text")) is str:
+                named.add(text)
+            else:
+                _add_of_record(value, named)
         elif kind is list or kind is tuple:
             _add_of_list(value, named)
 
@@ -48,11 +51,16 @@ def _add_of_record(value: Mapping[str, Any], named: set[str]) -> None:
         named.add(f"{path}@{version}")
     for name, item in value.items():
         kind = type(item)
+        if kind is str or kind is int:
+            continue
         if kind is dict:
             _add_of_record(item, named)
         elif kind is list or kind is tuple:
             if kind is list and name in _LISTS:
-                named.update([reference for reference in item if type(reference) is str])
+                references = [reference for reference in item if type(reference) is str]
+                named.update(references)
+                if len(references) == len(item):
+                    continue
             _add_of_list(item, named)
 
 

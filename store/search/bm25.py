@@ -137,16 +137,16 @@ def score(query: Query, tfs: Mapping[str, int], length: int) -> int:
     """Return the score of a chunk of `length` lexemes that holds each lexeme `tfs` times."""
     if not tfs:
         return 0
-    return score_counts(query, [tfs.get(lexeme, 0) for lexeme in query.lexemes], length)
+    return score_counts(query, list(map(tfs.get, query.lexemes)), length)
 
 
-def score_counts(query: Query, tfs: Sequence[int], length: int) -> int:
+def score_counts(query: Query, tfs: Sequence[int | None], length: int) -> int:
     """Return the score of a chunk, as `score`, that holds the lexemes of a query so many times, in their order."""
     c2, at_length = query.c2, query.c3 * min(length, _MAX_COUNT)
     found = 0
     for weight, tf in zip(query.weights, tfs, strict=True):
         if tf:  # as `term_score`, which a search would call thousands of times
-            tf = tf if tf < _MAX_COUNT else _MAX_COUNT  # noqa: PLW2901  # `min` takes longer than the rest
+            tf = tf if tf < _MAX_COUNT else _MAX_COUNT  # noqa: FURB136, PLW2901  # `min` takes longer than the rest
             found += round((weight * tf) / ((tf + c2) + at_length))
     return found
 

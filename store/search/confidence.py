@@ -71,13 +71,10 @@ def best_line(
         passages: how many the memory holds that was searched.
         words: of the question, also those that memory does not hold; stop words not counted.
     """
-    by_share, by_similarity, is_shared = 0.0, -1.0, False
-    for share, similarity in found:
-        is_shared = is_shared or share > 0
-        if similarity is None:
-            by_share = max(by_share, share)
-        else:
-            by_similarity = max(by_similarity, similarity)
+    evidence = list(found)
+    is_shared = any(share > 0 for share, _ in evidence)
+    by_share = max([share for share, similarity in evidence if similarity is None], default=0.0)
+    by_similarity = max([similar for _, similar in evidence if similar is not None], default=-1.0)
     by_similarity += (SHORT_QUESTION if is_shared else SHORT_UNSHARED) * max(0, LONG_QUESTION - words)
     chance = SHARE_CHANCE * log10(min(max(passages, 1), CHANCE_PASSAGES))
     score = max(

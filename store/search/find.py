@@ -14,7 +14,7 @@ from memex.store.database import Connection, Statement, batch
 from memex.store.entry_path import FOLDER, is_entry_at
 from memex.store.markdown import tag_key
 from memex.store.paths import Prefix, parse
-from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
+from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector, maker
 from memex.store.search import lexical, neighbours, vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, named_tfs, score_counts, term_scores
@@ -55,6 +55,8 @@ MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series m
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
 NO_SIZES: Mapping[str, int] = {}
 NOTHING_SHOWN = Shown()
+
+_make_passage = maker(Passage)
 
 
 class SearchOptions(TypedDict, total=False):
@@ -311,7 +313,9 @@ def passages(
             # `tfs` is null where no lexeme of the query stands.
             passages = tuple(
                 [
-                    Passage((start, end), tuple(heading), score_counts(query, tfs, length) if tfs else 0)
+                    _make_passage(
+                        ((start, end), tuple(heading), score_counts(query, tfs, length) if tfs else 0, None)
+                    )
                     for _, _, _, start, end, heading, length, tfs, _ in group
                 ]
             )
@@ -493,7 +497,7 @@ async def read_details(
     for chunk in chunks:
         scope_id = chunk.scope.scope_id
         if chunk.added is not None and chunk.added.detail is not None:
-            details[scope_id, chunk.chunk_id] = replace(chunk.added.detail, tfs=chunk.added.tfs)
+            details[scope_id, chunk.chunk_id] = chunk.added.detail._replace(tfs=chunk.added.tfs)
         elif chunk.detail is not None:
             details[scope_id, chunk.chunk_id] = chunk.detail
         else:
@@ -574,13 +578,15 @@ def _file(file: RankedFile, details: Mapping[tuple[int, int], ChunkDetail], pass
         size_chars=read[0].size_chars,
         body_start=read[0].body_start,
         passages=tuple(
-            Passage(
-                (detail.start_char, detail.end_char),
-                tuple(detail.heading_path),
-                chunk.score + file.bonus.get(key_of(chunk), 0),
-                detail.text,
-            )
-            for chunk, detail in zip(chunks, read, strict=True)
+            [
+                Passage(
+                    (detail.start_char, detail.end_char),
+                    tuple(detail.heading_path),
+                    chunk.score + file.bonus.get(key_of(chunk), 0),
+                    detail.text,
+                )
+                for chunk, detail in zip(chunks, read, strict=True)
+            ]
         ),
     )
 

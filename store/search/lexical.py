@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -66,11 +66,10 @@ class Filters:
 
 
 NO_FILTERS = Filters()
-NOTHING_BORROWED: Mapping[str, int] = {}
+NO_LEXEMES: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkDetail:
+class ChunkDetail(NamedTuple):  # as `ScoredChunk`
     """The parts of a hit that come from a chunk: its text and its file, as `search/chunk_read` returns them.
 
     `tfs` says how often each lexeme of the query stands in the chunk, where it does. `body_start` is where the
@@ -90,7 +89,7 @@ class ChunkDetail:
     updated_at: datetime
     body_start: int
     text: str
-    tfs: Mapping[str, int] = field(default_factory=dict)
+    tfs: Mapping[str, int] = NO_LEXEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +193,7 @@ class ScoredChunk(NamedTuple):  # a search makes hundreds, and a dataclass takes
     chunk_id: int
     file_id: int
     length: int
-    borrowed: Mapping[str, int] = NOTHING_BORROWED
+    borrowed: Mapping[str, int] = NO_LEXEMES
     added: AddedChunk | None = None
     detail: ChunkDetail | None = None
 

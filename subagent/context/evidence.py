@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import entries_among, is_entry_at
 from memex.store.memory import Memory
-from memex.store.records import FilePassages, Hit, NearLink, NearSpan, Passage, Reference
+from memex.store.records import FilePassages, Hit, NearLink, NearSpan, Passage, Reference, maker
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
@@ -62,11 +62,6 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
     reason: RecallReason
     linked_from: str | None = None
 
-    @property
-    def chars(self) -> int:
-        """Its length in characters."""
-        return self.reference.span[1] - self.reference.span[0]
-
     def candidate(self, text: str) -> CandidatePassage:
         """Return it with its text, without white space at the end; a heading in it is not said again."""
         text = text.rstrip()
@@ -74,6 +69,9 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
         reference = Reference(self.reference.path, self.reference.version, (start, start + len(text)))
         above = self.heading[:-1] if text.startswith("#") else self.heading
         return CandidatePassage(reference, text, self.value, self.reason, self.linked_from, above)
+
+
+_make_reference, _make_scored = maker(Reference), maker(ScoredPassage)
 
 
 @dataclass(slots=True)
@@ -132,15 +130,15 @@ class Evidence:
             found.append(ScoredPassage(front, (), top, reason, source))
         best = passages.index(_linked_passage(file, target.heading if target else None))
         near, far = top * NEIGHBOUR_SHARE // 100, top * FILE_SHARE // 100
+        path = file.path
         for at, (span, heading, score, _) in enumerate(passages):
             if at == best:
                 value = score + (target.bonus if target else 0)
             else:
                 value = score + (near if at == 0 or -1 <= at - best <= 1 else far)
             if value and span[0] < span[1]:
-                found.append(
-                    ScoredPassage(Reference(file.path, version, span), heading, value, reason, source)
-                )
+                reference = _make_reference((path, version, span))
+                found.append(_make_scored((reference, heading, value, reason, source)))
 
 
 async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:

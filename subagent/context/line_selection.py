@@ -9,9 +9,10 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import repeat
 
 from memex.store.entry_path import entry_day, is_entry_at
-from memex.store.records import Reference
+from memex.store.records import Reference, maker
 from memex.subagent.context.assembly import Section
 from memex.subagent.context.pool import STOP, ContextLine
 from memex.subagent.context.rendering import shown_chars
@@ -29,6 +30,7 @@ from memex.subagent.planner import Choice, ContextPlan, Omitted
 from memex.subagent.statements.places import is_statement_file, series_order
 
 _WORD = re.compile(r"\w")
+_make_omitted = maker(Omitted)
 MAX_OUTDATED = 3  # older statements that newer ones contradict
 
 
@@ -75,7 +77,7 @@ def select_lines(
         elif not chosen.take(line) and not chosen.take_part(line, cut):
             chosen.take_newer(line)
             omitted.append(Omitted(line.candidate.reference, "budget"))
-    omitted += [Omitted(reference, "relevance") for reference in unread]
+    omitted += map(_make_omitted, zip(unread, repeat("relevance")))
     kept = [omission for omission in omitted if omission.reference not in chosen.taken]
     return ContextPlan((*selection.plan().choices, *chosen.choices(is_list=is_list)), tuple(kept))
 

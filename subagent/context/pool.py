@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from memex.store.entry_path import entries_among, entry_day, is_entry_at
 from memex.store.markdown import read_summaries
-from memex.store.records import EntryStatement, Reference, Span, Tombstone
+from memex.store.records import EntryStatement, Reference, Span, Tombstone, maker
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, B, Query, score
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
@@ -149,6 +149,9 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
         return embedded_text(one.heading[-1] if one.heading else "", one.text)
 
 
+_make_line, _make_passage, _make_reference = maker(ContextLine), maker(CandidatePassage), maker(Reference)
+
+
 def embedded_lines(path: str, content: str) -> Iterator[tuple[int, str]]:
     """Yield where each line of a file begins that is embedded by itself, and its text: statements, and told words.
 
@@ -257,12 +260,12 @@ def _split(passage: CandidatePassage, gone: Sequence[Span]) -> Iterator[ContextL
             heading = (*above, *titles) if titles and not is_entry else above
         for start, end in left_of(text, line, gone) if gone else (line,):
             piece = text[start:end] if gone else said
-            reference = Reference(path, version, (first + start, first + end))
-            candidate = CandidatePassage(reference, piece, value, reason, linked_from, heading)
+            reference = _make_reference((path, version, (first + start, first + end)))
+            candidate = _make_passage((reference, piece, value, reason, linked_from, heading))
             unit = None
             if bullet is not None:
                 unit = StatementUnit(candidate, bullet.day, due=bullet.due, still_true=bullet.still_true)
-            yield ContextLine(candidate, unit, read=None if gone else words)
+            yield _make_line((candidate, unit, 0.0, 0.0, None, "neighbour", None, None if gone else words))
 
 
 def left_of(text: str, line: Span, gone: Iterable[Span]) -> Iterator[Span]:
@@ -377,28 +380,25 @@ def score_lines(
     of_entries = _window_scores(lines, held, lengths, query, beside)
     most = max(query.most, 1)
     scored: list[tuple[float, int, str, Span, int, int]] = []  # sorts as `best_first`
-    for place, (line, frequencies, length) in enumerate(zip(lines, held, lengths, strict=True)):
-        candidate = line.candidate
-        (path, _, span), value = candidate.reference, candidate.value
+    for place, line in enumerate(lines):
+        (path, _, span), _, value, _, _, _ = line.candidate
+        own = score(by_line, held[place], lengths[place]) if held[place] else 0
         if line.included is not None and line.is_whole_passage:
             own = value
-        else:
-            own = score(by_line, frequencies, length) if frequencies else 0
-        window = of_entries.get(path, own if line.unit is not None and line.is_of_page else value)
+        window = own if line.unit is not None and line.is_of_page else value
+        if of_entries:
+            window = of_entries.get(path, window)
         scored.append((-(own + weight * window) / most, -value, path, span, place, own))
-    return [
-        ContextLine(
-            (line := lines[place]).candidate,
-            line.unit,
-            -score_below_zero,
-            own / most,
-            line.similarity,
-            _why(line, "words" if own > 0 else "neighbour"),
-            line.included,
-            line.read,
-        )
-        for score_below_zero, _, _, _, place, own in sorted(scored)[:POOL_LINES]
-    ]
+    best: list[ContextLine] = []
+    for score_below_zero, _, _, _, place, own in sorted(scored)[:POOL_LINES]:
+        line = lines[place]
+        candidate, unit, _, _, similarity, _, included, read = line
+        why: Why = "words" if own > 0 else "neighbour"
+        if candidate.reason != "match":
+            why = _why(line, why)
+        fields = candidate, unit, -score_below_zero, own / most, similarity, why, included, read
+        best.append(_make_line(fields))
+    return best
 
 
 def _words_of_query(
@@ -414,13 +414,15 @@ def _words_of_query(
     lengths: list[int] = []
     for line in lines:
         frequencies, length = (line.read or line.words).count(analyzer)
-        own = _NOTHING if frequencies.keys().isdisjoint(wanted) else _held(query, frequencies)
+        shared = wanted & frequencies.keys()
+        own = {lexeme: frequencies[lexeme] for lexeme in shared} if shared else _NOTHING
         titles = line.candidate.heading
         if titles and (line.unit is None or not line.is_of_page):
             above = of_titles.get(titles)
             if above is None:
                 found = _count_titles(titles, analyzer)
-                above = of_titles[titles] = CountedWords(_held(query, found.frequencies), found.length)
+                of_query = {lexeme: found.frequencies[lexeme] for lexeme in wanted & found.frequencies.keys()}
+                above = of_titles[titles] = CountedWords(of_query, found.length)
             if above.frequencies:
                 own = dict(own)
                 _add(own, above.frequencies)
@@ -434,11 +436,6 @@ def _words_of_query(
 def _count_titles(titles: tuple[str, ...], analyzer: Analyzer) -> CountedWords:
     found = Counter(analyzer.lexemes("\n".join(titles)))
     return CountedWords(found, found.total())
-
-
-def _held(query: Query, frequencies: Mapping[str, int]) -> dict[str, int]:
-    """Return how often each lexeme of a query stands in a text that holds it."""
-    return {lexeme: count for lexeme in query.lexemes if (count := frequencies.get(lexeme))}
 
 
 def _window_scores(

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from memex.errors import ValidationFailed
 from memex.subagent.context.assembly import (
@@ -24,8 +25,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Choice, ContextPlan, ContextRequest, Omitted, Planner
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledSpan:
+class RecalledSpan(NamedTuple):  # a call makes dozens
     """A span in a context, with the SHA-256, in hex, of its text as the store gave it."""
 
     choice: Choice
@@ -79,11 +79,12 @@ async def recall(
     _check(plan)
     judgement = plan.judgement if request.min_confidence is not None else None
     nothing_fits = judgement is not None and request.refuses(judgement)
-    places = {passage.reference.path for section in request.included for passage in section.passages}
-    left_beside = [passage for passage in plan.omitted if passage.reference.path in places]
-    plan = replace(
-        plan, omitted=tuple([passage for passage in plan.omitted if passage.reference.path not in places])
-    )
+    left_beside: list[Omitted] = []
+    if request.included:
+        places = {passage.reference.path for section in request.included for passage in section.passages}
+        left_beside = [passage for passage in plan.omitted if passage.reference.path in places]
+        of_memory_alone = [passage for passage in plan.omitted if passage.reference.path not in places]
+        plan = replace(plan, omitted=tuple(of_memory_alone))
     if nothing_fits:
         plan = _pinned_alone(plan)
     of_memory = [choice for choice in plan.choices if choice.included is None]

@@ -10,6 +10,7 @@ from the newest line, not from the day of the question: an unchanged memory give
 from collections.abc import Sequence
 from datetime import date
 
+from memex.store.entry_path import is_entry_at
 from memex.subagent.context.pool import ContextLine, best_first
 
 RECENCY = (
@@ -19,8 +20,13 @@ RECENCY = (
 
 def newest_day(*pools: Sequence[ContextLine]) -> date | None:
     """Return the newest day on which a line of these was said; None if no day is known."""
-    days = [day for lines in pools for line in lines if (day := line.day) is not None]
-    return max(days, default=None)
+    dated = [
+        line
+        for lines in pools
+        for line in lines
+        if line.unit is not None or line.included is not None or is_entry_at(line.candidate.reference.path)
+    ]
+    return max([day for line in dated if (day := line.day) is not None], default=None)
 
 
 def with_recency(lines: Sequence[ContextLine], newest: date | None) -> list[ContextLine]:

@@ -61,14 +61,16 @@ async def mark_older(
 def mark_over(lines: Sequence[ContextLine], today: date) -> list[ContextLine]:
     """Return lines of memory, of which those that say until which day they hold are marked after that day."""
     return [
-        line._replace(unit=replace(_unit_of(line), is_over=True)) if _is_over(line, today) else line
+        line._replace(unit=replace(_unit_of(line), is_over=True))
+        if (line.unit is not None or is_entry_at(line.candidate.reference.path)) and _is_over(line, today)
+        else line
         for line in lines
     ]
 
 
 def _is_over(line: ContextLine, today: date) -> bool:
-    is_told = line.unit is not None or is_entry_at(line.candidate.reference.path)
-    if not is_told or line.included is not None:
+    """Return whether a statement of a page, or words of an entry, say that they do not hold any more."""
+    if line.included is not None:
         return False
     text = parse_bullet(line.candidate.text) if line.is_of_page else line.candidate.text
     last = end_of(text, _day_of(line))

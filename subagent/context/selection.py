@@ -61,10 +61,9 @@ def chosen_from_chars(budget: int) -> int:
     return max(budget * READ_SHARE, CHOSEN_FROM_CHARS)
 
 
-def rank(value: int, reference: Reference) -> tuple[int, str, int]:
-    """Return what passages are ordered by, best first: value for their length; ties by path and place."""
-    chars = reference.span[1] - reference.span[0]
-    return -(value * 1_000 // isqrt(chars + LENGTH_OFFSET)), reference.path, reference.span[0]
+def value_for_length(value: int, chars: int) -> int:
+    """Return what a passage of so many characters is worth beside others of other lengths."""
+    return value * 1_000 // isqrt(chars + LENGTH_OFFSET)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.evidence import ScoredPassage
 from memex.subagent.context.pool import ContextLine, waiting_lines
-from memex.subagent.context.selection import POOL_CHARS, CandidatePassage, rank
+from memex.subagent.context.selection import POOL_CHARS, CandidatePassage, value_for_length
 from memex.subagent.judgement import ENGLISH, Judgement, judge
 
 
@@ -22,7 +22,7 @@ class Candidates:
         query: the query as search weighed it.
         pinned: the passages of pinned files, which come first, in their order.
         ranked: the best other passages, in any order.
-        unread: passages that rank below all others and were not read, with their values.
+        unread: passages that rank below all others and were not read.
         similarity: the highest MaxSim of passages whose lines were not compared; None if there are none.
         is_of_days: whether the search was narrowed to days that the query names.
         language: of memory.
@@ -35,7 +35,7 @@ class Candidates:
     query: Query
     pinned: Sequence[CandidatePassage]
     ranked: Sequence[CandidatePassage]
-    unread: Sequence[tuple[Reference, int]]
+    unread: Sequence[Reference]
     similarity: float | None = None
     is_of_days: bool = False
     language: str = ENGLISH
@@ -79,12 +79,14 @@ class Candidates:
             words: of the question, stop words not counted.
             is_intent: the question asks for a list.
         """
-        found = [(line.share, line.similarity) for line in lines]
+        found: list[tuple[float, float | None]] = []
+        if self.is_compared:
+            found = [(line.share, line.similarity) for line in lines]
+        else:  # by words, the lines of a passage say together that it answers
+            best = max([passage.value for passage in self.ranked], default=0) / max(self.query.most, 1)
+            found = [(max([line.share for line in lines], default=0.0), None), (min(1.0, best), None)]
         if self.similarity is not None:
             found.append((0.0, self.similarity))
-        if not self.is_compared:  # by words, the lines of a passage say together that it answers
-            most = max(self.query.most, 1)
-            found += [(min(1.0, passage.value / most), None) for passage in self.ranked]
         return judge(
             question,
             self.query,
@@ -145,9 +147,13 @@ def split_by_value(
     read, unread = list[ScoredPassage](), list[ScoredPassage]()
     used = 0
     most = {False: chars, True: max(chars, POOL_CHARS[-1])}
-    ranked = [(worth.reason == "neighbour", rank(worth.value, worth.reference), worth) for worth in worths]
-    for is_beside, _, worth in sorted(ranked, key=itemgetter(0, 1)):
-        after = used + worth.chars
+    ranked: list[tuple[bool, int, str, int, int, ScoredPassage]] = []
+    for worth in worths:
+        (path, _, (start, end)), _, value, reason, _ = worth
+        size = end - start
+        ranked.append((reason == "neighbour", -value_for_length(value, size), path, start, size, worth))
+    for is_beside, _, _, _, size, worth in sorted(ranked, key=itemgetter(0, 1, 2, 3)):  # ties by place
+        after = used + size
         if after <= most[is_beside] or not read:
             read.append(worth)
             used = after

@@ -11,8 +11,8 @@ Without token states there is no MaxSim, and the relative scores of `rank` are b
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeVar
 
 from memex.store.search.bm25 import SCALE
 from memex.store.search.confidence import score_of
@@ -28,10 +28,10 @@ COMPARED_BY_WORDS = 60  # chunks, the best by words, that are compared piece by 
 
 Key = tuple[int, int]  # the ids of the scope and the chunk
 Chunk = TypeVar("Chunk", ScoredChunk, NearChunk)
+NO_BONUS: Mapping[Key, int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class RankedFile:
+class RankedFile(NamedTuple):  # as `ScoredChunk`
     """A file that was found: its chunks, best first, and its place in each list.
 
     Attributes:
@@ -52,7 +52,7 @@ class RankedFile:
     fused: float | None = None
     share: float | None = None
     interaction: float | None = None
-    bonus: Mapping[Key, int] = field(default_factory=dict)
+    bonus: Mapping[Key, int] = NO_BONUS
     mode: Literal["bm25", "hybrid", "vectors"] = "bm25"
 
     @property
