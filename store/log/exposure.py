@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _VERSION = re.compile(r"(\d+)(?::\d+-\d+)?")
+_SINGLE = frozenset({str, int, float, bool, type(None)})  # values that hold no others
 _LISTS = frozenset({"files", "spans", "shown", "revisions"})  # of references, as texts
 
 
@@ -30,6 +31,8 @@ def _add_of_list(values: Iterable[Any], named: set[str]) -> None:
     """Add the references in values; a text among them is none."""
     for value in values:
         kind = type(value)
+        if kind in _SINGLE:
+            continue
         if kind is dict:
             if len(value) == 1 and type(text := value.get("$text")) is str:
                 named.add(text)
@@ -51,7 +54,7 @@ def _add_of_record(value: Mapping[str, Any], named: set[str]) -> None:
         named.add(f"{path}@{version}")
     for name, item in value.items():
         kind = type(item)
-        if kind is str or kind is int:
+        if kind in _SINGLE:
             continue
         if kind is dict:
             _add_of_record(item, named)

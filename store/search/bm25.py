@@ -137,10 +137,17 @@ def score(query: Query, tfs: Mapping[str, int], length: int) -> int:
     """Return the score of a chunk of `length` lexemes that holds each lexeme `tfs` times."""
     if not tfs:
         return 0
-    return score_counts(query, list(map(tfs.get, query.lexemes)), length)
+    c2, at_length = query.c2, query.c3 * min(length, _MAX_COUNT)
+    weight_of = dict(zip(query.lexemes, query.weights, strict=True))
+    found = 0
+    for lexeme, tf in tfs.items():
+        if tf and (weight := weight_of.get(lexeme)):
+            tf = tf if tf < _MAX_COUNT else _MAX_COUNT  # noqa: FURB136, PLW2901  # as in `score_counts`
+            found += round((weight * tf) / ((tf + c2) + at_length))
+    return found
 
 
-def score_counts(query: Query, tfs: Sequence[int | None], length: int) -> int:
+def score_counts(query: Query, tfs: Sequence[int], length: int) -> int:
     """Return the score of a chunk, as `score`, that holds the lexemes of a query so many times, in their order."""
     c2, at_length = query.c2, query.c3 * min(length, _MAX_COUNT)
     found = 0

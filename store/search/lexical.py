@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from memex.store.access import Scope
 from memex.store.database import Connection, Statement, batch, tuples
 from memex.store.entry_path import is_entry
-from memex.store.records import Span
+from memex.store.records import Span, maker
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, most_score, named_tfs, term_scores, weigh
 from memex.store.search.dates import DateRange
@@ -206,6 +206,9 @@ class ScoredChunk(NamedTuple):  # a search makes hundreds, and a dataclass takes
     def relative_path(self) -> str:
         """The path below its mount."""
         return self.path.removeprefix(f"{self.scope.mount}/")
+
+
+_make_chunk, _make_detail = maker(ScoredChunk), maker(ChunkDetail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,11 +489,11 @@ def _scored_chunk(
     """Return a chunk that scored, from the columns of its row; without headings it has no detail."""
     detail = None
     if heading_path is not None:
-        detail = ChunkDetail(
-            chunk_id, heading_path, length, start_char, end_char, *(*head, named_tfs(query, tfs))
+        detail = _make_detail(
+            (chunk_id, heading_path, length, start_char, end_char, *head, named_tfs(query, tfs))
         )
-    span = (start_char, end_char)
-    return ScoredChunk(score, scope.virtual(path), span, scope, chunk_id, file_id, length, detail=detail)
+    span, at = (start_char, end_char), scope.virtual(path)
+    return _make_chunk((score, at, span, scope, chunk_id, file_id, length, NO_LEXEMES, None, detail))
 
 
 def _score_added(one: ScopeView, filters: Filters) -> list[ScoredChunk]:

@@ -16,7 +16,7 @@ from memex.store.records import FilePassages, Hit, NearLink, NearSpan, Passage, 
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
-from memex.subagent.context.selection import CandidatePassage, read_chars
+from memex.subagent.context.selection import CandidatePassage, read_chars, value_for_length
 from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
 from memex.subagent.planner import ContextRequest, RecallReason
 from memex.subagent.statements.places import is_statement_file
@@ -61,17 +61,22 @@ class ScoredPassage(NamedTuple):  # as `ReachedFile`
     value: int
     reason: RecallReason
     linked_from: str | None = None
+    order: tuple[bool, int] = (
+        False,
+        0,
+    )  # what was told beside a match comes behind, and most value for its length first
 
     def candidate(self, text: str) -> CandidatePassage:
         """Return it with its text, without white space at the end; a heading in it is not said again."""
         text = text.rstrip()
-        start = self.reference.span[0]
-        reference = Reference(self.reference.path, self.reference.version, (start, start + len(text)))
+        path, version, (start, _) = self.reference
+        reference = _make_reference((path, version, (start, start + len(text))))
         above = self.heading[:-1] if text.startswith("#") else self.heading
-        return CandidatePassage(reference, text, self.value, self.reason, self.linked_from, above)
+        return _make_passage((reference, text, self.value, self.reason, self.linked_from, above))
 
 
-_make_reference, _make_scored = maker(Reference), maker(ScoredPassage)
+_make_passage, _make_reference = maker(CandidatePassage), maker(Reference)
+_make_scored = maker(ScoredPassage)
 
 
 @dataclass(slots=True)
@@ -119,15 +124,18 @@ class Evidence:
             reason, source = target.reason, target.linked_from
         version, passages = file.version, file.passages
         top = self.value(path)
+        is_beside = reason == "neighbour"
         if file.size_chars - file.body_start <= whole_chars:
             start = 0 if file.body_start <= FRONT_CHARS else file.body_start
             if top and start < file.size_chars:
                 reference = Reference(file.path, version, (start, file.size_chars))
-                found.append(ScoredPassage(reference, (), top, reason, source))
+                order = is_beside, -value_for_length(top, file.size_chars - start)
+                found.append(ScoredPassage(reference, (), top, reason, source, order))
             return
         if top and 0 < file.body_start <= FRONT_CHARS:
             front = Reference(file.path, version, (0, file.body_start))
-            found.append(ScoredPassage(front, (), top, reason, source))
+            order = is_beside, -value_for_length(top, file.body_start)
+            found.append(ScoredPassage(front, (), top, reason, source, order))
         best = passages.index(_linked_passage(file, target.heading if target else None))
         near, far = top * NEIGHBOUR_SHARE // 100, top * FILE_SHARE // 100
         path = file.path
@@ -138,7 +146,8 @@ class Evidence:
                 value = score + (near if at == 0 or -1 <= at - best <= 1 else far)
             if value and span[0] < span[1]:
                 reference = _make_reference((path, version, span))
-                found.append(_make_scored((reference, heading, value, reason, source)))
+                order = is_beside, -value_for_length(value, span[1] - span[0])
+                found.append(_make_scored((reference, heading, value, reason, source, order)))
 
 
 async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:

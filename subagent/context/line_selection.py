@@ -77,8 +77,8 @@ def select_lines(
         elif not chosen.take(line) and not chosen.take_part(line, cut):
             chosen.take_newer(line)
             omitted.append(Omitted(line.candidate.reference, "budget"))
-    omitted += map(_make_omitted, zip(unread, repeat("relevance")))
     kept = [omission for omission in omitted if omission.reference not in chosen.taken]
+    kept += map(_make_omitted, zip(unread, repeat("relevance")))
     return ContextPlan((*selection.plan().choices, *chosen.choices(is_list=is_list)), tuple(kept))
 
 
@@ -250,16 +250,16 @@ class _ChosenLines:
         titles: set[tuple[str, str]] = set()
         chars = 0
         for choice, text in zip(choices, texts, strict=True):
-            title = title_of(choice)
+            title, group = title_of(choice), choice.group
             chars += shown_chars(text) + len("\n")
-            if not self._has_header(choice.group, groups):
+            if not self._has_header(group, groups):
                 chars += header_chars(choice) - len("\n")
             if choice.included is not None and not self._has_header(choice.reason, groups):
                 chars += Section(choice.included.section.sentence, None).chars
             if title not in self.titles and title not in titles:
                 chars += len(title[1])
             if not choice.is_outdated:
-                groups |= {choice.group, choice.reason}
+                groups |= {group, choice.reason}
                 titles.add(title)
         return chars
 

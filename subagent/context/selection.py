@@ -203,10 +203,11 @@ def title_of(choice: Choice) -> tuple[str, str]:
 
 def by_title(choices: Sequence[Choice]) -> list[Choice]:
     """Return choices with those together that stand under the same titles, those under none first."""
-    places: dict[tuple[str, str], int] = {}
+    under: dict[tuple[str, str], list[Choice]] = {}
     for choice in choices:
-        places.setdefault(title_of(choice), len(places))
-    return sorted(choices, key=lambda made: (title_of(made)[1] != "", places[title_of(made)]))
+        under.setdefault(title_of(choice), []).append(choice)
+    first = sorted(under, key=lambda title: title[1] != "")
+    return [choice for title in first for choice in under[title]]
 
 
 def newest_first(groups: Iterable[Sequence[Choice]], days: Mapping[Reference, date]) -> list[list[Choice]]:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, nextafter
-from operator import itemgetter
+from operator import attrgetter
 
 from memex.store.records import FilePassages, NearSpan, Reference, Span
 from memex.store.search.bm25 import Query
 from memex.store.search.confidence import best_line
 from memex.subagent.context.evidence import ScoredPassage
 from memex.subagent.context.pool import ContextLine, waiting_lines
-from memex.subagent.context.selection import POOL_CHARS, CandidatePassage, value_for_length
+from memex.subagent.context.selection import POOL_CHARS, CandidatePassage
 from memex.subagent.judgement import ENGLISH, Judgement, judge
 
 
@@ -147,14 +147,10 @@ def split_by_value(
     read, unread = list[ScoredPassage](), list[ScoredPassage]()
     used = 0
     most = {False: chars, True: max(chars, POOL_CHARS[-1])}
-    ranked: list[tuple[bool, int, str, int, int, ScoredPassage]] = []
-    for worth in worths:
-        (path, _, (start, end)), _, value, reason, _ = worth
-        size = end - start
-        ranked.append((reason == "neighbour", -value_for_length(value, size), path, start, size, worth))
-    for is_beside, _, _, _, size, worth in sorted(ranked, key=itemgetter(0, 1, 2, 3)):  # ties by place
-        after = used + size
-        if after <= most[is_beside] or not read:
+    for worth in sorted(worths, key=attrgetter("order", "reference")):  # ties by path and place
+        start, end = worth.reference.span
+        after = used + end - start
+        if after <= most[worth.order[0]] or not read:
             read.append(worth)
             used = after
         else:
