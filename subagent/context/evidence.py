@@ -123,22 +123,18 @@ class Evidence:
         if target is not None and path not in self.matched:
             reason, source = target.reason, target.linked_from
         version, passages = file.version, file.passages
-        top = self.value(path)
-        is_beside = reason == "neighbour"
-        if file.size_chars - file.body_start <= whole_chars:
-            start = 0 if file.body_start <= FRONT_CHARS else file.body_start
-            if top and start < file.size_chars:
-                reference = Reference(file.path, version, (start, file.size_chars))
-                order = is_beside, -value_for_length(top, file.size_chars - start)
-                found.append(ScoredPassage(reference, (), top, reason, source, order))
+        top, is_beside = self.value(path), reason == "neighbour"
+        is_whole = file.size_chars - file.body_start <= whole_chars
+        start = 0 if file.body_start <= FRONT_CHARS else file.body_start
+        end = file.size_chars if is_whole else file.body_start
+        if top and start < end:  # all of a short file, and else its front matter
+            order = is_beside, -value_for_length(top, end - start)
+            reference = Reference(file.path, version, (start, end))
+            found.append(ScoredPassage(reference, (), top, reason, source, order))
+        if is_whole:
             return
-        if top and 0 < file.body_start <= FRONT_CHARS:
-            front = Reference(file.path, version, (0, file.body_start))
-            order = is_beside, -value_for_length(top, file.body_start)
-            found.append(ScoredPassage(front, (), top, reason, source, order))
         best = passages.index(_linked_passage(file, target.heading if target else None))
         near, far = top * NEIGHBOUR_SHARE // 100, top * FILE_SHARE // 100
-        path = file.path
         for at, (span, heading, score, _) in enumerate(passages):
             if at == best:
                 value = score + (target.bonus if target else 0)

@@ -60,7 +60,7 @@ def test_a_short_file_is_one_passage() -> None:
     file = FilePassages("user/b.md", 1, start + 9, start, (Passage((start, start + 9), (), 70),))
     [behind] = evidence([file]).scored_passages(30)
 
-    assert worth == ScoredPassage(Reference("user/a.md", 1, (0, 50)), (), 70, "match")
+    assert worth[:-1] == (Reference("user/a.md", 1, (0, 50)), (), 70, "match", None)
     assert behind.reference.span == (start, start + 9)
 
 
