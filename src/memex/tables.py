@@ -1,5 +1,6 @@
 """Tables in YAML that stand beside the modules which use them, such as the words of a language."""
 
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -9,9 +10,24 @@ import yaml
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_BOOL = "tag:yaml.org,2002:bool"
+
+
+class _TableLoader(SAFE_LOADER):  # type: ignore[misc, valid-type]  # either of two
+    """Reads `on`, `no` and `yes` as words, as YAML 1.2 does; PyYAML alone takes them for true and false."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012  # as in the class above it
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL]
+        for first, resolvers in SAFE_LOADER.yaml_implicit_resolvers.items()
+    }
+
+
+_TableLoader.add_implicit_resolver(_BOOL, re.compile("(?:true|false)$"), ["t", "f"])
+
+
 def parse_tables(text: str) -> Any:
     """Return what a text in YAML holds."""
-    return yaml.load(text, SAFE_LOADER)  # noqa: S506  # see above
+    return yaml.load(text, _TableLoader)  # noqa: S506  # see above
 
 
 def load_tables(package: str, *path: str) -> Any:

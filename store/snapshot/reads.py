@@ -28,7 +28,7 @@ class Reads:
         back: virtual paths, for the links that lead to them.
         files: virtual paths of files that are read whole.
         tombstones: whether what was forgotten and replaced is wanted.
-        bounded: whether it is wanted what holds on some days alone.
+        bounded: whether the days of what holds on some days alone are wanted.
         texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
             text is left where it is.
         beside: entries beside which others are looked for.

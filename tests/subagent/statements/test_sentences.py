@@ -78,6 +78,15 @@ def test_sentences_end_where_they_do() -> None:
         assert [text[start:end] for start, end in split_sentences(text, tables)] == sentences
 
 
+def test_words_that_yaml_takes_for_true_and_false_are_words() -> None:
+    """`on`, `no` and `yes` are words of English; a line that begins with one carries the sentence on."""
+    english = language.load("en")
+
+    assert {"on", "no", "yes"} <= english.sentence_openers
+    assert "on" in english.continuations
+    assert all(isinstance(word, str) for word in english.sentence_openers | english.continuations)
+
+
 def test_question_is_skipped_alone() -> None:
     """What stands before and behind a question is read; a sentence that only begins like one is none."""
     reading = extract_statements("The hall is booked. Who has the key? Lee locks up at ten.")
