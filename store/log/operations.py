@@ -94,10 +94,13 @@ async def add(
         )
     inner = list(enumerate(call.record.inner[:MAX_INNER], start=1))
     steps = [(at, one) for at, one in inner if one.prompt_sha256 is None]
-    await connection.execute(sql("log/operation_add"), parameters | _inside_columns(steps, call.request.now))
+    added = await connection.execute(
+        sql("log/operation_add"), parameters | _inside_columns(steps, call.request.now)
+    )
     if len(steps) < len(inner):  # requests to models have rows of their own
         asked = [(at, one) for at, one in inner if one.prompt_sha256 is not None]
-        place = {name: parameters[name] for name in ("scope_id", "tool_call_id", "user_id")}
+        [logged] = await added.fetchall()
+        place = {"scope_id": access.log_scope_id, "parent_id": logged["operation_id"]}
         await connection.execute(sql("log/request_add"), place | _request_columns(asked))
     call.record.outcomes.append(
         CallOutcome(status, error_code, answer.result.get("degraded") if answer else None)

@@ -54,17 +54,17 @@ class ReachedFile(NamedTuple):  # a call makes hundreds, and a dataclass takes t
 
 
 class ScoredPassage(NamedTuple):  # as `ReachedFile`
-    """A passage and what recalling it is worth; its text has not been read yet."""
+    """A passage and what recalling it is worth; its text has not been read yet.
+
+    Passages are read by `order`: behind what was told beside a match, or not; then minus the value for the length.
+    """
 
     reference: Reference
     heading: tuple[str, ...]
     value: int
     reason: RecallReason
     linked_from: str | None = None
-    order: tuple[bool, int] = (
-        False,
-        0,
-    )  # what was told beside a match comes behind, and most value for its length first
+    order: tuple[bool, int] = (False, 0)
 
     def candidate(self, text: str) -> CandidatePassage:
         """Return it with its text, without white space at the end; a heading in it is not said again."""

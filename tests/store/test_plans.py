@@ -122,7 +122,7 @@ INDEXES = {
     "log/operation_committed": "operation_call|operation_once",  # as good as each other
     "log/operation_inner": "operation_inner",
     "log/operation_add": "operation_call",
-    "log/request_add": "operation_call|operation_pkey",
+    "log/request_add": "operation_pkey",
     "memory/file_pinned": "revision_pinned",
     "search/chunk_of_file": "chunk_file",
     "memory/revision_span": "revision_pkey",

@@ -13,4 +13,5 @@ select %(scope_id)s::bigint, %(tenant_id)s::bigint, %(tool_call_id)s::text, %(us
        %(kind)s::text, %(status)s::text, %(principal)s::jsonb, %(request)s::jsonb, %(request_sha256)s::bytea,
        %(response)s::jsonb, %(result_sha256)s::bytea, %(state)s::jsonb, %(engine)s::text, %(config)s::jsonb,
        %(now)s::timestamptz, %(error_code)s::text, %(now)s::timestamptz, %(duration_ms)s::double precision,
-       %(saw)s::text[], %(inside)s::jsonb, %(inside_sha256)s::bytea;
+       %(saw)s::text[], %(inside)s::jsonb, %(inside_sha256)s::bytea
+returning operation_id;

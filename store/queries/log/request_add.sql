@@ -1,14 +1,9 @@
--- Log the requests to models inside the newest attempt at a call.
+-- Log the requests to models inside an attempt at a call.
 with call as (
   select *
     from operation
    where scope_id = %(scope_id)s::bigint
-     -- A filter and no condition, as in `operation_add`.
-     and operation_id = (select max(own.operation_id) filter (where own.parent_id is null)
-                           from operation own
-                          where own.scope_id = %(scope_id)s::bigint
-                            and own.tool_call_id = %(tool_call_id)s::text
-                            and own.user_id = %(user_id)s::text)
+     and operation_id = %(parent_id)s::bigint
 )
 insert into operation
   (scope_id, tenant_id, tool_call_id, user_id, attempt, parent_id, ordinal, kind, status, principal, request,
