@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from memex.errors import FileNotFound, VersionNotFound
@@ -34,7 +33,6 @@ from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days, with_iso_days
 from memex.store.search.find import Ranking, SearchOptions, SearchResult
 from memex.store.search.hybrid.statement_states import StatementReader
-from memex.store.snapshot.passages import PassageReader
 from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
     Reads,
@@ -44,7 +42,6 @@ from memex.store.snapshot.reads import (
     pinned_statement,
     series_statement,
     state_statement,
-    text_statements,
     tombstones_in,
     tombstones_statement,
     without_scope,
@@ -80,7 +77,6 @@ class Memory:
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
         self._spans = SpanReader(self._reader, access)
-        self._passages = PassageReader(self._reader, access)
         self.evidence = EvidenceReader(connection, access)
         self.statements = StatementReader(connection, access, self._vectors)
 
@@ -159,8 +155,6 @@ class Memory:
         The transaction must be a snapshot: what was read ahead is what these methods return later.
         """
         access = self._access
-        passages, sizes = self._passages.statements(reads)
-        texts = text_statements(access, sizes)
         await self._reader.read_ahead(
             (
                 *([state_statement(access.scopes)] if reads.state else ()),
@@ -168,23 +162,24 @@ class Memory:
                 *([tombstones_statement(**self._seen_revs())] if reads.tombstones else ()),
                 *([bounded_statement(**self._seen_revs())] if reads.bounded else ()),
                 *(self._series_statement(names, limit) for names, limit in reads.series),
-                *passages,
+                *(statement for asked in reads.passages for statement in self._passage_statements(*asked)),
                 *([self._graph.near_statement(reads.near)] if reads.near else ()),
                 *([self._graph.back_statement(reads.back)] if reads.back else ()),
                 *file_statements(access, reads.files),
                 *list_statements(access, reads.lists),
-                *texts,
                 *self._beside_statements(reads.beside, reads.reach),
                 *self._entry_statements(reads.statements),
                 *([self._rivals_statement(reads.rivals)] if reads.rivals else ()),
             )
         )
-        self._spans.keep(chain.from_iterable(await self._reader.rows(*texts)))
-        self._spans.keep(await self._passages.texts(passages))
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return the first passages of files, scored by a query; see `find.passages`."""
-        return await self._passages.read(query, paths)
+        statements = self._passage_statements(query, paths)
+        return find.passages(self._access, query, statements, await self._reader.rows(*statements))
+
+    def _passage_statements(self, query: Query, paths: Sequence[str]) -> list[Statement]:
+        return find.passages_statements(self._access, query, paths)
 
     async def entry_statements(self, paths: Sequence[str]) -> list[EntryStatement]:
         """Return what became of the statements that were made from entries of the caller's journal.

@@ -53,7 +53,6 @@ CHARS_A_LEXEME = (
 )
 MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
-NO_SIZES: Mapping[str, int] = {}
 NOTHING_SHOWN = Shown()
 
 _make_passage = maker(Passage)
@@ -272,23 +271,15 @@ async def rank(
     return Ranking(query, all_views, views, filters, files, None if near is None else tuple(near), told)
 
 
-def passages_statements(
-    access: Access, query: Query, paths: Sequence[str], sizes: Mapping[str, int] = NO_SIZES
-) -> list[Statement]:
-    """Return the statements by which `passages` reads, one for each scope.
-
-    Files that are named in `sizes`, and have at most so many characters, are read whole too.
-    """
-    by_scope: dict[Scope, dict[str, int]] = {}
+def passages_statements(access: Access, query: Query, paths: Sequence[str]) -> list[Statement]:
+    """Return the statements by which `passages` reads, one for each scope."""
+    by_scope: dict[Scope, dict[str, None]] = {}
     for path in paths:
         parsed = parse(path)
-        by_scope.setdefault(access.scope_of(parsed), {}).setdefault(parsed.relative, sizes.get(path, 0))
+        by_scope.setdefault(access.scope_of(parsed), {})[parsed.relative] = None
     common = {"lexemes": list(query.lexemes), "limit": MAX_PASSAGES}
     return [
-        (
-            "search/chunk_of_file",
-            common | {"scope_id": scope.scope_id, "paths": list(mine), "sizes": list(mine.values())},
-        )
+        ("search/chunk_of_file", common | {"scope_id": scope.scope_id, "paths": list(mine)})
         for scope, mine in by_scope.items()
     ]
 
@@ -316,7 +307,7 @@ def passages(
                     _make_passage(
                         ((start, end), tuple(heading), score_counts(query, tfs, length) if tfs else 0, None)
                     )
-                    for _, _, _, start, end, heading, length, tfs, _ in group
+                    for _, _, _, start, end, heading, length, tfs in group
                 ]
             )
             found.append(

@@ -17,7 +17,6 @@ AS_TUPLES = frozenset(
         "search/chunk_of_file",
         "memory/link_near",
         "memory/link_back",
-        "memory/file_text",
         "memory/revision_span",
         "memory/entry_beside",
         "past/revision_span",

@@ -29,8 +29,6 @@ class Reads:
         files: virtual paths of files that are read whole.
         tombstones: whether what was forgotten and replaced is wanted.
         bounded: whether the days of what holds on some days alone are wanted.
-        texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
-            text is left where it is.
         beside: entries beside which others are looked for.
         reach: how many on either side of each.
         statements: entries of which the statements are wanted.
@@ -47,7 +45,6 @@ class Reads:
     files: Sequence[str] = ()
     tombstones: bool = False
     bounded: bool = False
-    texts: Mapping[str, int] = field(default_factory=dict)
     beside: Sequence[str] = ()
     reach: int = 0
     statements: Sequence[str] = ()
@@ -127,14 +124,3 @@ def list_statements(access: Access, lists: Iterable[tuple[str, int]]) -> list[St
         )
         for prefix, limit in parsed
     ]
-
-
-def text_statements(access: Access, sizes: Mapping[str, int]) -> list[Statement]:
-    """Return the statement that reads the texts of files that are no longer than said; none for no files."""
-    parsed = [parse(path) for path in sizes]
-    columns = {
-        "scope_ids": [access.scope_of(path).scope_id for path in parsed],
-        "paths": [path.relative for path in parsed],
-        "sizes": list(sizes.values()),
-    }
-    return [("memory/file_text", columns)] if sizes else []

@@ -1,4 +1,4 @@
-"""The texts of spans of stored versions, as far as possible from whole texts that were read ahead."""
+"""The texts of spans of stored versions, as far as possible from passages that were read with their texts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -17,13 +17,7 @@ class SpanReader:
     def __init__(self, reader: SnapshotReader, access: Access) -> None:
         self._reader = reader
         self._access = access
-        self._contents: dict[tuple[str, int], str] = {}  # by virtual path and version
         self._texts: dict[Reference, str] = {}
-
-    def keep(self, found: Iterable[tuple[int, str, int, str]]) -> None:
-        """Keep whole texts, each with its scope, path and version: the rows of `memory/file_text`."""
-        for scope_id, path, version, content in found:
-            self._contents[self._access.by_id[scope_id].virtual(path), version] = content
 
     def keep_passages(self, files: Iterable[FilePassages]) -> None:
         """Keep the texts of passages that were read with them."""
@@ -46,17 +40,10 @@ class SpanReader:
             VersionNotFound: a path never had that version, or it is a deletion.
             ValidationFailed: a span does not lie in its text.
         """
-        known = [self._known(reference) for reference in references]
+        known = [self._texts.get(reference) for reference in references]
         unknown = [reference for reference, text in zip(references, known, strict=True) if text is None]
         read = iter(await self._stored(unknown, statement) if unknown else ())
         return [next(read) if text is None else text for text in known]
-
-    def _known(self, reference: Reference) -> str | None:
-        path, version, (start, end) = reference
-        content = self._contents.get((path, version))
-        if content is None:
-            return self._texts.get(reference)
-        return content[start:end] if 0 <= start <= end <= len(content) else None
 
     async def _stored(
         self, references: Sequence[Reference], statement: Callable[[Sequence[Scope]], Statement]

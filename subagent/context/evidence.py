@@ -24,7 +24,7 @@ from memex.subagent.statements.places import is_statement_file
 POOL_FILES = 100  # that a query finds at most: a told message is a file of its own; more brought nothing
 ENTRIES = 60  # of the journal, the best, beside which others are looked at
 REACH = 2  # entries on either side of one that are its window
-SEEDS = 16  # files, the best, whose neighbours are looked at and that are read ahead
+SEEDS = 16  # files, the best, whose neighbours are looked at
 SEED_PASSAGES = 4  # of each, those that score highest
 SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
 TARGETS = 16  # files that links of one hop lead to
@@ -32,7 +32,6 @@ BACK_SOURCES = 4  # files whose backlinks are followed
 SHORT_CHARS = 600  # a file that is no longer is read with those beside it in its series
 WHOLE_CHARS = 2_600  # a file that is no longer is one passage
 FRONT_CHARS = 2_000  # front matter that is no longer is looked at: a summary in it is a line
-AHEAD_CHARS = 32_000  # a file that is no longer is read whole before its best passages are known
 
 # In hundredths of a value that is handed on:
 NEAR_SHARE = 75  # by a passage to the files that its links lead to
@@ -180,10 +179,8 @@ async def _reads_of_matches(evidence: Evidence, frontier: Sequence[str], memory:
     """Return what is read of files that match, of those beside them, and of those that every context looks at."""
     beside = [path for path in _find_neighbours(evidence) if path not in evidence.files]
     pinned = await memory.pinned(limit=MAX_PINNED)
-    whole = dict.fromkeys((*list(evidence.files)[:SEEDS], *pinned), AHEAD_CHARS)
     return Reads(
         passages=[(evidence.query, paths) for paths in (frontier, beside, pinned) if paths],
-        texts=dict.fromkeys(beside, SHORT_CHARS) | whole,
         beside=entries_among(evidence.files),
         reach=REACH,
     )
@@ -254,9 +251,7 @@ async def _add_reached_files(
 ) -> None:
     """Look at files that others lead to, and note the best that leads to each."""
     if new := [path for path in targets if path not in evidence.files]:
-        texts = dict.fromkeys(new, AHEAD_CHARS)
-        await tools.read_ahead(Reads(passages=[(evidence.query, new)], texts=texts))
-    await _add_passages(new, evidence, tools)
+        await _add_passages(new, evidence, tools)
     _record_reached_files(targets, evidence)
 
 

@@ -25,7 +25,7 @@ HOT = """
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
     memory/journal_count past/journal_count journal/entry_read
     memory/file_browse memory/folder_list memory/folder_count memory/mount_list
-    memory/link_near memory/link_back memory/file_text memory/revision_span log/operation_inner
+    memory/link_near memory/link_back memory/revision_span log/operation_inner
     search/file_dated search/chunk_alone log/operation_review log/operation_review_more
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
     past/revision_text past/chunk_removed past/link_in past/scope_revs_at
@@ -136,10 +136,9 @@ INDEXES = {
 }
 
 # On some servers Postgres takes this one, which sorts the heads of the scope that it finds.
-AS_GOOD = {"search/chunk_of_file": [["revision_name_key"]], "memory/file_text": [["revision_name_key"]]}
+AS_GOOD = {"search/chunk_of_file": [["revision_name_key"]]}
 HEADS = {
     "search/chunk_of_file": ["revision_head"],
-    "memory/file_text": ["revision_head"],
     "memory/series_list": ["revision_head"],
     "memory/link_near": ["revision_head", "revision_path_key", "revision_name_key"],
     "memory/link_back": ["revision_open", "revision_path_key", "revision_name_key"],
