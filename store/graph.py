@@ -89,16 +89,16 @@ class LinkGraph:
         return list(found.values())[:MAX_LINKS]
 
     async def near(self, texts: Mapping[str, str]) -> list[NearLink]:
-        """Return the links of files that lead to files: those within the text given with each first, 40 a file.
+        """Return the links of files that lead to files and stand in the text given with each; 40 a file.
 
         Args:
             texts: virtual paths of files that stand, each with a part of its text.
         """
-        near, named = await self._near(self._linked_files(texts), list(texts.values()))
-        meant = self._meant([link for link, _ in near], named)
         return [
-            NearLink(link.source.virtual_path, target.virtual_path, link.anchor, is_near)
-            for (link, target), (_, is_near) in zip(meant, near, strict=True)
+            NearLink(link.source.virtual_path, target.virtual_path, link.anchor)
+            for link, target in self._meant(
+                *await self._near(self._linked_files(texts), list(texts.values()))
+            )
             if target is not None
         ]
 
@@ -106,7 +106,7 @@ class LinkGraph:
         """Return the links by which other files lead to files, in the order of those others; 400 are looked at."""
         targets = frozenset(paths)
         return [
-            NearLink(link.source.virtual_path, target.virtual_path, link.anchor, False)
+            NearLink(link.source.virtual_path, target.virtual_path, link.anchor)
             for link, target in self._meant(*await self._back(self._linked_files(paths)))
             if target is not None
             and target.virtual_path in targets
@@ -182,15 +182,12 @@ class LinkGraph:
 
     async def _near(
         self, sources: Sequence[LinkedFile], texts: Sequence[str]
-    ) -> tuple[list[tuple[WrittenLink, bool]], list[NamedFile]]:
-        """Return the links that stand in files, by file, each with whether it stands in the text given with it.
-
-        Likewise the files that they can mean.
-        """
+    ) -> tuple[list[WrittenLink], list[NamedFile]]:
+        """Return the links in the texts given with files, by file, and the files that they can mean."""
         [found] = await self._reader.rows(self._near_statement(sources, texts))
         near = [
-            (WrittenLink(sources[place - 1], target_keys, "", anchor), is_near)
-            for place, _, anchor, target_keys, is_near, *_ in found
+            WrittenLink(sources[place - 1], target_keys, "", anchor)
+            for place, _, anchor, target_keys, *_ in found
             if place is not None
         ]
         return near, self._named_in(found[len(near) :])

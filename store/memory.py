@@ -499,7 +499,7 @@ class Memory:
         )
 
     async def near_links(self, texts: Mapping[str, str]) -> list[NearLink]:
-        """Return the links of files that lead to files, those within a text given with each first."""
+        """Return the links in the text given with each file that lead to files; see `LinkGraph.near`."""
         return await self._graph.near(texts)
 
     async def back_links(self, paths: Sequence[str]) -> list[NearLink]:

@@ -216,12 +216,11 @@ class Reference(NamedTuple):  # as `Passage`; and a key of many dictionaries
 
 
 class NearLink(NamedTuple):  # as `Passage`
-    """A link to an existing file. `is_near` says whether the requested text holds the link."""
+    """A link to an existing file."""
 
     source: str
     target: str
     heading: str | None
-    is_near: bool
 
 
 @dataclass(frozen=True, slots=True)

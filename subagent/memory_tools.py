@@ -312,7 +312,7 @@ class MemoryTools:
         return list(logged["files"])
 
     async def near_links(self, texts: Mapping[str, str]) -> list[NearLink]:
-        """Return where links of files lead, those within a text given with each first; see `Memory.near_links`."""
+        """Return where the links in texts of files lead; see `Memory.near_links`."""
         async with self._operation("memory_links", {"paths": list(texts)}) as (memory, logged):
             links = await memory.near_links(texts)
             logged["links"] = [[link.source, link.target] for link in links]

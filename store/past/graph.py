@@ -60,9 +60,9 @@ class PastGraph(LinkGraph):
 
     async def _near(
         self, sources: Sequence[LinkedFile], texts: Sequence[str]
-    ) -> tuple[list[tuple[WrittenLink, bool]], list[NamedFile]]:
+    ) -> tuple[list[WrittenLink], list[NamedFile]]:
         changes = await self._changed.since(self._revs)
-        near: dict[int, list[tuple[WrittenLink, bool]]] = {}
+        near: dict[int, list[WrittenLink]] = {}
         past: dict[PastFile, int] = {}
         unchanged: list[int] = []
         for place, source in enumerate(sources):
@@ -73,15 +73,14 @@ class PastGraph(LinkGraph):
                 unchanged.append(place)
         found, _ = await super()._near([sources[at] for at in unchanged], [texts[at] for at in unchanged])
         places = {sources[at].virtual_path: at for at in unchanged}
-        for link, is_near in found:
-            near.setdefault(places[link.source.virtual_path], []).append((link, is_near))
+        for link in found:
+            near.setdefault(places[link.source.virtual_path], []).append(link)
         for file, content in await self._read(past):
             place = past[file]
             written = await read_links(sources[place], content)
-            marked = [(link, link.raw in texts[place]) for link in written]
-            near[place] = sorted(marked, key=lambda link: not link[1])[:MAX_OUT_LINKS]
+            near[place] = [link for link in written if link.raw in texts[place]][:MAX_OUT_LINKS]
         ordered = [link for place in sorted(near) for link in near[place]]
-        return ordered, await self._named_by([link for link, _ in ordered])
+        return ordered, await self._named_by(ordered)
 
     async def _back(self, targets: Sequence[LinkedFile]) -> tuple[list[WrittenLink], list[NamedFile]]:
         written = await self._links_in({(0, place): file for place, file in enumerate(targets)})

@@ -34,8 +34,7 @@ WHOLE_CHARS = 2_600  # a file that is no longer is one passage
 FRONT_CHARS = 2_000  # front matter that is no longer is looked at: a summary in it is a line
 
 # In hundredths of a value that is handed on:
-NEAR_SHARE = 75  # by a passage to the files that its links lead to
-FAR_SHARE = 20  # by a file to those that its other links lead to
+LINK_SHARE = 75  # by a passage to the files that its links lead to
 BACK_SHARE = 30  # by a file to those that link to it
 SERIES_SHARE = {1: 50, 2: 25}  # by a short file to those beside it in a numbered series, by distance
 NEIGHBOUR_SHARE = 30  # by a file's best passage to the ones before and after it
@@ -302,17 +301,15 @@ def _found_texts(paths: Iterable[str], evidence: Evidence) -> dict[str, str]:
 
 def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:
     """Return the files that links lead to, the most valuable first: a file's links share what it is worth."""
-    counts = Counter([(link.source, link.is_near) for link in links])
-    shares = {True: NEAR_SHARE, False: FAR_SHARE}
+    counts = Counter([link.source for link in links])
     bonuses = {
-        (source, is_near): evidence.value(source) * shares[is_near] // isqrt(count * 10_000)
-        for (source, is_near), count in counts.items()
+        source: evidence.value(source) * LINK_SHARE // isqrt(count * 10_000)
+        for source, count in counts.items()
     }
     found: dict[str, ReachedFile] = {}
     for link in links:
-        bonus = bonuses[link.source, link.is_near]
         if link.target != link.source:
-            target = ReachedFile(link.target, bonus, link.source, link.heading)
+            target = ReachedFile(link.target, bonuses[link.source], link.source, link.heading)
             found[link.target] = _stronger(found.get(link.target), target)
     return _best_reached_files(found)
 

@@ -255,8 +255,8 @@ async def near(service: Service, caller: Caller, texts: Mapping[str, str]) -> li
         return await memory.near_links(texts)
 
 
-async def test_links_within_the_text_come_first(service: Service, alice: Caller, admin: Caller) -> None:
-    """Then the others in their order, each to the file that it means from there; what is missing is left out."""
+async def test_links_within_a_text(service: Service, alice: Caller, admin: Caller) -> None:
+    """In their order, each to the file that it means from there; what is missing is left out."""
     await put(
         service,
         admin,
@@ -271,33 +271,29 @@ async def test_links_within_the_text_come_first(service: Service, alice: Caller,
     found = await near(
         service,
         alice,
-        {"user/b.md": "", "user/a.md": "Here: [[s#Part|tea]] and [x](c.md).", "user/none.md": "x"},
+        {
+            "user/b.md": "[[c]]",
+            "user/a.md": "[[none]] Here: [[s#Part|tea]] and [x](c.md).",
+            "user/none.md": "[[c]]",
+        },
     )
 
     assert found == [
-        NearLink("user/b.md", "user/c.md", None, is_near=False),
-        NearLink("user/a.md", "shared/s.md", "Part", is_near=True),
-        NearLink("user/a.md", "user/c.md", None, is_near=True),
-        NearLink("user/a.md", "user/b.md", None, is_near=False),
-        NearLink("user/a.md", "projects/apollo/p.md", None, is_near=False),
+        NearLink("user/b.md", "user/c.md", None),
+        NearLink("user/a.md", "shared/s.md", "Part"),
+        NearLink("user/a.md", "user/c.md", None),
     ]
 
 
 @pytest.mark.slow
 async def test_links_of_a_hub_are_bounded(service: Service, alice: Caller) -> None:
-    """Forty of each file, and of these the near ones however far behind they stand."""
+    """Forty of each file."""
     await put(service, alice, {f"user/n/{n}.md": "" for n in range(100)})
-    await put(service, alice, {"user/hub.md": " ".join(f"[[{n % 100}]]" for n in range(10_000))})
-    await put(service, alice, {"user/far.md": " ".join(f"[[{n}]]" for n in range(100))})
-    found = await near(service, alice, {"user/hub.md": "", "user/far.md": "see [[98]] and [[99]]"})
-    from_hub = [link.target for link in found if link.source == "user/hub.md"]
-    from_far = [link for link in found if link.source == "user/far.md"]
+    hub = " ".join(f"[[{n % 100}]]" for n in range(10_000))
+    await put(service, alice, {"user/hub.md": hub, "user/few.md": "[[98]] [[99]] [[1]]"})
+    found = await near(service, alice, {"user/hub.md": hub, "user/few.md": "see [[98]] and [[99]]"})
 
-    assert from_hub == [f"user/n/{n}.md" for n in range(MAX_OUT_LINKS)]
-    assert [link.target for link in from_far] == [
-        f"user/n/{n}.md" for n in (98, 99, *range(MAX_OUT_LINKS - 2))
-    ]
-    assert [link.is_near for link in from_far] == [True, True] + [False] * (MAX_OUT_LINKS - 2)
+    assert [link.target for link in found] == [f"user/n/{n}.md" for n in (*range(MAX_OUT_LINKS), 98, 99)]
 
 
 async def test_links_lead_to_nobody_else_s_files(
@@ -306,11 +302,10 @@ async def test_links_lead_to_nobody_else_s_files(
     """Not to another user's file of that name, nor into a project of others."""
     bob = await caller_of("bob")
     await put(service, bob, {"user/b.md": "secret", "projects/zeus/z.md": "secret"})
-    await put(service, alice, {"user/a.md": "[[b]] [[user/b]] [[z]] [[projects/zeus/z]] [[a]]"})
+    text = "[[b]] [[user/b]] [[z]] [[projects/zeus/z]] [[a]]"
+    await put(service, alice, {"user/a.md": text})
 
-    assert await near(service, alice, {"user/a.md": ""}) == [
-        NearLink("user/a.md", "user/a.md", None, is_near=False)
-    ]
+    assert await near(service, alice, {"user/a.md": text}) == [NearLink("user/a.md", "user/a.md", None)]
     assert await near(service, alice, {}) == []
     with pytest.raises(ProjectNotFound):
         await near(service, alice, {"projects/zeus/z.md": ""})

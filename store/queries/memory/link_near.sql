@@ -1,10 +1,10 @@
--- Links of the files that stand at these paths: first those that stand in the texts given with them, then the others,
--- in their order, each with all its sides. After the links, in rows without a place, the files that they can mean: by
+-- Links of the files that stand at these paths, those that stand in the texts given with them, in their order, each with
+-- all its sides. After the links, in rows without a place, the files that they can mean: by
 -- their whole path, with or without its mount, or by their name alone, in which no slash stands. The texts are sent in
 -- the binary format, because psycopg would look for marks to escape in each of them otherwise. Look-ups are ranges in the
 -- order of one index: without statistics, another index of heads would seem as good, and read the whole scope.
 with near as materialized (
-  select wanted.place, near.ordinal, near.anchor, near.target_keys, near.is_near
+  select wanted.place, near.ordinal, near.anchor, near.target_keys
     from unnest(%(scope_ids)s::bigint[], %(paths)s::text[], %(texts)b::text[])
            with ordinality as wanted (scope_id, path, text, place)
    cross join lateral (
@@ -17,13 +17,13 @@ with near as materialized (
            order by revision.path
            limit 1) as head
    cross join lateral (
-          select link.ordinal, link.raw, link.anchor, array_agg(link.target_key order by link.side) as target_keys,
-                 strpos(wanted.text, link.raw) > 0 as is_near
+          select link.ordinal, link.raw, link.anchor, array_agg(link.target_key order by link.side) as target_keys
             from link
            where link.scope_id = wanted.scope_id
              and link.source_file_id = head.file_id
+             and strpos(wanted.text, link.raw) > 0
            group by link.ordinal, link.raw, link.anchor
-           order by is_near desc, link.ordinal
+           order by link.ordinal
            limit %(limit)s) as near
    where head.path = wanted.path
 )
@@ -68,10 +68,10 @@ with near as materialized (
              and not revision.deleted
            order by revision.name_key) as found
 )
-select place, ordinal, anchor, target_keys, is_near, null::bigint as scope_id, null::bigint as file_id,
+select place, ordinal, anchor, target_keys, null::bigint as scope_id, null::bigint as file_id,
        null::text as path, null::text as path_key, null::text as name_key
   from near
 union all
-select null, null, null, null, null, scope_id, file_id, path, path_key, name_key
+select null, null, null, null, scope_id, file_id, path, path_key, name_key
   from meant
- order by place, is_near desc, ordinal;
+ order by place, ordinal;

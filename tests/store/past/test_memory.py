@@ -203,13 +203,13 @@ async def test_links_lead_to_what_stood(service: Service, alice: Caller) -> None
     await put(service, alice, {"user/a.md": "[[x]]", "user/c.md": "", "user/b.md": None})
     await service.execute(alice, "memory_move", {"path": "user/x.md", "to": "user/y.md"})
     async with past(service, alice, 1) as memory:
-        near = await memory.near_links({"user/a.md": "[[b]]", "user/c.md": "", "user/x.md": ""})
+        near = await memory.near_links({"user/a.md": "[[b]]", "user/c.md": "", "user/x.md": "[[b]]"})
         around = await memory.links("user/b.md", depth=2)
         back = await memory.back_links(["user/b.md"])
 
         assert near == [
-            NearLink("user/a.md", "user/b.md", None, is_near=True),
-            NearLink("user/x.md", "user/b.md", None, is_near=False),
+            NearLink("user/a.md", "user/b.md", None),
+            NearLink("user/x.md", "user/b.md", None),
         ]
         assert {(link.source, link.target, link.exists) for link in around} == {
             *(("user/b.md", "user/a.md", True), ("user/a.md", "user/b.md", True)),
