@@ -1,5 +1,5 @@
--- Which of these erasures ended in this database.
-select erasure_id
+-- Of which of these confirmed previews the erasure ended in this database.
+select token
   from word_erasure
- where erasure_id = any (%(erasure_ids)s::text[])
+ where token = any (%(tokens)s::text[])
    and finished_at is not null;

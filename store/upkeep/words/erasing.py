@@ -109,7 +109,7 @@ async def erase(
         given = {name: entry[name] for name in ("erasure_id", "user_id", "is_wide", "token")}
         parameters = given | {"tenant_id": tenant_id, "entry": json.dumps(entry)}
         await connection.execute(sql("erasure/words_begin"), parameters)
-    begun = await _found(database, entry["erasure_id"])
+    begun = await _found(database, entry["erasure_id"], entry["token"])
     if begun.finished_at is not None:
         return begun
     if beside is not None and (changed := await beside(words)):
@@ -158,12 +158,12 @@ async def run_ledger(
     if not entries:
         return 0
     async with database.maintenance() as connection:
-        ids = [str(entry.get("erasure_id")) for entry in entries]
-        known = await rows(connection, "erasure/words_known", erasure_ids=ids)
-    ended = {record["erasure_id"] for record in known}
+        tokens = [str(entry.get("token")) for entry in entries]
+        known = await rows(connection, "erasure/words_known", tokens=tokens)
+    ended = {record["token"] for record in known}
     done = 0
     for entry in entries:
-        if entry.get("erasure_id") in ended:
+        if entry.get("token") in ended:
             continue
         try:
             named = {name: entry[name] for name in ("tenant", "tenant_made_at")}
@@ -220,8 +220,9 @@ async def _index_anew(database: Database, scope_ids: Sequence[int], erasure_id: 
                 await note(connection, erasure_id, {table: removed})
 
 
-async def _found(database: Database, erasure_id: str) -> WordErasure:
-    found = await find(database, erasure_id)
-    if found is None:
+async def _found(database: Database, erasure_id: str, token: str | None = None) -> WordErasure:
+    """Return an erasure that has begun; by its token, if another entry of the same preview began it."""
+    found = await find(database, erasure_id) or (token and await find(database, token))
+    if not found:
         raise StoreUnavailable("The erasure is gone: another one took its place.", hint="Ask for it again.")
     return found

@@ -7,21 +7,28 @@ from a backup lacks the row of the erasure, so Memex erases the words there agai
 import fcntl
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from memex.errors import StoreUnavailable
 
 
-def add(path: Path, entry: Mapping[str, Any]) -> None:
-    """Add a line that is on the disk when this returns; raises StoreUnavailable if the file takes none."""
+def add(path: Path, entry: dict[str, Any]) -> dict[str, Any]:
+    """Add an entry, unless there is one with its id, and return the one that is on the disk now.
+
+    Raises:
+        StoreUnavailable: the file takes none.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            size = file.seek(0, os.SEEK_END)
-            if size and os.pread(file.fileno(), 1, size - 1) != b"\n":
+            file.seek(0)
+            written = file.read()
+            for known in _entries(written):
+                if known.get("erasure_id") == entry["erasure_id"]:
+                    return known
+            if written and not written.endswith(b"\n"):
                 file.write(b"\n")  # a line that was cut off with its process ends here
             file.write(json.dumps(entry, sort_keys=True).encode() + b"\n")
             file.flush()
@@ -31,12 +38,13 @@ def add(path: Path, entry: Mapping[str, Any]) -> None:
             f"The ledger of erasures cannot be written: {error.strerror}. Nothing was erased.",
             hint=f"Memex must be able to write {path}; MEMEX_ERASURE_LEDGER names another file.",
         ) from error
+    return entry
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the entries in their order, without a line that was cut off; raises StoreUnavailable."""
     try:
-        lines = path.read_bytes().splitlines()
+        return _entries(path.read_bytes())
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -44,8 +52,11 @@ def read(path: Path) -> list[dict[str, Any]]:
             f"The ledger of erasures cannot be read: {error.strerror}.",
             hint=f"Memex must be able to read {path}; MEMEX_ERASURE_LEDGER names another file.",
         ) from error
+
+
+def _entries(written: bytes) -> list[dict[str, Any]]:
     entries = []
-    for line in lines:
+    for line in written.splitlines():
         try:
             entry = json.loads(line)
         except ValueError:

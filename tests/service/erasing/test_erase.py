@@ -31,8 +31,10 @@ from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.embedded.home import LEDGER
+from memex.store.upkeep.words import ledger
 from memex.store.upkeep.words.digests import ErasedWords
 from memex.store.upkeep.words.erasing import erase as erase_words
+from memex.store.upkeep.words.erasing import run_ledger
 from memex.store.upkeep.words.places import CALL, PLACES, PROMPT, REVISION
 from memex.store.waiting.pools import _Connection
 
@@ -307,6 +309,39 @@ async def test_without_the_ledger_nothing_is_erased(
         await erase(service, me, text=WORD)
 
     assert WORD in await content(service, alice, "user/a.md")
+
+
+async def test_two_confirmations_at_once_are_one_erasure(service: Service, alice: Caller, me: Caller) -> None:
+    """Both get the same receipt, the ledger has one entry, and the next start has nothing to do."""
+    await write(service, alice, "user/a.md", f"I met {WORD}.\n")
+    shown = await preview(service, me, text=WORD)
+
+    confirmed = {"text": WORD, "confirm": shown.confirm}
+    answers = await asyncio.gather(*(ERASE.call(service, me, confirmed) for _ in range(4)))
+
+    receipts = [answer.receipt for answer in answers]
+    assert receipts == [receipts[0]] * 4
+    path = service.erasure_ledger
+    assert path is not None
+    [entry] = ledger.read(path)
+    assert await run_ledger(service.database, path, citing_digests) == 0
+    doubled = {**entry, "erasure_id": "f" * 24}  # as an earlier version wrote it
+    assert ledger.add(path, doubled) == doubled
+    assert await run_ledger(service.database, path, citing_digests) == 0
+    erased = await erase_words(service.database, me.access.tenant_id, doubled, citing_digests)
+    assert erased.erasure_id == entry["erasure_id"]
+
+
+async def test_a_preview_is_of_its_user(service: Service, me: Caller, caller_of: CallerOf) -> None:
+    """The token of one user's preview is none of another user's, though both have the same words."""
+    bob = await person_of(service, await caller_of("bob"), "bob")
+    for caller in (me, bob):
+        agent = await caller_of(caller.access.user_id or "")
+        await write(service, agent, "user/a.md", f"I met {WORD}.\n")
+    mine = await preview(service, me, text=WORD)
+
+    with pytest.raises(PreviewOutdated):
+        await ERASE.call(service, bob, {"text": WORD, "confirm": mine.confirm})
 
 
 async def test_a_replay_says_erased_and_not_damaged(service: Service, alice: Caller, me: Caller) -> None:

@@ -163,7 +163,10 @@ async def _erase(call: OperationCall, arguments: EraseArguments) -> LoggedAnswer
     )
     kept = await _kept(call, reach, words, counts)
     nonce = (confirm or secrets.token_hex(8)).partition(".")[0]
-    told = [nonce, target.kind, target.texts, target.whole, arguments.conversations, arguments.everywhere]
+    told = [
+        *(nonce, access.tenant_id, access.user_id, target.kind, target.texts, target.whole),
+        *(arguments.conversations, arguments.everywhere),
+    ]
     # By its words a preview is known again; the nonce keeps the token from telling them.
     token = f"{nonce}.{digest(told).hex()[:32]}"
     if confirm is None:
@@ -180,7 +183,7 @@ async def _erase(call: OperationCall, arguments: EraseArguments) -> LoggedAnswer
         raise PreviewOutdated("What would be erased is not what the preview showed.", confirm=token)
     tenant = await erasing.find_tenant(call.database, tenant_id=access.tenant_id) or {}
     entry = words.dump() | {
-        "erasure_id": secrets.token_hex(12),
+        "erasure_id": digest(token).hex()[:24],  # the same of two confirmations at once
         "tenant": tenant["tenant"],
         "tenant_made_at": tenant["tenant_made_at"],
         "user_id": access.user_id,
@@ -192,7 +195,7 @@ async def _erase(call: OperationCall, arguments: EraseArguments) -> LoggedAnswer
         "by": {name: call.caller.logged[name] for name in ("role", "key_id", "actor", "channel")},
     }
     if call.service.erasure_ledger is not None:
-        await asyncio.to_thread(ledger.add, call.service.erasure_ledger, entry)
+        entry = await asyncio.to_thread(ledger.add, call.service.erasure_ledger, entry)
     return await _finish(call, entry)
 
 
