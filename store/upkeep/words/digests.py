@@ -2,11 +2,13 @@
 
 The normal form of words is their letters and digits one after the other, in NFKC, without case, accents kept, and
 without what nobody sees. So spaces, line ends, punctuation and marks of Markdown between two words make no
-difference. Words are found where they begin and end with a word. A ledger of digests finds them in a database that
-was restored, and does not say what they are.
+difference. Words are found where they begin and end with a word, also if letters of theirs are written in the way
+of addresses, HTML or JSON, such as `M%C3%BCller` and `M&uuml;ller`. A ledger of digests finds them in a database
+that was restored, and does not say what they are.
 """
 
 import hashlib
+import html
 import json
 import re
 import unicodedata
@@ -14,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
+from urllib.parse import unquote
 
 from memex.store.paths import UNSEEN
 from memex.store.records import Span
@@ -33,6 +36,10 @@ SAID = frozenset({"text", "content", "query", "reason"})  # arguments of calls t
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{MARKS}{UNSEEN}])*+")
 _UNSEEN_CHARS = re.compile(f"[{UNSEEN}]")
 _FILLED = re.compile(r"[^\r\n]")
+_ENCODED = re.compile(  # a character as addresses, HTML and JSON can write it
+    r"%[0-7][0-9A-Fa-f]|%[C-Fc-f][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){1,3}"
+    r"|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,31}\d{0,2});|\\u[0-9A-Fa-f]{4}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,13 @@ class ErasedWords:
 
     def spans(self, text: str) -> list[Span]:
         """Return where the words stand in a text, in order and apart from each other."""
+        found = self._plain_spans(text)
+        if _ENCODED.search(text):
+            decoded, starts = _decoded(text)
+            found += [(starts[start], starts[end]) for start, end in self._plain_spans(decoded)]
+        return list(_merged(sorted(found)))
+
+    def _plain_spans(self, text: str) -> list[Span]:
         if self.known is not None:
             letters = _letters(text)
             if not any(_letters(form) in letters for form in self.known):
@@ -99,7 +113,7 @@ class ErasedWords:
                 last = last_word.get(begin + length)
                 if last is not None and _digest(joined[begin : begin + length], self.salt) in wanted:
                     found.append((words[first][0].start(), words[last][0].end()))
-        return list(_merged(sorted(found)))
+        return found
 
     def fill(self, text: str) -> str:
         """Return a text with a filler of as many code points in the place of the words; lines stay lines."""
@@ -160,6 +174,25 @@ def _form(word: str) -> str:
     if word.isascii():
         return word.lower()
     return unicodedata.normalize("NFKC", _UNSEEN_CHARS.sub("", word)).casefold()
+
+
+def _decoded(text: str) -> tuple[str, list[int]]:
+    """Return a text with letters that are written in another way as they are, and where each was; and the end."""
+    parts: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for found in _ENCODED.finditer(text):
+        letters = _letters_of(found[0])
+        parts += text[at : found.start()], letters
+        starts += [*range(at, found.start()), *[found.start()] * len(letters)]
+        at = found.end()
+    return "".join(parts) + text[at:], [*starts, *range(at, len(text) + 1)]
+
+
+def _letters_of(code: str) -> str:
+    if code.startswith("%"):
+        return unquote(code, errors="replace")
+    return html.unescape(code) if code.startswith("&") else json.loads(f'"{code}"')
 
 
 def _letters(text: str) -> str:

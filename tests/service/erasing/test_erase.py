@@ -189,6 +189,25 @@ async def test_a_path_is_erased_with_all_versions_and_what_its_lines_say_elsewhe
     assert "Postgres" in await content(service, alice, "user/decisions.md"), entry
 
 
+async def test_a_path_is_erased_with_its_name_and_title(service: Service, alice: Caller, me: Caller) -> None:
+    """Also where links and the log say them, in whatever way; a name of one short word stays, and is counted."""
+    path = "user/notes/my xolotl über alles.md"
+    await write(service, alice, path, "# The tlaloc papers\n\nWe meet on Monday.\n")
+    await write(service, alice, "user/boat.md", "# Boat\n\nIt is blue, as a boat should be.\n")
+    hub = "See [[my xolotl über alles]], [it](notes/my%20xolotl%20%C3%BCber%20alles.md), my xolotl &uuml;ber alles."
+    await write(service, alice, "user/hub.md", f"{hub}\n\nThe tlaloc papers, and a boat.\n")
+    await run_tool(service, alice, "find", "asked", query="the Tlaloc papers")
+
+    receipt = await erase(service, me, path=path)
+    short = await erase(service, me, path="user/boat.md")
+
+    for word in ("xolotl", "alles", "tlaloc"):
+        assert await places(service.database, word) == set()
+    assert receipt.kept == []
+    assert "and a boat." in await content(service, alice, "user/hub.md")
+    assert [(part.what, part.count) for part in short.kept] == [("file_names", 2)]
+
+
 async def test_a_call_is_erased_with_what_it_was_told_and_wrote(
     service: Service, alice: Caller, me: Caller
 ) -> None:

@@ -36,6 +36,7 @@ EXAMPLE: Any = {
 WHY_KEPT = {
     "conversations": "Imported conversations are evidence; they are erased on request alone (`conversations`).",
     "shared": "Shared files and projects belong to others too; an administrator erases there (`everywhere`).",
+    "file_names": "So short a name or title of a file stands in many places. Erase it as words if it may not stay.",
     "names": "The words are the name of a user, a project, a key or a folder, by which it is addressed.",
     "document_digests": "By the digest of a whole document, the next sync of its folder does not bring it back.",
 }
@@ -161,7 +162,7 @@ async def _erase(call: OperationCall, arguments: EraseArguments) -> LoggedAnswer
     reach, counts = await _count(
         call, words, access.user_id, everywhere=arguments.everywhere, conversations=arguments.conversations
     )
-    kept = await _kept(call, reach, words, counts)
+    kept = await _kept(call, reach, words, counts | {"file_names": len(target.kept_names)})
     nonce = (confirm or secrets.token_hex(8)).partition(".")[0]
     told = [
         *(nonce, access.tenant_id, access.user_id, target.kind, target.texts, target.whole),
@@ -262,7 +263,7 @@ async def _kept(
         beside = [scope.scope_id for scope in call.access.scopes if scope.scope_id not in reach.scope_ids]
         shared = Reach(reach.tenant_id, None, False, beside)
         held["shared"] = (await Sweep(call.database, shared, words, citing_digests).run())["revision"]
-    held["document_digests"] = counts.get("document", 0)
+    held |= {"document_digests": counts.get("document", 0), "file_names": counts["file_names"]}
     return [
         KeptPart(what=what, count=held[what], why=why) for what, why in WHY_KEPT.items() if held.get(what)
     ]

@@ -3,20 +3,25 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from memex.errors import FileNotFound, LineNotFound, ValidationFailed, VersionNotFound
 from memex.store.access import Access
 from memex.store.database import Connection, rows
+from memex.store.entry_path import is_entry_at
 from memex.store.log import operations as log
 from memex.store.memory import Memory
 from memex.store.paths import parse
 from memex.store.removed_lines import find_removed
+from memex.store.search.index import describe_file
 from memex.store.statement_lines import lines_of
 from memex.store.upkeep.words.digests import MIN_CHARS, SAID, normal_form
+from memex.subagent.statements.places import is_statement_file
 
 TargetKind = Literal["text", "path", "call", "statement"]
 MIN_WORDS = 3  # of a part of a text: less is said in many places that are not meant
+LONG_CHARS = 12  # of the normal form of fewer words: so long a word is no common one
 
 _PART = re.compile(r"(?<=[.!?。！？])\s+|[\r\n]+")
 _MARKER = re.compile(r"^[ \t]*(?:[-*+>]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
@@ -27,13 +32,15 @@ _WRITTEN = re.compile(r"(.+)@(\d+)")
 class Target:
     """The words to erase: `texts` wherever they stand, and every word of the files and calls of `whole`.
 
-    `whole` names them as `ErasedWords.is_whole` does; `mount` is that of the file that was named.
+    `whole` names them as `ErasedWords.is_whole` does; `mount` is that of the file that was named. `kept_names` are
+    the names and titles of a file that say too little to be erased elsewhere.
     """
 
     kind: TargetKind
     texts: tuple[str, ...]
     whole: tuple[str, ...] = ()
     mount: str | None = None
+    kept_names: frozenset[str] = frozenset()
 
 
 async def find_target(connection: Connection, access: Access, kind: TargetKind, value: str) -> Target:
@@ -69,12 +76,19 @@ async def _file(connection: Connection, access: Access, path: str) -> Target:
     if not versions:
         raise FileNotFound(f"There was never a file at {path}.", path=path)
     said: dict[str, None] = {}
+    names: set[str] = set()
     for version in versions:
         said |= dict.fromkeys(_lines(version["content"]))
+        title = describe_file(version["path"], version["content"]).title
+        names |= {PurePosixPath(version["path"]).stem, title}
+    is_of_memex = is_entry_at(path) or is_statement_file(path)
+    telling = {name for name in names if _is_telling(name) and not is_of_memex}
+    said |= dict.fromkeys(sorted(telling))
     is_own = scope.mount == "user"
     owner = f"user:{access.user_id}" if is_own else scope.mount.replace("projects/", "project:")
-    names = dict.fromkeys(f"file:{owner}/{record['path']}" for record in versions)
-    return Target("path", tuple(said), tuple(names), scope.mount)
+    whole = dict.fromkeys(f"file:{owner}/{record['path']}" for record in versions)
+    kept_names = frozenset() if is_of_memex else frozenset(names - telling)
+    return Target("path", tuple(said), tuple(whole), scope.mount, kept_names)
 
 
 async def _call(connection: Connection, access: Access, tool_call_id: str) -> Target:
@@ -123,7 +137,13 @@ def _parts(text: str, *, whole: bool = False) -> Iterator[str]:
 
 
 def _is_long(text: str) -> bool:
-    return len(re.findall(r"\w+", text)) >= MIN_WORDS or len(normal_form(text)) >= 12
+    return len(re.findall(r"\w+", text)) >= MIN_WORDS or len(normal_form(text)) >= LONG_CHARS
+
+
+def _is_telling(name: str) -> bool:
+    """Return whether the name of a file says more than one word, beside numbers, so that it is known elsewhere."""
+    words = [word for word in re.findall(r"\w+", name) if not word.isdigit()]
+    return len(words) > 1 or (bool(words) and len(normal_form(name)) >= LONG_CHARS)
 
 
 def _said(value: Any) -> Iterator[str]:
