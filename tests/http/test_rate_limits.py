@@ -159,6 +159,22 @@ def test_what_a_coding_agent_sends_counts(limited: Callable[..., Any]) -> None:
         assert bob.post("/v1/hooks/claude-code", json=said).status_code == 429
 
 
+def test_conversations_and_events_count(limited: Callable[..., Any]) -> None:
+    """What is put in counts with all of its texts, and so does taking a conversation out."""
+    client = limited(writes="user:1/day", bytes="user:5k/day")
+    lines = b'{"kind": "chatgpt"}\n{"id": "c", "messages": [{"id": "m", "role": "user", "text": "Tea."}]}\n'
+    event = {"event": "e", "runtime": "codex", "session": "s", "kind": "tool", "time": "2026-11-01T10:00:00Z"}
+    with client("alice") as alice, client("bob") as bob, client("carol") as carol:
+        assert alice.post("/v1/conversations", content=lines).is_success
+        assert _refused(alice.post("/v1/conversations", content=lines), "writes-user")
+        assert _refused(alice.delete("/v1/conversations/9k2m4q7wtx3d"), "writes-user")
+        assert bob.post("/v1/conversations", content=lines.replace(b"Tea.", b"x" * 6_000)).is_success
+        assert bob.post("/v1/conversations", content=lines).status_code == 429
+        large = event | {"metadata": {f"note {n}": "x" * 2_000 for n in range(3)}}
+        assert carol.post("/v1/events", json={"events": [large]}).is_success
+        assert carol.post("/v1/events", json={"events": [event]}).status_code == 429
+
+
 def test_the_bytes_of_a_tenant_are_limited(limited: Callable[..., Any]) -> None:
     """Over all of its users; what they read is not counted."""
     client = limited(bytes="tenant:1k/day")

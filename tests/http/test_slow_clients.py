@@ -194,8 +194,11 @@ def test_a_connection_too_many_is_told_so(connect: Connect) -> None:
 def test_a_head_of_many_or_long_headers_is_refused(connect: Connect) -> None:
     """As soon as it is too much; what stays below is answered."""
     allowed = b"".join(b"X-%d: y\r\n" % number for number in range(SHORT.headers - 1))
-    too_long = b"X: " + b"y" * SHORT.head_bytes
-    for headers in (allowed + b"X: y\r\nX: y\r\n", too_long, too_long + b"\r\n\r\n"):
+    too_long, too_wide = b"X: " + b"y" * SHORT.head_bytes, b"X:" + b" " * SHORT.head_bytes + b"y"
+    for headers in (
+        *(allowed + b"X: y\r\nX: y\r\n", too_long, too_long + b"\r\n\r\n"),
+        *(too_wide, too_wide + b"\r\n\r\n"),
+    ):
         connection = connect()
         connection.sendall(LIVE + headers)
         assert _problem(_rest(connection)) == (431, "HEAD_TOO_LARGE")
@@ -211,6 +214,43 @@ def test_a_slow_second_request_does_not_cut_the_first_off(connect: Connect) -> N
     connection.sendall(LIVE + b"\r\n" + LIVE)
 
     assert _rest(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_a_head_that_is_too_large_behind_a_request_leaves_its_answer(connect: Connect) -> None:
+    """The answer to the first request comes whole, and no other one in the midst of it."""
+    for second in (LIVE + b"X: " + b"y" * 2 * SHORT.head_bytes + b"\r\n\r\n", b"no request\r\n\r\n"):
+        connection = connect()
+        connection.sendall(LIVE + b"\r\n" + second)
+
+        answer = _rest(connection)
+
+        first, _, rest = answer.partition(b'{"status":"ok"}')
+        assert first.startswith(b"HTTP/1.1 200")
+        assert first.count(b"HTTP/1.1") == 1
+        assert rest.startswith(b"HTTP/1.1 4") or not rest
+
+
+@pytest.mark.parametrize("key", ["KEY", "mx_nobody"])
+@pytest.mark.parametrize("framing", [b"3\r\n{} \r\n0\r\nX: ", b"3\r\n{} \r\n0\r\n", b"3;a="])
+def test_a_trailer_without_an_end_is_refused(
+    connect: Connect, key_of: Callable[..., str], framing: bytes, key: str
+) -> None:
+    """And a chunk without an end of what stands beside its size; nothing of them is kept."""
+    bearer = key_of("agent") if key == "KEY" else key
+    head = f"POST /v1/tools/memory_list/execute HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {bearer}\r\n"
+    connection = connect()
+    connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + framing)
+    endless = (b"X: y\r\n" * 20_000) if framing.endswith(b"0\r\n") else b"y" * 100_000
+    sent = 0
+    try:
+        for _ in range(40):
+            connection.sendall(endless)
+            sent += 1
+    except OSError:
+        pass
+
+    assert sent < 40
+    assert not _rest(connection).startswith(b"HTTP/1.1 200")
 
 
 def test_a_field_behind_the_body_is_no_header(connect: Connect, key_of: Callable[..., str]) -> None:

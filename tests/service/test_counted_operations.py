@@ -1,9 +1,13 @@
 """The doors by which texts come in: each operation that writes counts against the limits of writes and bytes."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from memex.call_context import CallContext
 from memex.errors import MemexError, RateLimited
+from memex.http.routes import conversations
 from memex.service.identity.rate_limits import RateLimits, parse_rates
 from memex.service.operations import ON_LINES, OPERATIONS, WRITING, run_operation
 from memex.service.service import Service
@@ -89,6 +93,16 @@ def test_every_operation_says_whether_it_writes() -> None:
     known = OPERATIONS.keys() | ON_LINES.keys()
     assert known == WRITING | COUNTS_BY_ITSELF | STORES_NOTHING
     assert not WRITING & STORES_NOTHING
+
+
+def test_no_handler_by_hand_writes_uncounted() -> None:
+    """Routes of operations that write run `run_operation`, which counts them."""
+    by_hand = re.compile(r'\.handler\(\s*"(\w+)"')
+    routes = Path(conversations.__file__).parent
+    named = {name for path in routes.rglob("*.py") for name in by_hand.findall(path.read_text())}
+
+    assert named
+    assert not named & WRITING
 
 
 async def test_an_operation_that_writes_counts(database: Database) -> None:

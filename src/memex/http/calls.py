@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from memex.http.answers import hashed_answer, json_answer
 from memex.http.callers import HeaderCaller, HeaderContext, ServiceDependency, ToolCaller
+from memex.http.parsing import check_lines
 from memex.routes import ROUTES
 from memex.service.call import Caller
 from memex.service.operation import RunsOperation
@@ -51,8 +52,10 @@ async def tool_call_of(service: ServiceDependency, caller: ToolCaller, context: 
 
 
 async def body_of(request: Request) -> bytes:
-    """Return the body of a route that takes JSON lines."""
-    return await request.body()
+    """Return the body of a route that takes JSON lines; raises ValidationFailed if an object has a key twice."""
+    body = await request.body()
+    check_lines(body)
+    return body
 
 
 Call = Annotated[HttpCall, Depends(call_of)]

@@ -39,13 +39,18 @@ def load_json(body: bytes) -> Any:
 
 
 def check_lines(body: bytes) -> None:
-    """Refuse JSON lines in which an object has a key twice; raises ValidationFailed."""
+    """Refuse JSON lines in which an object has a key twice; raises ValidationFailed.
+
+    What is no JSON is left to the operation, whose error says more.
+    """
     for number, line in enumerate(body.split(b"\n"), start=1):
         if line.strip():
             try:
                 load_json(line)
             except ValidationFailed as error:
                 raise ValidationFailed(f"Line {number}: {error.message}", hint=error.hint) from None
+            except (ValueError, RecursionError):
+                return
 
 
 def query_names(dependant: Dependant) -> dict[str, bool]:

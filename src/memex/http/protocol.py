@@ -114,6 +114,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.timeout_keep_alive = limits.idle_s  # type: ignore[assignment]  # seconds, as `call_later` takes them
         self._is_in_head = self._is_in_body = False
         self._head_bytes = self._named_bytes = self._body_bytes = 0
+        self._framing_bytes = 0  # since the last part of a body: of trailers and of what frames chunks
         self.began_s = 0.0  # of the head or the body, by the clock of the loop
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
@@ -152,23 +153,43 @@ class HttpProtocol(HttpToolsProtocol):
         self.tasks.add(self._task)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came."""
+        """Parse what came, unless the head in it, or what frames the body, is too large."""
+        body_bytes = self._body_bytes
+        if not self._is_in_body and self._is_too_large(data):
+            return
         super().data_received(data)
         if self._is_in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > self._limits.head_bytes:
-                self.refuse(
-                    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The head of the request is too large."
-                )
-            elif self._timer is None:
+            if self._timer is None:
                 self._begin_timing(self._limits.head_s)
         elif self._is_in_body:
+            self._framing_bytes = 0 if self._body_bytes > body_bytes else self._framing_bytes + len(data)
+            if self._framing_bytes > self._limits.head_bytes:
+                self._refuse_body()
             if self._timer is None:
                 self._begin_timing(self._limits.body_s)
         elif self.is_idle and self.timeout_keep_alive_task is None and not self.transport.is_closing():
             # What came was the rest of a body that was answered already, or an empty line: uvicorn waits no more.
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _is_too_large(self, data: bytes) -> bool:
+        """Refuse a head that is too large with what came now; return whether it is."""
+        end = data.find(b"\r\n\r\n")
+        count = (self._head_bytes if self._is_in_head else 0) + (len(data) if end < 0 else end)
+        if count <= self._limits.head_bytes:
+            return False
+        self.refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The head of the request is too large.")
+        return True
+
+    def _refuse_body(self) -> None:
+        """End a request whose trailer, or what stands beside the sizes of its chunks, is too large."""
+        if self.cycle.response_started:
+            self.transport.close()
+        else:
+            self.refuse(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The trailer of the request is too large."
             )
 
     def on_message_begin(self) -> None:
@@ -205,7 +226,7 @@ class HttpProtocol(HttpToolsProtocol):
             HttpParserError: it names no host, or several; the connection answers 400.
         """
         self._end_timing()
-        self._is_in_head, self._is_in_body, self._body_bytes = False, True, 0
+        self._is_in_head, self._is_in_body, self._body_bytes, self._framing_bytes = False, True, 0, 0
         self.key = hash(next((value for name, value in self.headers if name == b"authorization"), 0))
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
@@ -227,8 +248,8 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, unless the request was refused already."""
-        if not self.transport.is_closing():
+        """Refuse what is no HTTP, unless the request was refused already; behind an answer that is under way."""
+        if not self.transport.is_closing() and not self._ends_behind_answer():
             super().send_400_response(msg)
 
     @property
@@ -347,15 +368,22 @@ class HttpProtocol(HttpToolsProtocol):
         return cycle is not None and not (cycle.response_complete or self._is_in_body)
 
     def refuse(self, status: HTTPStatus, detail: str) -> None:
-        """Answer with a problem body, unless an earlier answer is under way, and close."""
-        if self.transport.is_closing():
+        """Answer with a problem body, and close; where an earlier answer is under way, close behind it."""
+        if self.transport.is_closing() or self._ends_behind_answer():
             return
-        if not self._is_answering:
-            body = _problem(status, detail)
-            head = f"HTTP/1.1 {status.value} {status.phrase}\r\n"
-            head += "".join(f"{name}: {value}\r\n" for name, value in _headers(status, body).items())
-            self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
+        body = _problem(status, detail)
+        head = f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in _headers(status, body).items())
+        self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
         self.transport.close()
+
+    def _ends_behind_answer(self) -> bool:
+        """Let an answer that is under way be the last of the connection; return whether there is one."""
+        if not self._is_answering:
+            return False
+        self.cycle.keep_alive = False
+        self.flow.pause_reading()
+        return True
 
 
 def _headers(status: HTTPStatus, body: bytes) -> dict[str, str]:

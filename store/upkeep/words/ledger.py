@@ -26,7 +26,7 @@ def add(path: Path, entry: dict[str, Any]) -> dict[str, Any]:
             file.seek(0)
             written = file.read()
             for known in _entries(written):
-                if known.get("erasure_id") == entry["erasure_id"]:
+                if "token" in entry and known.get("token") == entry["token"]:
                     return known
             if written and not written.endswith(b"\n"):
                 file.write(b"\n")  # a line that was cut off with its process ends here

@@ -1,6 +1,7 @@
 """Erasing words: who may, what is meant, what a preview shows, and what a receipt proves."""
 
 import asyncio
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -345,7 +346,8 @@ async def test_two_confirmations_at_once_are_one_erasure(service: Service, alice
     [entry] = ledger.read(path)
     assert await run_ledger(service.database, path, citing_digests) == 0
     doubled = {**entry, "erasure_id": "f" * 24}  # as an earlier version wrote it
-    assert ledger.add(path, doubled) == doubled
+    assert ledger.add(path, doubled) == entry
+    path.write_text(f"{json.dumps(entry)}\n{json.dumps(doubled)}\n")
     assert await run_ledger(service.database, path, citing_digests) == 0
     erased = await erase_words(service.database, me.access.tenant_id, doubled, citing_digests)
     assert erased.erasure_id == entry["erasure_id"]

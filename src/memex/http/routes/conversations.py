@@ -1,14 +1,14 @@
 """Conversations: what was said elsewhere, put in, found, read, distilled and removed."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
 from pydantic import AwareDatetime, Field
 
 from memex.http.calls import Call
-from memex.http.parsing import RequestBody, check_lines
+from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
-from memex.service.conversations import putting, reading, removing
+from memex.service.conversations import reading
 from memex.service.conversations import wanted as asking
 from memex.service.conversations.backfill import BackfillResult
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
@@ -19,6 +19,7 @@ from memex.service.conversations.wanted import WantedArguments, WantedResult
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
 from memex.service.distil.tool import About, Again, Kinds
+from memex.service.operations import run_operation
 from memex.service.tools.context import PlannerChoice
 from memex.service.tools.tool import example
 
@@ -75,16 +76,14 @@ def list_conversations(
     """Return the user's imported conversations, the newest first."""
 
 
-@PAIR.handler(
+@PAIR.operation(
     "conversation_put",
     summary="Put conversations in",
     admin_summary="Put conversations in for a user, as an admin",
     admin_description="Store conversations for the user in Memex-User.",
     openapi_extra=LINES,
 )
-async def put_conversations(
-    request: Request,
-    call: Call,
+def put_conversations(
     again: Annotated[bool, Query(description="Bring conversations back that were deleted.")] = False,
 ) -> PutConversationsResult:
     """Store conversations, all of a request or none. The same request again changes nothing.
@@ -93,12 +92,6 @@ async def put_conversations(
     2,000 messages together. A longer conversation comes in parts: all but the last with `is_complete` false, all
     but the first with `is_continued`.
     """
-    body = await request.body()
-    source, conversations = putting.parse_lines(body)
-    check_lines(body)
-    return await putting.put(
-        call.service, call.caller, source, conversations, again=again, tool_call_id=call.tool_call_id
-    )
 
 
 @PAIR.handler(
@@ -170,9 +163,11 @@ async def delete_conversation(
 
     The receipt lists the statements of memory that were taken from it; they stay, unless `with_memory` is true.
     """
-    return await call.run(
-        removing.DELETE.call, conversations=[conversation_id], dry_run=dry_run, with_memory=with_memory
+    given = {"conversations": [conversation_id], "dry_run": dry_run, "with_memory": with_memory}
+    receipt = await run_operation(
+        call.service, call.caller, "conversation_delete", given, tool_call_id=call.tool_call_id
     )
+    return cast("DeleteResult", receipt)
 
 
 @PAIR.operation(

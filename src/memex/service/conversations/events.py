@@ -198,8 +198,7 @@ async def put(
         LimitExceeded: the user would have too many messages.
         RateLimited: the user wrote too much lately.
     """
-    texts = [said.text for event in arguments.events for said in event.messages]
-    service.rate_limits.count_write(caller, 1, text_bytes(texts))
+    service.rate_limits.count_write(caller, 1, text_bytes(arguments.model_dump(mode="json")))
     asked = {"events": len(arguments.events)}
     async with service.recorder.recorded(caller, PUT, asked, tool_call_id=tool_call_id) as log:
         sent = sum(said.id is not None for event in arguments.events for said in event.messages)
