@@ -351,6 +351,12 @@ class Database:
         self.has_vectors, self.lost_vectors = False, True
         _log.error("vectors_lost", error=first_line(error), hint="Run `memex doctor`.")
 
+    async def _has_lost_vectors(self) -> bool:
+        """Return whether those who answer calls can compare no vectors any more, by one statement as each."""
+        roles = migrate.ROLES if self.acts_by_role else ()
+        async with self._pool.connection() as connection:
+            return await pgvector.why_unusable(connection, self._vectors_schema, roles) is not None
+
     async def _refuse_newer_schema(self, error: psycopg.Error) -> None:
         """Raise SchemaTooNew if a statement failed because a newer Memex migrated the database meanwhile."""
         if (error.sqlstate or "")[:2] not in SCHEMA_CLASSES:
@@ -412,7 +418,7 @@ class Database:
             self.space.note_full()
             raise disk_low() from error
         except psycopg.DatabaseError as error:
-            if self.has_vectors and pgvector.is_loss(error, self._vectors_schema):
+            if self.has_vectors and pgvector.may_be_loss(error) and await self._has_lost_vectors():
                 self.note_lost_vectors(error)
                 raise VectorsLost("The vectors of the database cannot be used any more.") from error
             if (refused := error_of_postgres(error)) is None:

@@ -398,7 +398,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise _broken(path, str(error)) from error
     except OSError as error:
         raise ValidationFailed(f"{path} cannot be read: {error.strerror}.") from error

@@ -13,11 +13,7 @@ from memex.errors import StoreUnavailable
 from memex.store.sql import sql
 from memex.store.waiting.failures import first_line
 
-_LOSSES = (
-    psycopg.errors.UndefinedObject,
-    psycopg.errors.UndefinedFunction,
-    psycopg.errors.UndefinedColumn,
-)
+LOSS_CLASSES = frozenset({"42", "58"})  # of SQLSTATE: access rules and names; errors of the system
 
 
 class VectorsLost(StoreUnavailable):
@@ -62,14 +58,6 @@ async def why_unusable(
     return None
 
 
-def is_loss(error: psycopg.DatabaseError, schema: str | None) -> bool:
-    """Return whether a statement failed because pgvector is not there any more, or not for this login.
-
-    Args:
-        error: of the statement.
-        schema: of `find_schema`.
-    """
-    said = first_line(error)
-    if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return schema is not None and said == f"permission denied for schema {schema}"
-    return isinstance(error, _LOSSES) and any(word in said for word in ("halfvec", "vector", "<=>"))
+def may_be_loss(error: psycopg.DatabaseError) -> bool:
+    """Return whether a statement failed for a reason that a loss of vectors has: a name, a right, or a library."""
+    return (error.sqlstate or "")[:2] in LOSS_CLASSES

@@ -6,11 +6,18 @@ select current_setting('server_version') as server_version,
           from pg_available_extensions
          where name = 'vector') as pgvector,
        exists (select from pg_extension where extname = 'vector') as pgvector_is_installed,
-       array(select attribute
+       array(select case when rolname = session_user then power else power || ' by ' || rolname end
                from pg_roles
-              cross join lateral (values ('superuser', rolsuper), ('bypassrls', rolbypassrls)) as had (attribute, is_had)
-              where rolname = session_user
-                and is_had) as powers,
+              cross join lateral (
+                     values ('superuser', rolsuper),
+                            ('bypassrls', rolbypassrls),
+                            ('server', rolname in ('pg_read_server_files', 'pg_write_server_files',
+                                                   'pg_execute_server_program'))) as had (power, is_had)
+              where is_had
+                and (rolname = session_user
+                     or (pg_has_role(session_user, oid, 'member')  -- a superuser is taken for a member of all
+                         and not exists (select from pg_roles where rolname = session_user and rolsuper)))
+              order by 1) as powers,
        (select datcollversion
           from pg_database
          where datname = current_database()

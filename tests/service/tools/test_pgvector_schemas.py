@@ -125,6 +125,8 @@ async def test_words_answer_where_pgvector_is_closed(
     [
         "alter extension vector set schema elsewhere",
         "drop extension vector cascade",
+        "drop table embedding cascade",
+        "revoke all on embedding from memex_agent, memex_admin",
     ],
 )
 async def test_a_loss_while_the_service_runs_is_answered_by_words(

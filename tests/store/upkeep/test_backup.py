@@ -207,6 +207,21 @@ def test_an_empty_database_has_nothing_to_back_up(server: Server, empty: str, tm
         create(empty, tmp_path / "b.zip")
 
 
+def test_a_backup_with_a_flipped_byte_is_refused_or_whole(conninfo: str, tmp_path: Path) -> None:
+    """Wherever the byte stands, an error says that the backup is not whole, or nothing of its content changed."""
+    path = tmp_path / "b.zip"
+    made = create(conninfo, path)
+    whole = path.read_bytes()
+    refused = 0
+    for at in range(0, len(whole), len(whole) // 400):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            assert backup.check(path).tables == made.tables
+        except ValidationFailed:
+            refused += 1
+    assert refused > 200
+
+
 def test_the_ledger_of_this_machine_is_kept(conninfo: str, tmp_path: Path) -> None:
     """What a backup knows is added once, behind what was erased since."""
     path, here = tmp_path / "b.zip", tmp_path / "here.jsonl"

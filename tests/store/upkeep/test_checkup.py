@@ -1,6 +1,7 @@
 """Facts about a server that `memex doctor` reports: the powers of the login, and a collation that changed."""
 
 import uuid
+from functools import partial
 
 import psycopg
 import pytest
@@ -13,7 +14,10 @@ from memex.store.upkeep.checkup import examine
 
 
 async def test_a_login_with_powers_is_noted(server: Server, conninfo: str) -> None:
-    """The login that a service should have has none; a superuser, and one that bypasses policies, are named."""
+    """The login that a service should have has none; a superuser, and whoever bypasses policies, are named.
+
+    Also by a role of which the login is a member.
+    """
     plain = await examine(conninfo)
     assert plain.powers == []
     assert examine_login(plain, acts_by_role=True).state == "ok"
@@ -28,13 +32,17 @@ async def test_a_login_with_powers_is_noted(server: Server, conninfo: str) -> No
     login, password = f"memex_test_{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
     with psycopg.connect(server.admin, autocommit=True) as admin:
         admin.execute(f"create role {login} login bypassrls password '{password}'")
+        admin.execute(f"create role {login}_member login password '{password}'")
+        admin.execute(f"grant {login}, pg_execute_server_program to {login}_member")
+        to = partial(make_conninfo, server.admin, dbname="postgres", password=password)
         try:
-            beyond = await examine(
-                make_conninfo(server.admin, dbname="postgres", user=login, password=password)
-            )
+            beyond, member = await examine(to(user=login)), await examine(to(user=f"{login}_member"))
         finally:
-            admin.execute(f"drop role {login}")
+            admin.execute(f"drop role {login}_member, {login}")
     assert beyond.powers == ["bypassrls"]
+    assert member.powers == [f"bypassrls by {login}", "server by pg_execute_server_program"]
+    told = examine_login(member, acts_by_role=True)
+    assert (told.state, f"as a member of {login}," in told.detail) == ("note", True)
     assert "bypasses row-level security" in examine_login(beyond, acts_by_role=False).detail
 
 

@@ -109,14 +109,24 @@ def examine_login(report: "DatabaseReport", *, acts_by_role: bool) -> Finding:
         )
     if not report.powers:
         return Finding("roles", acts)
-    named = {"superuser": "is a superuser", "bypassrls": "bypasses row-level security"}
-    powers = " and ".join(named[power] for power in report.powers)
+    powers = " and ".join(map(_power, report.powers))
     return Finding(
         "roles",
         f"{acts}; the login {powers}, so nothing binds what acts as it",
         "note",
         "Use a login with `nosuperuser nobypassrls createrole` that owns the database (docs/operations.md).",
     )
+
+
+def _power(power: str) -> str:
+    """Return in words what a login may, such as `superuser`, or `bypassrls by admins` as a member of a role."""
+    named = {
+        "superuser": "is a superuser",
+        "bypassrls": "bypasses row-level security",
+        "server": "reaches the files or programs of the server",
+    }
+    kind, _, role = power.partition(" by ")
+    return f"{named[kind]}, as a member of {role}," if role else named[kind]
 
 
 def examine_collation(report: "DatabaseReport") -> Finding:
@@ -140,8 +150,8 @@ def examine_pgvector(report: "DatabaseReport") -> Finding:
             "pgvector",
             f"{report.pgvector}; vectors cannot be compared, so search is by words alone: {report.vectors_error}",
             "problem",
-            "Grant usage on the schema of the extension to the login and to memex_agent and memex_admin, and start "
-            "Memex again.",
+            "Restore what the error names, or grant the login, memex_agent and memex_admin their rights on it, "
+            "such as usage on the schema of the extension; then start Memex again.",
         )
     if report.has_vectors:
         return Finding("pgvector", f"{report.pgvector}; this database holds vectors")
