@@ -13,7 +13,7 @@ from memex.store.records import Tombstone
 from memex.subagent.remember.filing.items import list_items
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.paraphrase import paraphrase_form
+from memex.subagent.statements.paraphrase import literal_form, paraphrase_form
 from memex.subagent.statements.places import mount_of
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
@@ -63,8 +63,13 @@ class PageLine:
 
     @property
     def form(self) -> tuple[str, ...]:
-        """The words by which it is the same as another one."""
+        """The words by which it is nearly the same as another one."""
         return paraphrase_form(self.text)
+
+    @property
+    def literal(self) -> tuple[str, ...]:
+        """The words by which another line may stand for it when it goes."""
+        return literal_form(self.text)
 
     @property
     def is_open(self) -> bool:

@@ -127,7 +127,7 @@ def _duplicates(state: MountState) -> Iterator[Signal]:
     candidates = [
         line for line in state.lines if not (line.is_listed or line.is_nested) and _is_statement(line)
     ]
-    for same in _grouped(candidates, lambda line: (line.form, line.is_done, line.due)):
+    for same in _grouped(candidates, lambda line: (line.literal, line.is_done, line.due)):
         for group in _in_one_context(state, same):
             days = {line.day for line in group} - {None}
             if not state.is_new(*(line.path for line in group)):

@@ -17,7 +17,6 @@ from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILE
 from memex.subagent.dream.signals import task_key
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.days.dating import without_dates
-from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.places import DONE_HEADING, mount_of
 from memex.subagent.statements.subjects import subject_of
 
@@ -122,8 +121,7 @@ def _is_twin(edit: FileEdit, line: PageLine, other: PageLine) -> bool:
     if line.reference == other.reference:
         return False
     if edit.kind == "duplicate":
-        same = paraphrase_form(line.text) == paraphrase_form(other.text) and line.due == other.due
-        return same and line.is_done == other.is_done
+        return (line.literal, line.due, line.is_done) == (other.literal, other.due, other.is_done)
     is_newer = line.day is not None and other.day is not None and other.day > line.day
     if set(_NEGATION.findall(line.text.casefold())) != set(_NEGATION.findall(other.text.casefold())):
         return False

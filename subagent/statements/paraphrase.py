@@ -11,7 +11,8 @@ Every other word counts, in its order: `may` and `must`, `work` and `home`, `liv
 import re
 from itertools import takewhile
 
-from memex.subagent.statements.subjects import normal_form
+from memex.subagent.statements.secrets.statement import names_secret
+from memex.subagent.statements.subjects import APOSTROPHES, normal_form
 
 _SPEAKER = {"i": "i", "me": "me", "user": "i", "my": "my", "mine": "my", "user's": "my"}
 _THIRD_PERSON = {"is": "am", "has": "have", "does": "do"}
@@ -30,6 +31,8 @@ _DAY = re.compile(
     r"|january|february|march|april|may|june|july|august|september|october|november|december"
 )
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011](?=[^\W\d_])")
+_END_MARK = re.compile(r"(?<=[\w)\"'])\.$|(?<=[^\W\d_]{2})!$")
+_THE_USER = re.compile(r"\b[Tt]he (?=user\b)")
 _VERB_ENDING = re.compile(r"(?<=[^aeiou])ies$|(?<=ch|sh|ss|zz)es$|(?<=[xo])es$|(?<=[^sui])s$")
 
 
@@ -47,6 +50,21 @@ def paraphrase_form(text: str) -> tuple[str, ...]:
 def are_paraphrases(one: str, other: str) -> bool:
     """Return whether two texts say the same in nearly the same words."""
     return paraphrase_form(one) == paraphrase_form(other)
+
+
+def literal_form(text: str) -> tuple[str, ...]:
+    """Return the words of a statement as they are written, by which one line may stand for another that goes.
+
+    Only these say nothing: the case of the first letter, a full stop or an exclamation mark behind the last word,
+    hyphens between letters, curly quotes, and who speaks. Of code and of secrets each character counts.
+    """
+    if "`" in text or names_secret(text):
+        return (text,)
+    plain = _END_MARK.sub("", " ".join(text.translate(APOSTROPHES).split()))
+    first, *rest = _HYPHEN.sub(" ", _THE_USER.sub("", plain)).split() or [""]
+    if first.isalpha() and (first[1:].islower() or not first[1:]):
+        first = first.lower()
+    return tuple(_to_first_person(["i" if word == "I" else word for word in (first, *rest)]))
 
 
 def _parts(word: str) -> list[str]:

@@ -162,6 +162,56 @@ def test_what_looks_alike_stays() -> None:
     assert found.get("duplicate", 0) == 0
 
 
+UNLIKE = (
+    ("No, deploy on Friday evening", "No deploy on Friday evening"),
+    ("Use a != b in the checks", "Use a = b in the checks"),
+    ("The wifi password is Summer 24!", "The wifi password is summer 24"),
+    ("The wifi password is summer!", "The wifi password is summer"),
+    ("The engine makes 5 mW at most", "The engine makes 5 MW at most"),
+    ("In Bayern they drink in Maßen", "In Bayern they drink in Massen"),
+    ("The parser stands in foo.py now", "The parser stands in Foo.py now"),
+    ("Foo.py holds the parser now", "foo.py holds the parser now"),
+    ("The US team starts at noon", "The us team starts at noon"),
+    ("Don't, stop at the first error", "Don't stop at the first error"),
+    ("The function takes *args and more", "The function takes args and more"),
+    ("The script reads PATH at the start", "The script reads Path at the start"),
+    ("The sum stands in column A", "The sum stands in column a"),
+    ("The sum stands in column a", "The sum stands in column"),
+    ("The answer of the test is 5!", "The answer of the test is 5"),
+    ("Run `a-b` before the tests.", "Run `a-b` before the tests"),
+)
+ALIKE = (
+    ("I like green tea in the morning.", "i like green tea in the morning"),
+    ("The user likes green tea in the morning!", "I like green tea in the morning."),
+    ("I don’t eat peanuts at dinner", "I don't eat peanuts at dinner."),
+    ("We keep a well-known list of rules", "We keep a well known list of rules"),
+)
+
+
+def test_a_line_goes_only_for_one_that_is_written_alike() -> None:
+    """Case, commas, signs, code and secrets say something; planner and check both know that."""
+    for is_alike, pairs in ((True, ALIKE), (False, UNLIKE)):
+        for one, other in pairs:
+            state = state_of({NOTES: f"- {one} (2026-10-01)\n- {other} (2026-10-01)\n"})
+            first, second = state.lines
+            gone = FileEdit(
+                "duplicate",
+                NOTES,
+                1,
+                (EditChange("line", second.raw, None),),
+                (second.reference,),
+                (first.reference,),
+            )
+
+            found = [signal.kind for signal in find_signals(state, ANALYZER)]
+            assert ("duplicate" in found) == is_alike, one
+            if is_alike:
+                assert verify(state, [(gone,)])
+                continue
+            with pytest.raises(UnsafeEdits, match="twin"):
+                verify(state, [(gone,)])
+
+
 def test_signals_count_where_somebody_changed_a_page_since() -> None:
     """What a dream wrote, and what stood before the last dream, is no reason to dream."""
     line = "- I like green tea in the morning. (2026-03-02)\n"
