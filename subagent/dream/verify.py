@@ -6,6 +6,7 @@ Nothing here trusts a planner. Each check has a name, which a refusal carries.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from memex.store import links
@@ -15,19 +16,42 @@ from memex.subagent.dream.edits import FileEdit, Group, apply_groups, split_line
 from memex.subagent.dream.pages import DreamPage, MountState, PageLine, without_links
 from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILES, REMOVED_SHARE
 from memex.subagent.dream.signals import task_key
+from memex.subagent.statements import language
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.places import DONE_HEADING, mount_of
-from memex.subagent.statements.subjects import subject_of
+from memex.subagent.statements.subjects import APOSTROPHES, subject_of
 
 Check = Literal["mount", "bounds", "tenth", "lost", "twin", "invented", "stamp", "box", "link", "merge"]
 
 _TARGET = re.compile(r"(\[\[)[^\[\]\n|#]+|(\]\()[^()\s#]+")
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+")
+_TOKEN = re.compile(  # numbers with their signs, words, and other signs
+    r"(?:(?<!\w)[-+])?\d+(?:[.,:/-]\d+)*\w*|\w+(?:'\w+)*|!?[^\w\s.,;:!?'\"()\[\]…–—-]+"
+)
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|without|cannot|\w+n't"
-    r"|nicht|kein\w*|nie|pas|jamais|nunca)\b"
+    r"no|none|nobody|nothing|nowhere|nor|neither|without|cannot|\w+n't|nicht|kein\w*|nichts|ohne|niemand|sans|rien"
+    r"|nunca|sin|nada|non|mai|nie"
+)
+# By which a sentence joins what others say; no other word of it may be new.
+_JOINING = frozenset(
+    (
+        "and",
+        "also",
+        "too",
+        "both",
+        "which",
+        "who",
+        "where",
+        "und",
+        "auch",
+        "sowie",
+        "et",
+        "aussi",
+        "qui",
+        "y",
+        "e",
+    )
 )
 
 
@@ -123,7 +147,7 @@ def _is_twin(edit: FileEdit, line: PageLine, other: PageLine) -> bool:
     if edit.kind == "duplicate":
         return (line.literal, line.due, line.is_done) == (other.literal, other.due, other.is_done)
     is_newer = line.day is not None and other.day is not None and other.day > line.day
-    if set(_NEGATION.findall(line.text.casefold())) != set(_NEGATION.findall(other.text.casefold())):
+    if sorted(filter(_is_negation, _tokens(line.text))) != sorted(filter(_is_negation, _tokens(other.text))):
         return False
     subject = subject_of(line.kind, line.text)
     is_same_key = subject is not None and subject == subject_of(other.kind, other.text)
@@ -131,7 +155,7 @@ def _is_twin(edit: FileEdit, line: PageLine, other: PageLine) -> bool:
 
 
 def _differs_in_one_place(one: str, other: str) -> bool:
-    """Return whether two statements have the same beginning and end around one value."""
+    """Return whether two statements have the same beginning and end around one value, which neither lacks."""
     first, second = without_dates(one).casefold().split(), without_dates(other).casefold().split()
     start = 0
     while start < min(len(first), len(second)) and first[start] == second[start]:
@@ -139,7 +163,8 @@ def _differs_in_one_place(one: str, other: str) -> bool:
     end = 0
     while end < min(len(first), len(second)) - start and first[-1 - end] == second[-1 - end]:
         end += 1
-    return start + end >= 2 and max(len(first), len(second)) - start - end <= 4
+    lengths = len(first) - start - end, len(second) - start - end
+    return start + end >= 2 and min(lengths) > 0 and max(lengths) <= 4
 
 
 def _check_invented(
@@ -241,39 +266,73 @@ def _check_links(state: MountState, pages: Mapping[str, DreamPage], after: Mappi
 
 
 def _check_merges(state: MountState, edits: Sequence[FileEdit]) -> None:
-    """Check that each sentence in the place of several lines says what they say."""
+    """Check that each sentence in the place of several lines says what they say, with a day of theirs."""
     by_reference = {line.reference: line for line in state.lines}
     for edit in edits:
         if edit.kind == "merge":
-            said = [by_reference[reference].text for reference in edit.removed if reference in by_reference]
-            written = [parse_bullet(change.new) for change in edit.changes if change.new]
-            if len(said) < 2 or len(written) != 1:
+            lines = [by_reference[reference] for reference in edit.removed if reference in by_reference]
+            written = [change.new for change in edit.changes if change.new]
+            if len(lines) < 2 or len(written) != 1:
                 raise UnsafeEdits("merge", "it is no sentence in the place of several")
-            check_merged(said, written[0])
+            stamp, box = _stamp(written[0]), _box(written[0])
+            if stamp[0] not in {_stamp(line.raw)[0] for line in lines} or any(
+                (stamp[1], box) != (_stamp(line.raw)[1], _box(line.raw)) for line in lines
+            ):
+                raise UnsafeEdits("merge", "its day or its box is that of none of the lines")
+            check_merged([line.text for line in lines], parse_bullet(written[0]))
 
 
 def check_merged(texts: Sequence[str], merged: str) -> None:
-    """Check that one sentence says what several statements say: numbers, names, negations and most words.
+    """Check that one sentence has each word of several statements, nothing new, and says it of the same things.
+
+    Numbers, names and negations stand in the order of each statement, and before the same words.
 
     Raises:
-        UnsafeEdits: it says more, or less.
+        UnsafeEdits: it says more, or less, or something else.
     """
-    said = " ".join(texts)
-    if sorted(set(_NUMBER.findall(said))) != sorted(set(_NUMBER.findall(merged))):
-        raise UnsafeEdits("merge", "a number is missing, or new")
-    if {word.casefold() for word in _NEGATION.findall(said)} != {
-        word.casefold() for word in _NEGATION.findall(merged)
-    }:
-        raise UnsafeEdits("merge", "a negation is missing, or new")
-    names = {word for word in _WORD.findall(said) if word[0].isupper()}
-    if not {word for word in _WORD.findall(merged)[1:] if word[0].isupper()} <= names:
-        raise UnsafeEdits("merge", "a name is new")
-    words, now = set(_words(said)), set(_words(merged))
-    if (
-        not {word.casefold() for text in texts for word in _WORD.findall(text)[1:] if word[0].isupper()}
-        <= now
-    ):
-        raise UnsafeEdits("merge", "a name is missing")
-    long = {word for word in words if len(word) > 3}
-    if len(long & now) < 0.9 * len(long) or len(now - words) > 0.2 * len(now):
-        raise UnsafeEdits("merge", "it says more, or less")
+    articles = language.load("en").stop_words
+    sources, now = [_tokens(text) for text in texts], _tokens(merged)
+    words = {word for source in sources for word in source}
+    if missing := sorted(words - set(now) - articles):
+        raise UnsafeEdits("merge", f"these words are missing: {' '.join(missing)[:100]}")
+    if new := sorted(set(now) - words - articles - _JOINING):
+        raise UnsafeEdits("merge", f"these words are new: {' '.join(new)[:100]}")
+    marks = {word for text in texts for word in _marks(text)}
+    order = [word for word in now if word in marks]
+    followed = _followed(now)
+    for text, source in zip(texts, sources, strict=True):
+        rest = iter(order)
+        if not all(mark in rest for mark in _marks(text)) or not _followed(source) <= followed:
+            raise UnsafeEdits("merge", "a number, a name or a negation belongs to something else")
+    if not followed <= {pair for source in sources for pair in _followed(source)}:
+        raise UnsafeEdits("merge", "a number or a negation belongs to something else")
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.casefold() for token in _TOKEN.findall(text.translate(APOSTROPHES))]
+
+
+def _marks(text: str) -> list[str]:
+    """Return the numbers, names and negations of a text in their order."""
+    tables = language.load("en")
+    small = tables.stop_words.union(*tables.function_words.values())
+    return [
+        token.casefold()
+        for token in _TOKEN.findall(text.translate(APOSTROPHES))
+        if _is_valued(token.casefold()) or (token[0].isupper() and token.casefold() not in small)
+    ]
+
+
+def _followed(tokens: Sequence[str]) -> set[tuple[str, str]]:
+    """Return each number and negation with the word that it stands before."""
+    said = [token for token in tokens if token not in language.load("en").stop_words | _JOINING]
+    return {(one, other) for one, other in pairwise(said) if _is_valued(one)}
+
+
+def _is_valued(token: str) -> bool:
+    return token[-1].isdigit() or token[0].isdigit() or _is_negation(token)
+
+
+def _is_negation(token: str) -> bool:
+    negations = language.load("en").negations
+    return _NEGATION.fullmatch(token) is not None or negations.fullmatch(token) is not None

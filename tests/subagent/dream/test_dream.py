@@ -289,12 +289,23 @@ def test_a_name_gets_a_link_at_the_end_of_its_line() -> None:
     assert "[[people/will]]" not in after["user/diary.md"]
 
 
+def merged(text: str, stamp: str) -> FileEdit:
+    """Return an edit that puts a sentence in the place of the two lines about boats of `BOAT_LINES`."""
+    first, second = DreamPage(LOG, 1, BOAT_LINES).lines
+    changes = EditChange("line", second.raw, None), EditChange("line", first.raw, f"- {text} ({stamp})")
+    lines = first.reference, second.reference
+    return FileEdit("merge", LOG, 1, changes, lines, (first.reference,) * 2)
+
+
 def sabotaged(change: EditChange, *, path: str = NOTES, kind: str = "duplicate", **more: object) -> FileEdit:
     """Return an edit that a planner could make up."""
     return FileEdit(kind, path, 1, (change,), **more)  # type: ignore[arg-type]
 
 
+LOG = "user/log.md"
+BOAT_LINES = "- Mara has 2 boats. (2026-03-02)\n- Mira has 2 boats. (2026-03-02)\n"
 BEFORE = {
+    LOG: BOAT_LINES,
     NOTES: (
         "# Notes\n\n- I like green tea in the morning. (2026-03-02)\n- Mara has 2 boats. (2026-03-02)\n"
         "- [ ] sell it\n"
@@ -306,6 +317,7 @@ BOATS_AT = {
     path: next(line.reference for line in DreamPage(path, 1, text).lines if "boats" in line.text)
     for path, text in BEFORE.items()
 }
+BOTH = "Mara has 2 boats, and Mira has 2 boats."
 SABOTAGE = {
     "lost": sabotaged(EditChange("line", BOATS, None)),
     "twin": sabotaged(EditChange("line", BOATS, None), removed=(BOATS_AT[NOTES],), kept=(BOATS_AT[LIKES],)),
@@ -314,18 +326,21 @@ SABOTAGE = {
     "box": sabotaged(EditChange("line", "- [ ] sell it", "- [x] sell it"), kind="task_done"),
     "link": sabotaged(EditChange("line", BOATS, f"{BOATS} [[nowhere]]"), kind="link"),
     "mount": sabotaged(EditChange("text", new="# Theirs\n"), path="projects/apollo/a.md", kind="split"),
+    "merge": merged("Mara has 2 boats.", "2026-03-02"),
+    "merge day": merged(BOTH, "2025-03-02"),
 }
 
 
 @pytest.mark.parametrize("check", SABOTAGE)
 def test_sabotage_is_stopped_by_the_named_check(check: str) -> None:
-    """A planner that drops a statement, merges two people, invents a number, or edits another mount."""
+    """A planner that drops a statement, merges two people, invents a number or a day, or edits another mount."""
     state = state_of(BEFORE)
 
     with pytest.raises(UnsafeEdits) as refused:
         verify(state, [(SABOTAGE[check],)])
 
-    assert refused.value.check == check
+    assert refused.value.check == check.partition(" ")[0]
+    assert verify(state, [(merged(BOTH, "2026-03-02"),)])[LOG] == f"- {BOTH} (2026-03-02)\n"
 
 
 def test_too_much_at_once_is_refused() -> None:
@@ -356,20 +371,67 @@ def test_too_much_at_once_is_refused() -> None:
     assert (tenth.value.check, bounds.value.check) == ("tenth", "bounds")
 
 
-def test_a_merged_sentence_keeps_numbers_names_and_negations() -> None:
-    """One sentence in the place of several, by a model; what says more or less is refused."""
-    said = ["Mara has 2 boats in Graz.", "Mara bought 2 boats in Graz."]
+MEETING = "manages the quarterly budget review meeting with finance department every Tuesday morning"
+MERGES = (
+    (
+        ("Mara has 2 boats in Graz.", "Mara bought 2 boats in Graz."),
+        "Mara has 2 boats in Graz, which Mara bought.",
+    ),
+    (
+        ("I don’t eat peanuts at dinner", "I don't eat peanuts at lunch"),
+        "I don't eat peanuts at dinner and lunch",
+    ),
+    (("Anna likes tea", "The user's sister Anna likes cake"), "The user's sister Anna likes tea and cake"),
+    (("Ich mag keinen Kaffee", "Ich mag keinen Kaffee am Abend"), "Ich mag keinen Kaffee am Abend"),
+)
+WRONG_MERGES = (
+    (MERGES[0][0], "Mara has 3 boats in Graz."),
+    (MERGES[0][0], "Mara has no 2 boats in Graz, which Mara bought."),
+    (MERGES[0][0], "Ada has 2 boats in Graz, which Mara bought."),
+    (MERGES[0][0], "Mara has 2 boats."),
+    (MERGES[0][0], "Mara has 2 boats in Graz, which Mara bought after a long winter."),
+    ((f"Anna {MEETING}", f"Bella {MEETING}"), f"Anna {MEETING}"),
+    ((f"bob {MEETING}", f"tom {MEETING}"), f"tom {MEETING}"),
+    (
+        ("I don’t eat peanuts at dinner", "I don’t eat peanuts at lunch or dinner"),
+        "I eat peanuts at lunch or dinner",
+    ),
+    (("Я не ем орехи на обед дома", "Я не ем орехи дома"), "Я ем орехи на обед дома"),
+    (("Я ем орехи на обед дома", "Я ем орехи дома"), "Я не ем орехи на обед дома"),
+    (("我不喜欢绿茶 in the office daily", "我不喜欢绿茶 in office daily"), "我喜欢绿茶 in the office daily"),
+    (("Ann pays Bob", "Ann pays Bob the rent"), "Bob pays Ann the rent"),
+    (("I like tea but not coffee", "I like tea not coffee at work"), "I like coffee but not tea at work"),
+    (("I eat 5 apples, and 7 pears", "I eat 7 pears and 5 apples daily"), "I eat 7 apples and 5 pears daily"),
+    (("I haven't paid the invoice yet", "I have paid it: the invoice"), "I haven't paid the invoice yet"),
+    (("It was -5 outside today", "It was -5 outside"), "It was 5 outside today"),
+    (("I check a != b there", "I check a != b"), "I check a = b there"),
+    (("I like tea", "I like coffee"), "I like tea or coffee"),
+)
 
-    check_merged(said, "Mara has 2 boats in Graz, which Mara bought.")
-    for merged in (
-        "Mara has 3 boats in Graz.",
-        "Mara has no 2 boats in Graz, which she bought.",
-        "Ada has 2 boats in Graz, which Mara bought.",
-        "Mara has 2 boats.",
-        "Mara has 2 boats in Graz, which she bought with all of her money after a long winter of saving.",
-    ):
+
+def test_a_merged_sentence_keeps_numbers_names_and_negations() -> None:
+    """One sentence in the place of several, by a model; what says more, less or something else is refused."""
+    for said, merged in MERGES:
+        check_merged(said, merged)
+    for said, merged in WRONG_MERGES:
         with pytest.raises(UnsafeEdits, match="merge"):
             check_merged(said, merged)
+
+
+def test_a_newer_value_takes_no_negation_away() -> None:
+    """Also where the apostrophe is a curly one, and in a language whose negations no table has."""
+    for older, newer in (
+        ("I don’t eat peanuts", "I do eat peanuts"),
+        ("Я не ем орехи дома", "Я ем орехи дома"),
+        ("Ich trinke ohne Pause Kaffee", "Ich trinke mit Pause Kaffee"),
+    ):
+        state = state_of({NOTES: f"- {older} (2026-01-01)\n- {newer} (2026-05-01)\n"})
+        old, new = state.lines
+        change = EditChange("line", old.raw, None)
+        edit = FileEdit("superseded", NOTES, 1, (change,), (old.reference,), (new.reference,))
+
+        with pytest.raises(UnsafeEdits, match="twin"):
+            verify(state, [(edit,)])
 
 
 def test_edits_are_refused_where_their_lines_changed() -> None:
