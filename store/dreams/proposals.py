@@ -102,9 +102,9 @@ def settle_statement(
     }
 
 
-async def settle(connection: Connection, statement: Statement) -> None:
-    """Carry out a statement of `settle_statement`."""
-    await connection.execute(sql(statement[0]), statement[1])
+async def settle(connection: Connection, statement: Statement) -> set[int]:
+    """Carry out a statement of `settle_statement`; return the groups about which no other decision came first."""
+    return {record["part"] for record in await rows(connection, statement[0], **statement[1])}
 
 
 async def refused(connection: Connection, scope: Scope) -> set[tuple[str, str, str]]:

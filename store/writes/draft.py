@@ -28,7 +28,7 @@ import psycopg
 
 from memex.errors import LimitExceeded, Refused, VersionConflict
 from memex.store.access import Access
-from memex.store.database import Connection, Database, Rows, Statement, batch
+from memex.store.database import Connection, Database, Rows, Statement, batch, rows
 from memex.store.identity import write_rates
 from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
@@ -133,6 +133,7 @@ class Draft:
         self._are_members = False
         self._has_merged = False
         self._beside: StatementsOfChanges | None = None
+        self._claim: Statement | None = None
         self._lines: LinesOfChanges | None = None
         self._comparison: Comparison | None = None
         self._tombstones: Sequence[Tombstone] = ()
@@ -319,6 +320,10 @@ class Draft:
         planned = await planning.apply(heads, self._edits, are_members=self._are_members)
         return Preview(tuple(revision.change for revision in planned), dict(state))
 
+    def claim(self, statement: Statement) -> None:
+        """Let the commit change a row first, which one call alone may do; without it VersionConflict is raised."""
+        self._claim = statement
+
     async def commit(
         self,
         call: Call,
@@ -483,6 +488,8 @@ class Draft:
         loaded: LoadedFiles,
     ) -> Commit:
         counters, scopes = counters_of(locked), loaded.scopes
+        if self._claim is not None and not await rows(connection, self._claim[0], **self._claim[1]):
+            raise VersionConflict("Another call came first.")
         if self._later:
             call.record.config[SAID_LATER] = {
                 path: sorted(map(bytes.hex, keys)) for path, keys in self._later.items()

@@ -1,4 +1,5 @@
--- Say what became of parts of a proposal that are open, or whose edits were held back. No rows.
+-- Say what became of parts of a proposal that are open, or whose edits were held back. No row comes back for
+-- a part about which another decision came first.
 update proposal_edit
    set state = %(state)s,
        tool_call_id = coalesce(%(tool_call_id)s, tool_call_id),
@@ -6,4 +7,5 @@ update proposal_edit
  where scope_id = %(scope_id)s
    and proposal_id = %(proposal_id)s
    and part = any (%(parts)s::integer[])
-   and state in ('open', 'held');
+   and state in ('open', 'held')
+returning part;

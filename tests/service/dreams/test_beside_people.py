@@ -4,6 +4,7 @@ import asyncio
 import random
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from tests.kit.inconsistencies import INCONSISTENCIES
@@ -13,6 +14,7 @@ from tests.kit.rows import select
 from tests.service.dreams.test_dreams import DIRT, decide, texts
 
 from memex.errors import MemexError
+from memex.service.dreams import deciding
 from memex.service.dreams.dreaming import DREAM_SECONDS, dream
 from memex.service.dreams.operations import LIST, RUN
 from memex.service.service import Caller, Service
@@ -47,6 +49,45 @@ async def test_sixty_four_appends_during_an_apply_are_kept(service: Service, ali
     assert states == {1: "applied", 2: "applied"}
     assert all(f"- Line {number} of a person.\n" in notes for number in range(64))
     assert "tea" not in notes
+
+
+@pytest.mark.parametrize("order", [("apply", "reject"), ("reject", "apply"), ("apply", "apply", "reject")])
+async def test_of_two_decisions_at_once_the_first_one_counts(
+    service: Service, alice: Caller, order: tuple[str, ...]
+) -> None:
+    """A group is applied or rejected, never both, and each answer says what became of its groups."""
+    await write_each(service, alice, DIRT)
+    proposal_id = await propose(service, alice)
+
+    answers = await asyncio.gather(*(decide(service, alice, proposal_id, decision) for decision in order))
+    [made] = (await LIST.call(service, alice, {})).proposals
+    states = {group.group: group.state for group in made.groups}
+    after = await texts(service, alice, "user/notes.md", "user/tasks.md")
+    again = await decide(service, alice, proposal_id, "reject", groups=[1, 2])
+
+    assert all(answer.items() <= states.items() for answer in answers)
+    assert ("tea" in after["user/notes.md"]) == (states[1] == "rejected")
+    assert ("[ ]" in after["user/tasks.md"]) == (states[2] == "rejected")
+    assert again == states
+
+
+async def test_a_group_that_was_rejected_under_the_apply_is_not_written(
+    service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row of the group decides in the commit itself."""
+    await write_each(service, alice, DIRT)
+    proposal_id = await propose(service, alice)
+    commit = deciding.commit_group
+
+    async def late(*given: Any, **more: Any) -> None:
+        await decide(service, alice, proposal_id, "reject")
+        await commit(*given, **more)
+
+    monkeypatch.setattr(deciding, "commit_group", late)
+
+    assert await decide(service, alice, proposal_id, "apply") == {1: "rejected", 2: "rejected"}
+    assert await texts(service, alice, *DIRT) == DIRT
+    assert await decide(service, alice, proposal_id, "revert") == {}
 
 
 @pytest.mark.parametrize("seed", sampled(range(3), 3))

@@ -15,7 +15,7 @@ from memex.service.service import Service
 from memex.store.access import Access, Scope
 from memex.store.database import Statement
 from memex.store.dreams import proposals
-from memex.store.dreams.proposals import StoredProposal
+from memex.store.dreams.proposals import EditState, StoredProposal
 from memex.store.log.call import CallAnswer
 from memex.store.paths import parse
 from memex.store.records import FileChange, TakenOut
@@ -82,11 +82,38 @@ async def reject(
     service: Service, caller: Caller, stored: StoredProposal, parts: Sequence[int], now: datetime
 ) -> list[DecidedGroup]:
     """Reject groups: the same change of the same lines is not proposed again."""
-    parts = [part for part in parts if stored.parts()[part][0]["state"] in ("open", "held")]
-    statement = proposals.settle_statement(stored.scope_id, stored.proposal_id, parts, "rejected", now)
+    settled = await _settle(service, caller, stored, parts, "rejected", now)
+    return [
+        DecidedGroup(group=part, state="rejected", tool_call_id=None)
+        if part in settled
+        else await _as_it_is(service, caller, stored, part, now)
+        for part in parts
+    ]
+
+
+async def _settle(
+    service: Service,
+    caller: Caller,
+    stored: StoredProposal,
+    parts: Sequence[int],
+    state: EditState,
+    now: datetime,
+) -> set[int]:
+    """Say what became of groups; return those about which no other decision came first."""
+    statement = proposals.settle_statement(stored.scope_id, stored.proposal_id, parts, state, now)
     async with service.database.transaction(caller.access) as connection:
-        await proposals.settle(connection, statement)
-    return [DecidedGroup(group=part, state="rejected", tool_call_id=None) for part in parts]
+        return await proposals.settle(connection, statement)
+
+
+async def _as_it_is(
+    service: Service, caller: Caller, stored: StoredProposal, part: int, now: datetime
+) -> DecidedGroup:
+    """Return the outcome for a group about which another decision came first."""
+    async with service.database.transaction(caller.access) as connection:
+        found = await proposals.read(connection, caller.access, proposal_id=stored.proposal_id, now=now)
+    row = next((proposal.parts()[part][0] for proposal in found), stored.parts()[part][0])
+    detail = f"It is {row['state']}."
+    return DecidedGroup(group=part, state=row["state"], tool_call_id=row["tool_call_id"], detail=detail)
 
 
 async def revert(
@@ -119,9 +146,8 @@ async def _apply(
     try:
         await commit_group(service, caller, stored.proposal_id, part, group, scope, now)
     except (Conflict, NotFound) as error:
-        settled = proposals.settle_statement(scope.scope_id, stored.proposal_id, [part], "outdated", now)
-        async with service.database.transaction(caller.access) as connection:
-            await proposals.settle(connection, settled)
+        if not await _settle(service, caller, stored, [part], "outdated", now):
+            return await _as_it_is(service, caller, stored, part, now)
         return DecidedGroup(group=part, state="outdated", tool_call_id=None, detail=error.message)
     return DecidedGroup(group=part, state="applied", tool_call_id=call_id_of(stored.proposal_id, part))
 
@@ -134,11 +160,14 @@ async def commit_group(
     group: Sequence[FileEdit],
     scope: Scope,
     now: datetime,
+    *,
+    is_kept: bool = True,
 ) -> None:
-    """Write the edits of one group in one commit, which also says that the group is applied.
+    """Write the edits of one group in one commit, which also says of a proposal that is kept that it is applied.
 
     Raises:
-        Conflict, NotFound: a file was written since, and the edits do not fit any more; nothing was written.
+        Conflict, NotFound: a file was written since, and the edits do not fit any more, or another decision came
+            first; nothing was written.
         ReadOnlyMount: the caller may not write there.
     """
     dreamer = Caller(caller.principal, replace(caller.access, channel="dream"))
@@ -149,7 +178,6 @@ async def commit_group(
         follow = list(_follow(group, changes))
         lines = {"lines": json.dumps(follow), "scope_id": scope.scope_id, "tool_call_id": tool_call_id}
         return [
-            proposals.settle_statement(scope.scope_id, proposal_id, [part], "applied", now, tool_call_id),
             *([("dreams/statement_follow", lines)] if follow else []),
             *_filed(caller.access, scope, group, tool_call_id, now),
         ]
@@ -163,6 +191,10 @@ async def commit_group(
             else:
                 chars = sum(len(change.new or "") + 100 for change in edit.changes)
                 draft.revise(edit.path, edit, chars=chars, reason=edit.why[:500])
+        if is_kept:
+            draft.claim(
+                proposals.settle_statement(scope.scope_id, proposal_id, [part], "applied", now, tool_call_id)
+            )
         commit = await draft.commit(
             log.call, partial(_answer, given), beside, lambda _: _records(scope, group)
         )

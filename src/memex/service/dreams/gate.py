@@ -175,7 +175,8 @@ async def _copied(service: Service, access: Access, state: MountState, tenant_id
 async def _try(service: Service, dreamer: Caller, part: int, group: Group, now: datetime) -> bool:
     """Apply a group in the copy; return whether it fits."""
     try:
-        await deciding.commit_group(service, dreamer, "gate", part, group, dreamer.access.scopes[0], now)
+        scope = dreamer.access.scopes[0]
+        await deciding.commit_group(service, dreamer, "gate", part, group, scope, now, is_kept=False)
     except MemexError:
         return False
     return True
