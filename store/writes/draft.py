@@ -130,10 +130,9 @@ class Draft:
         self._is_embedded = is_embedded
         self._limits = limits
         self._edits: list[Edit] = []
-        self._are_members = False
-        self._has_merged = False
+        self._are_members = self._has_merged = False
         self._beside: StatementsOfChanges | None = None
-        self._claim: Statement | None = None
+        self.claim: Statement | None = None  # changes a row by which one call alone may commit
         self._lines: LinesOfChanges | None = None
         self._comparison: Comparison | None = None
         self._tombstones: Sequence[Tombstone] = ()
@@ -320,10 +319,6 @@ class Draft:
         planned = await planning.apply(heads, self._edits, are_members=self._are_members)
         return Preview(tuple(revision.change for revision in planned), dict(state))
 
-    def claim(self, statement: Statement) -> None:
-        """Let the commit change a row first, which one call alone may do; without it VersionConflict is raised."""
-        self._claim = statement
-
     async def commit(
         self,
         call: Call,
@@ -488,7 +483,7 @@ class Draft:
         loaded: LoadedFiles,
     ) -> Commit:
         counters, scopes = counters_of(locked), loaded.scopes
-        if self._claim is not None and not await rows(connection, self._claim[0], **self._claim[1]):
+        if self.claim is not None and not await rows(connection, self.claim[0], **self.claim[1]):
             raise VersionConflict("Another call came first.")
         if self._later:
             call.record.config[SAID_LATER] = {

@@ -46,6 +46,10 @@ MAX_BUCKET = 40  # statements that are compared with each other
 MAX_NAME_CHARS = 40
 MAX_TITLES = 2_000  # that are compared as look-alikes
 
+# Folders whose pages are about one person each.
+_PEOPLE = frozenset(
+    ("people", "persons", "contacts", "family", "friends", "team", "personen", "kontakte", "personnes")
+)
 _STATES: frozenset[StatementKind] = frozenset(
     {"preference", "profile", "decision", "constraint", "objective", "definition_of_done"}
 )
@@ -166,16 +170,23 @@ def says_by_itself(state: MountState, line: PageLine, *, may_refer: bool = False
     words = set(_WORD.findall(line.text.casefold()))
     if _PRONOUN.match(line.text) and not may_refer:
         return False
-    page = state.pages[line.path]
     is_own = line.text[:1].isupper() and len(line.form) >= OWN_WORDS and bool(values_of(line.text))
-    heads = _WORD.findall(line.heading.casefold())
-    is_general = not heads or stands_for_kind(line.heading) or line.heading == page.title
-    if not (is_general or is_own or words.issuperset(heads)):
+    if not (is_own or _is_below_no_topic(state, line)):
         return False
     if is_statement_file(line.path) or is_own:
         return True
-    stem = [word for word in _WORD.findall(page.stem.casefold()) if _LETTER.search(word)]
+    stem = _words(state.pages[line.path].stem)
     return bool(stem) and words.issuperset(stem)
+
+
+def _is_below_no_topic(state: MountState, line: PageLine) -> bool:
+    """Return whether the heading of a line says nothing that the line does not say, such as a kind or a day."""
+    is_general = stands_for_kind(line.heading) or line.heading == state.pages[line.path].title
+    return is_general or set(_WORD.findall(line.text.casefold())).issuperset(_words(line.heading))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text.casefold()) if _LETTER.search(word)]
 
 
 def _staying(state: MountState, line: PageLine) -> tuple[bool, bool, date, str, int]:
@@ -239,12 +250,8 @@ def _tasks(state: MountState) -> Iterator[Signal]:
     for line in state.lines:
         if not line.is_open or line.is_nested:
             continue
-        ends = [
-            end
-            for end in done.get(task_key(line) or "", ())
-            if end.due == line.due or None in (end.due, line.due)
-        ]
-        if ends and state.is_new(line.path, *(end.path for end in ends)) and _is_done(state, line, ends):
+        ends = [end for end in done.get(task_key(line) or "", ()) if is_done_by(state, line, end)]
+        if ends and state.is_new(line.path, *(end.path for end in ends)):
             yield Signal("task_done", (min(ends, key=lambda end: (end.day or date.max, end.path)), line))
             continue
         is_late = line.due is not None and line.due < state.today
@@ -264,14 +271,27 @@ def task_key(line: PageLine) -> str | None:
     return subject_of("pending", line.text)
 
 
-def _is_done(state: MountState, task: PageLine, ends: Sequence[PageLine]) -> bool:
-    """Return whether lines say for certain that a task is done: none is older, and it does not come again."""
-    if comes_again(normal_form(task.text)) or any(comes_again(normal_form(end.text)) for end in ends):
+def is_done_by(state: MountState, task: PageLine, end: PageLine) -> bool:
+    """Return whether a line says for certain that a task is done: the same one of the same person, and no older."""
+    if not end.is_done or task_key(end) != task_key(task) or not _is_of_one_person(state, task, end):
+        return False
+    if end.due != task.due and None not in (end.due, task.due):
+        return False
+    if comes_again(normal_form(task.text)) or comes_again(normal_form(end.text)):
         return False
     if task.day is not None:
-        return any(end.day is not None and end.day >= task.day for end in ends)
-    is_clear = len(task.form) >= TASK_WORDS and all(end.box is not None for end in ends)
+        return end.day is not None and end.day >= task.day
+    is_clear = len(task.form) >= TASK_WORDS and end.box is not None
     return is_clear and (says_by_itself(state, task) or len(task.form) > TASK_WORDS)
+
+
+def _is_of_one_person(state: MountState, task: PageLine, end: PageLine) -> bool:
+    """Return whether two lines stand in one list, or where neither page nor heading gives a task to somebody."""
+    if (task.path, task.heading) == (end.path, end.heading):
+        return True
+    return all(
+        _is_below_no_topic(state, line) and _PEOPLE.isdisjoint(line.path.split("/")) for line in (task, end)
+    )
 
 
 def _archived(state: MountState) -> Iterator[Signal]:

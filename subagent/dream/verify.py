@@ -5,7 +5,7 @@ Nothing here trusts a planner. Each check has a name, which a refusal carries.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -15,7 +15,7 @@ from memex.store.paths import parse
 from memex.subagent.dream.edits import FileEdit, Group, apply_groups, split_lines
 from memex.subagent.dream.pages import DreamPage, MountState, PageLine, without_links
 from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILES, REMOVED_SHARE
-from memex.subagent.dream.signals import task_key
+from memex.subagent.dream.signals import is_done_by
 from memex.subagent.statements import language
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.days.dating import without_dates
@@ -168,17 +168,16 @@ def _differs_in_one_place(one: str, other: str) -> bool:
 
 
 def _check_invented(
-    state: MountState, edits: Sequence[FileEdit], old: Iterable[str], new: Iterable[str]
+    state: MountState, edits: Sequence[FileEdit], old: Sequence[str], new: Sequence[str]
 ) -> None:
     """Check that lines that did not stand before say nothing that did not, nor on another day."""
     everywhere = [*old, *(line.raw for line in state.lines)]
     cores = {core(line) for line in everywhere}
     stamps = {(core(line), *_stamp(line)) for line in everywhere}
-    boxes = {(core(line), _box(line)) for line in everywhere}
     for edit in edits:
         if edit.kind == "duplicate":
             _add_twins(state, edit, stamps)
-    done = {key for line in state.lines if line.is_done and (key := task_key(line))}
+    _check_boxes(state, edits, old, new)
     allowed = {core(line) for edit in edits for line in _allowed(state, edit)}
     known = set(everywhere)
     for line in new:
@@ -191,8 +190,27 @@ def _check_invented(
             continue
         if (said, *_stamp(line)) not in stamps:
             raise UnsafeEdits("stamp", f"the day of a statement would change: {said[:100]}")
-        if (said, _box(line)) not in boxes and not (_box(line) == "x" and _task_of(line) in done):
+
+
+def _check_boxes(
+    state: MountState, edits: Sequence[FileEdit], old: Sequence[str], new: Sequence[str]
+) -> None:
+    """Check that no more lines have a box than before, but for tasks that a line says are done."""
+    ticked = {(said, "x") for edit in edits for said in _ticked(state, edit)}
+    before = Counter((core(line), _box(line)) for line in old)
+    boxed = {said for said, box in before if box}
+    for said, box in Counter((core(line), _box(line)) for line in new) - before:
+        if said in boxed and (said, box) not in ticked:
             raise UnsafeEdits("box", f"nothing says that it is done: {said[:100]}")
+
+
+def _ticked(state: MountState, edit: FileEdit) -> Iterator[str]:
+    """Yield the tasks that an edit ticks, and that the line which it names says are done."""
+    ends = [line for line in state.lines if edit.kind == "task_done" and line.reference in edit.kept]
+    changed = {change.old for change in edit.changes if change.does == "line"}
+    for task in state.pages[edit.path].lines if ends else ():
+        if task.raw in changed and any(is_done_by(state, task, end) for end in ends):
+            yield core(task.raw)
 
 
 def _add_twins(state: MountState, edit: FileEdit, stamps: set[tuple[str, str, str]]) -> None:
@@ -244,12 +262,6 @@ def _stamp(line: str) -> tuple[str, str]:
 def _box(line: str) -> str:
     marker = ITEM.match(line.strip())
     return ((marker[3] or "") if marker else "").lower()
-
-
-def _task_of(line: str) -> str | None:
-    marker = ITEM.match(line.strip())
-    said = line.strip()[marker.end() :] if marker else line
-    return subject_of("pending", STAMP.sub("", without_links(said)).strip())
 
 
 def _check_links(state: MountState, pages: Mapping[str, DreamPage], after: Mapping[str, str]) -> None:

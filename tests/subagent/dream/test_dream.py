@@ -242,6 +242,32 @@ def test_tasks_that_come_again_or_are_older_stay_open() -> None:
         )
 
 
+def test_a_task_that_somebody_else_did_stays_open() -> None:
+    """A page of a person and a heading that is no kind give a task to somebody; the check knows it too."""
+    task = "- [ ] renew the passport (2026-10-01)"
+    done = "- [x] renew the passport (2026-11-01)"
+    for path, text in (
+        ("user/people/ann.md", f"# Ann\n\n## Ann's tasks\n\n{done}\n"),
+        ("user/people/ann.md", f"# Ann\n\n{done}\n"),
+        ("user/house.md", f"# House\n\n## Example of a list\n\n{done}\n"),
+        (TASKS, f"# Tasks\n\n## Ann\n\n{done}\n"),
+    ):
+        texts = {"user/mine.md": f"# Mine\n\n## To do\n\n{task}\n", path: text}
+        state = state_of(texts)
+        [end] = state.pages[path].lines
+        change = EditChange("line", task, task.replace("[ ]", "[x]"))
+        edit = FileEdit("task_done", "user/mine.md", 1, (change,), (), (end.reference,))
+
+        assert "task_done" not in kinds(texts)
+        with pytest.raises(UnsafeEdits, match="box"):
+            verify(state, [(edit,)])
+    for path, text in (
+        ("user/house.md", f"# House\n\n## 2026-11-01\n\n{done}\n"),
+        ("user/mine.md", f"# Mine\n\n## Ann\n\n{done}\n{task}\n"),
+    ):
+        assert kinds({"user/mine.md": f"# Mine\n\n## To do\n\n{task}\n"} | {path: text})["task_done"] == 1
+
+
 def test_a_long_page_becomes_a_page_for_each_heading() -> None:
     """No word is changed, and the old page leads to the new ones."""
     sections = "".join(f"## Part {number}\n\n{'Some words of prose. ' * 300}\n\n" for number in range(6))

@@ -192,8 +192,8 @@ async def commit_group(
                 chars = sum(len(change.new or "") + 100 for change in edit.changes)
                 draft.revise(edit.path, edit, chars=chars, reason=edit.why[:500])
         if is_kept:
-            draft.claim(
-                proposals.settle_statement(scope.scope_id, proposal_id, [part], "applied", now, tool_call_id)
+            draft.claim = proposals.settle_statement(
+                scope.scope_id, proposal_id, [part], "applied", now, tool_call_id
             )
         commit = await draft.commit(
             log.call, partial(_answer, given), beside, lambda _: _records(scope, group)
