@@ -14,12 +14,16 @@ MAX_ENTRIES = 500  # of a journal that are looked at, the newest
 
 @dataclass(frozen=True, slots=True)
 class StoredMount:
-    """A mount as it stands: the number of its last change, its pages, and unfiled entries of its journal."""
+    """A mount as it stands: the number of its last change, its pages, and unfiled entries of its journal.
+
+    `past_lines` are those of older versions of its pages; they are read if there are such entries.
+    """
 
     rev: int
     pages: Rows
     entries: Rows
     tombstones: Sequence[Tombstone]
+    past_lines: Sequence[str] = ()
 
 
 async def read_mount(connection: Connection, access: Access, scope: Scope) -> StoredMount:
@@ -31,7 +35,9 @@ async def read_mount(connection: Connection, access: Access, scope: Scope) -> St
     if scope.mount == "user":
         entries = await rows(connection, "dreams/entry_unfiled", **place, limit=MAX_ENTRIES)
     tombstones = await Memory(connection, access).tombstones() if entries else []
-    return StoredMount(found["rev"] if found else 0, pages, entries, tombstones)
+    past = await rows(connection, "dreams/line_past", **place) if entries else []
+    lines = [record["line"] for record in past]
+    return StoredMount(found["rev"] if found else 0, pages, entries, tombstones, lines)
 
 
 async def read_past(

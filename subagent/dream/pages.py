@@ -202,6 +202,7 @@ class MountState:
         moved: where a file stands now, by a key that it had once; only keys of one file.
         entries: of the journal, if it is the user's mount.
         tombstones: what was forgotten or replaced.
+        past_lines: of older versions of its pages.
     """
 
     mount: str
@@ -213,11 +214,26 @@ class MountState:
     moved: Mapping[str, str] = field(default_factory=dict)
     entries: Sequence[UnfiledEntry] = ()
     tombstones: Sequence[Tombstone] = ()
+    past_lines: Sequence[str] = ()
 
     @cached_property
     def lines(self) -> tuple[PageLine, ...]:
         """All lines, by page and place."""
         return tuple(line for page in self.pages.values() for line in page.lines)
+
+    def ever_said(self, text: str) -> bool:
+        """Return whether a page says a statement, or once said it."""
+        return paraphrase_form(text) in self._forms or " ".join(text.casefold().split()) in self._words
+
+    @cached_property
+    def _forms(self) -> frozenset[tuple[str, ...]]:
+        past = (paraphrase_form(parse_bullet(without_links(line))) for line in self.past_lines)
+        return frozenset((*(line.form for line in self.lines), *past))
+
+    @cached_property
+    def _words(self) -> str:
+        texts = [*(page.text for page in self.pages.values()), *self.past_lines]
+        return "\n".join(" ".join(text.casefold().split()) for text in texts)
 
     @property
     def project(self) -> str | None:

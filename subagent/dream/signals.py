@@ -17,6 +17,7 @@ from memex.subagent.remember.filing.entries import entry_subject
 from memex.subagent.remember.reading import is_sure
 from memex.subagent.statements.comparison.asides import comes_again
 from memex.subagent.statements.comparison.holders import is_of_another
+from memex.subagent.statements.comparison.putting_right import is_hedged, last_retraction
 from memex.subagent.statements.comparison.relations import compare, decide
 from memex.subagent.statements.comparison.remains import find_echoes
 from memex.subagent.statements.comparison.values import values_of
@@ -24,6 +25,7 @@ from memex.subagent.statements.comparison.views import view
 from memex.subagent.statements.extraction import Statement, extract_statements
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.others_words import without_others_words
+from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.places import destination, is_statement_file, stands_for_kind
 from memex.subagent.statements.storable import extract_storable
 from memex.subagent.statements.subjects import claim_of, is_replaceable, normal_form, subject_of
@@ -431,30 +433,40 @@ def _orphans(state: MountState) -> Iterator[Signal]:
 
 
 def _journal(state: MountState, analyzer: Analyzer) -> Iterator[Signal]:
-    """Yield sure statements of the journal that no page says, and that nothing has replaced since."""
-    if not state.entries:
-        return
-    known = {line.form for line in state.lines}
-    texts = [" ".join(page.text.casefold().split()) for page in state.pages.values()]
-    subjects = {line.subject for line in state.lines if line.subject}
-    for entry in state.entries:
+    """Yield sure statements of the journal that no page ever said; of two about one subject, what was said last."""
+    subjects: set[str | None] = {line.subject for line in state.lines if line.subject}
+    told: set[tuple[str, ...]] = set()
+    for entry in sorted(state.entries, key=lambda entry: entry.said_at, reverse=True):
         if find_echoes(entry.text, state.tombstones, analyzer):
             continue
-        try:
-            reading = extract_storable(entry.text, entry.said_at.date())
-        except Exception:  # noqa: BLE001, S112  # a text that is too long to remember stays where it is
-            continue
-        for statement in without_others_words(entry.text, reading).statements:
+        found = []
+        for statement in reversed(_sure_statements(entry, analyzer)):
             subject = entry_subject(statement.kind, statement.text, normal_form(statement.text))
-            is_known = any(" ".join(statement.text.casefold().split()) in text for text in texts)
-            if not is_sure(statement, None) or is_known or (subject and subject in subjects):
+            form = paraphrase_form(statement.text)
+            if form in told or (subject and subject in subjects) or state.ever_said(statement.text):
                 continue
-            if statement.kind in ("pending", "done", "blocker"):
-                continue  # what was to do when it was told may be done by now
+            told.add(form)
+            subjects.add(subject)
             reference = f"{entry.path}@{entry.version}:{statement.start}-{statement.end}"
-            yield Signal(
-                "journal", places=(reference,), note=statement.text, statement=statement, entry=entry
+            found.append(
+                Signal("journal", places=(reference,), note=statement.text, statement=statement, entry=entry)
             )
-            if subject:
-                subjects.add(subject)
-            known.add(tuple(normal_form(statement.text)))
+        yield from reversed(found)
+
+
+def _sure_statements(entry: UnfiledEntry, analyzer: Analyzer) -> list[Statement]:
+    """Return what an entry says for certain, does not take back, and that holds longer than a task."""
+    try:
+        reading = extract_storable(entry.text, entry.said_at.date())
+    except Exception:  # noqa: BLE001  # a text that is too long to remember stays where it is
+        return []
+    taken_back = last_retraction(entry.text)
+    return [
+        statement
+        for statement in without_others_words(entry.text, reading).statements
+        if is_sure(statement, None)
+        and statement.kind not in ("pending", "done", "blocker")  # what was to do may be done by now
+        and statement.start > taken_back
+        and not is_hedged(statement.text)
+        and not view(statement.text, statement.kind, analyzer).is_guarded
+    ]

@@ -22,7 +22,9 @@ from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.places import DONE_HEADING, mount_of
 from memex.subagent.statements.subjects import APOSTROPHES, subject_of
 
-Check = Literal["mount", "bounds", "tenth", "lost", "twin", "invented", "stamp", "box", "link", "merge"]
+Check = Literal[
+    "mount", "bounds", "tenth", "lost", "twin", "invented", "stamp", "box", "link", "merge", "held"
+]
 
 _TARGET = re.compile(r"(\[\[)[^\[\]\n|#]+|(\]\()[^()\s#]+")
 _WORD = re.compile(r"\w+")
@@ -243,6 +245,8 @@ def _allowed(state: MountState, edit: FileEdit) -> Iterator[str]:
                 said
             ):
                 raise UnsafeEdits("invented", f"the journal does not say: {(change.new or '')[:100]}")
+            if state.ever_said(change.new or ""):
+                raise UnsafeEdits("held", f"a page says it, or once said it: {(change.new or '')[:100]}")
             yield f"- {change.new}"
             yield from (f"# {change.title}", f"## {change.heading}")
         elif edit.kind == "merge" and change.does == "line" and change.new:

@@ -49,6 +49,17 @@ def correcting_spans(sentences: Sequence[Span], text: str) -> dict[Span, bool]:
     return found
 
 
+def last_retraction(text: str) -> int:
+    """Return where a text last takes back, or puts right, what it said before; -1 if it does not."""
+    found = _pattern("retraction").finditer(text.translate(APOSTROPHES))
+    return max((match.start("back") for match in found), default=-1)
+
+
+def is_hedged(text: str) -> bool:
+    """Return whether a text says that its teller is not sure."""
+    return _TABLE.pattern("hedge").search(text.translate(APOSTROPHES)) is not None
+
+
 def puts_right(text: str, stored: str) -> bool:
     """Return whether a sentence is a stored statement but for one value, which it puts right."""
     plain = _without_opening(_plain(text))
@@ -116,5 +127,7 @@ def _pattern(name: str) -> re.Pattern[str]:
         "lead": rf"{led}[ .!]*",
         # `It is not true that …` opens no correction.
         "opening": rf"{led}[ ,.:;!–—-]+(?!that\b|dass\b|que\b)(?=\w)|\W*(?:{_TABLE.joined('opening')})[ ,:]+",
+        "retraction": rf"(?:^|[.!?;:\n–—-])\W*(?:(?:{_TABLE.joined('start')})\b[ ,.!…]*)*"
+        rf"(?P<back>{_TABLE.joined('wrong')}|{_TABLE.joined('opening')}|{_TABLE.joined('retraction')})(?!\w)",
     }
     return re.compile(forms[name], re.IGNORECASE)

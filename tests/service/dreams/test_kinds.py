@@ -62,6 +62,20 @@ async def test_what_was_forgotten_or_replaced_is_never_filed_again(service: Serv
     assert await proposed(service, alice) == {}
 
 
+async def test_what_a_page_once_held_is_never_filed_again(service: Service, alice: Caller) -> None:
+    """A line that somebody took out by hand, and a page that is gone; nor what a page says in other words."""
+    await write(service, alice, "user/me.md", "# Me\n\n- I prefer oolong tea. (2026-01-05)\n")
+    await write(service, alice, "user/me.md", "# Me\n")
+    await write(service, alice, "user/trains.md", "Of course I prefer trains. I think.\n")
+    await run_tool(service, alice, "delete", "d", path="user/trains.md")
+    await write(
+        service, alice, "user/constraints.md", "# Constraints\n\n- The user never eats pork. (2026-01-05)\n"
+    )
+    await tell(service, alice, "I prefer oolong tea. I prefer trains. I never eat pork.")
+
+    assert await proposed(service, alice) == {}
+
+
 async def test_tasks_that_were_done_long_ago_go_to_an_archive_word_for_word(
     service: Service, alice: Caller
 ) -> None:

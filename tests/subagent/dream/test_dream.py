@@ -2,14 +2,14 @@
 
 import random
 from collections import Counter
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from memex.errors import VersionConflict
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.dream.edits import EditChange, FileEdit, apply_groups, edit_of
-from memex.subagent.dream.pages import DreamPage, MountState
+from memex.subagent.dream.pages import DreamPage, MountState, UnfiledEntry
 from memex.subagent.dream.rules import plan_by_rules
 from memex.subagent.dream.signals import count_signals, find_signals
 from memex.subagent.dream.verify import UnsafeEdits, check_merged, core, verify
@@ -278,6 +278,51 @@ def test_a_long_page_becomes_a_page_for_each_heading() -> None:
     assert sorted(after) == ["user/big.md", *(f"user/big/part-{number}.md" for number in range(6))]
     assert "## Part 3\n\n[[big/part-3]]\n" in after["user/big.md"]
     assert after["user/big/part-3.md"] == sections.split("## Part 4")[0][sections.index("## Part 3") :]
+
+
+def filed(*told: str, **more: object) -> list[str]:
+    """Return which statements of journal entries are filed; each entry was said a day after the one before."""
+    entries = [
+        UnfiledEntry(f"user/journal/{day}.md", 1, text, datetime(2026, 1, day, tzinfo=UTC))
+        for day, text in enumerate(told, start=1)
+    ]
+    found = find_signals(state_of({}, entries=entries, **more), ANALYZER)
+    return [signal.note for signal in found if signal.kind == "journal"]
+
+
+def test_the_journal_gives_what_was_said_last_and_for_certain() -> None:
+    """What a text takes back, puts right or is not sure about stays in the journal."""
+    assert filed("I live in Lisbon. Correction: I live in Porto.") == ["I live in Porto."]
+    assert filed("I live in Lisbon. I was born in Rome. I live in Porto.")[1:] == ["I live in Porto."]
+    assert filed("I live in Lisbon.", "I live in Porto.") == ["I live in Porto."]
+    assert filed("I never eat pork.", "I never eat pork!") == ["I never eat pork!"]
+    assert filed("Ich lebe in Wien. Korrektur: Ich lebe in Graz.") == ["Ich lebe in Graz."]
+    for text in (
+        "I am allergic to nuts. Just kidding, I am not allergic to nuts.",
+        "I prefer Vim. Actually no, I prefer Emacs.",
+        "I prefer tea. Scratch that, I prefer coffee.",
+        "I prefer tea. I’m joking.",
+        "Maybe I prefer tea. I probably prefer dogs. I prefer oolong tea, I think.",
+    ):
+        assert filed(text) == []
+
+
+def test_a_planner_that_files_again_what_a_page_held_is_stopped() -> None:
+    """Whoever planned it."""
+    said = "I prefer oolong tea."
+    entry = UnfiledEntry("user/journal/1.md", 1, said, datetime(2026, 1, 5, tzinfo=UTC))
+    state = state_of({}, entries=[entry], past_lines=["- The user prefers oolong tea. (2026-01-05)"])
+    change = EditChange(
+        "file",
+        new=said,
+        title="Notes",
+        heading="Notes",
+        day="2026-01-05",
+        source=f"user/journal/1.md@1:0-{len(said)}",
+    )
+
+    with pytest.raises(UnsafeEdits, match="held"):
+        verify(state, [(FileEdit("journal", NOTES, None, (change,)),)])
 
 
 def test_a_moved_link_follows_its_file() -> None:

@@ -40,7 +40,14 @@ async def read_state(
         for entry in stored.entries
     ]
     state = MountState(
-        mount, stored.rev, pages, now.date(), since, entries=entries, tombstones=stored.tombstones
+        mount,
+        stored.rev,
+        pages,
+        now.date(),
+        since,
+        entries=entries,
+        tombstones=stored.tombstones,
+        past_lines=stored.past_lines,
     )
     keys = sorted(await offload.run(_chars(state), unresolved_keys, pages))
     ticked = {page.file_id: path for path, page in pages.items() if "[x]" in page.text.casefold()}
@@ -78,7 +85,8 @@ async def plan_of(state: MountState, refused: Refused, language: str) -> tuple[l
 
 
 def _chars(state: MountState) -> int:
-    return WORK * sum(len(page.text) for page in state.pages.values())
+    texts = [*(page.text for page in state.pages.values()), *state.past_lines]
+    return WORK * sum(map(len, texts))
 
 
 def _signals(state: MountState, language: str) -> list[Signal]:
