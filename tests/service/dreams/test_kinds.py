@@ -62,6 +62,21 @@ async def test_what_was_forgotten_or_replaced_is_never_filed_again(service: Serv
     assert await proposed(service, alice) == {}
 
 
+async def test_a_filed_statement_may_lengthen_the_answer_to_itself(service: Service, alice: Caller) -> None:
+    """Nothing said it before, so that its own question says nothing about the cost of the edit."""
+    await tell(
+        service,
+        alice,
+        "My name is Jon. I live in Lisbon. I prefer oolong tea over all other sorts. I am allergic to peanuts.",
+    )
+
+    made = (await RUN.call(service, alice, {})).proposal
+
+    assert made is not None
+    assert made.gate.own_questions == 4
+    assert (made.gate.passed, made.gate.held, made.gate.growth) == (True, [], 0.0)
+
+
 async def test_what_a_page_once_held_is_never_filed_again(service: Service, alice: Caller) -> None:
     """A line that somebody took out by hand, and a page that is gone; nor what a page says in other words."""
     await write(service, alice, "user/me.md", "# Me\n\n- I prefer oolong tea. (2026-01-05)\n")

@@ -28,7 +28,7 @@ from memex.store.upkeep.restore import read_scopes, restore
 from memex.store.upkeep.throwaway import throwaway_tenant
 from memex.store.waiting.time_limits import UPKEEP
 from memex.subagent.context.assembly import SENTENCE, WEAK_SENTENCE
-from memex.subagent.dream.edits import Group
+from memex.subagent.dream.edits import EditChange, Group
 from memex.subagent.dream.pages import MountState
 from memex.subagent.dream.verify import core
 from memex.telemetry import Tracing
@@ -87,6 +87,8 @@ async def hold_against_questions(
         "cases": sum(is_case for _, is_case in asked),
     }
     twins = _twins(state, groups)
+    asked_queries = {query for query, _ in asked}
+    grows = [question in asked_queries or question not in _added(groups) for question in questions]
     async with throwaway_tenant(service.database) as tenant_id:
         quiet = _quiet(service)
         dreamer = await _copied(service, access, state, tenant_id)
@@ -99,7 +101,7 @@ async def hold_against_questions(
             else:
                 held.append(part)
         await _embed(quiet, dreamer)
-        compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins)
+        compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins, grows)
         with_held = compared.figures()
         for _ in range(MAX_ROUNDS):
             if compared.passes or not applied:
@@ -111,7 +113,7 @@ async def hold_against_questions(
                 held.append(part)
                 del applied[part]
             await _embed(quiet, dreamer)
-            compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins)
+            compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins, grows)
     if not compared.passes:
         held = list(range(1, len(groups) + 1))
     return GateResult(
@@ -126,13 +128,23 @@ async def hold_against_questions(
 def _own_questions(groups: Sequence[Group]) -> list[str]:
     """Return the statements that edits touch, as questions."""
     found = [
-        core(change.old or change.new or "")[:500]
+        _own_question(change)
         for group in groups
         for edit in group
         for change in edit.changes
         if change.does in ("line", "need", "file")
     ]
     return [item for item in dict.fromkeys(found) if item]
+
+
+def _added(groups: Sequence[Group]) -> set[str]:
+    """Return the statements that no page held, as questions: their contexts have to grow."""
+    changes = [change for group in groups for edit in group for change in edit.changes]
+    return {_own_question(change) for change in changes if change.does == "file"}
+
+
+def _own_question(change: EditChange) -> str:
+    return core(change.old or change.new or "")[:500]
 
 
 def _twins(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
@@ -200,18 +212,20 @@ async def _ask(service: Service, dreamer: Caller, questions: Sequence[str], now:
     return asked
 
 
-def _compare(before: Contexts, after: Contexts, twins: Mapping[str, str]) -> _Compared:
+def _compare(before: Contexts, after: Contexts, twins: Mapping[str, str], grows: Sequence[bool]) -> _Compared:
+    """Compare contexts; `grows` says which of them count for the growth."""
     stood = kept = emptied = 0
     lost: list[str] = []
     growths: list[float] = []
-    for (old_chars, old), (new_chars, new) in zip(before, after, strict=True):
+    for (old_chars, old), (new_chars, new), is_counted in zip(before, after, grows, strict=True):
         now = " ".join(new)
         missing = [line for line in old if not _is_said(line, now) and twins.get(line, line) not in now]
         stood += len(old)
         kept += len(old) - len(missing)
         lost += missing
         emptied += bool(old) and not new
-        growths.append((new_chars - old_chars) / max(old_chars, SHORT_CONTEXT))
+        if is_counted:
+            growths.append((new_chars - old_chars) / max(old_chars, SHORT_CONTEXT))
     share = kept / stood if stood else 1.0
     return _Compared(share, emptied, max(0.0, median(growths or [0.0])), tuple(lost))
 
