@@ -92,6 +92,9 @@ async def hold_against_questions(
     async with throwaway_tenant(service.database) as tenant_id:
         quiet = _quiet(service)
         dreamer = await _copied(service, access, state, tenant_id)
+        await _embed(
+            quiet, dreamer
+        )  # what was written a moment ago, else it counts as found anew behind the edits
         before = await _ask(quiet, dreamer, questions, now)
         applied: dict[int, Group] = {}
         held: list[int] = []
@@ -195,7 +198,7 @@ async def _try(service: Service, dreamer: Caller, part: int, group: Group, now: 
 
 
 async def _embed(service: Service, dreamer: Caller) -> None:
-    """Embed what the copy says anew: without vectors it would be found by its words alone."""
+    """Embed what the copy has no vectors of: without them it would be found by its words alone."""
     if service.embedder is not None:
         scopes = [scope.scope_id for scope in dreamer.access.scopes]
         await backfill(service.database, service.embedder, scope_ids=scopes)
