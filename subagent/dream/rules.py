@@ -45,7 +45,10 @@ def plan_by_rules(state: MountState, signals: Sequence[Signal], refused: Refused
     groups: list[Group] = []
     listed: list[Signal] = []
     claimed: set[tuple[str, int]] = set()  # lines that a group changes already
-    for signal in signals:
+    for found in signals:
+        signal = _without_refused(found, refused)
+        if signal is None:
+            continue
         group = _group(state, signal)
         if group is None:
             listed.append(signal)
@@ -60,15 +63,28 @@ def plan_by_rules(state: MountState, signals: Sequence[Signal], refused: Refused
     return DreamPlan(tuple(kept), tuple(listed[:MAX_LISTED]), len(groups) - len(kept))
 
 
+def _without_refused(signal: Signal, refused: Refused) -> Signal | None:
+    """Return a signal of many lines without those whose change was refused; None if nothing is left to do."""
+    stays = 1 if signal.kind == "duplicate" else 0
+    if signal.kind not in ("duplicate", "archive"):
+        return signal
+    going = [line for line in signal.lines[stays:] if (signal.kind, line.path, line.raw) not in refused]
+    return replace(signal, lines=(*signal.lines[:stays], *going)) if going else None
+
+
 def is_refused(group: Group, refused: Refused) -> bool:
-    """Return whether a person rejected the same changes of the same lines, or took them back."""
+    """Return whether a person rejected the same changes of the same lines, or took them back.
+
+    Of lines that are merged two are enough: a larger group would do the same.
+    """
     changes = [
         (edit.kind, edit.path, change.old or change.new or "")
         for edit in group
         for change in edit.changes
         if change.does not in ("need", "done")
     ]
-    return bool(changes) and all(change in refused for change in changes)
+    least = 2 if group[0].kind == "merge" else len(changes)
+    return bool(changes) and sum(change in refused for change in changes) >= least
 
 
 def bounded(state: MountState, groups: Sequence[Group]) -> list[Group]:

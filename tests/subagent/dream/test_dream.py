@@ -10,7 +10,7 @@ from memex.errors import VersionConflict
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.dream.edits import EditChange, FileEdit, apply_groups, edit_of
 from memex.subagent.dream.pages import DreamPage, MountState, UnfiledEntry
-from memex.subagent.dream.rules import plan_by_rules
+from memex.subagent.dream.rules import is_refused, plan_by_rules
 from memex.subagent.dream.signals import count_signals, find_signals
 from memex.subagent.dream.verify import UnsafeEdits, check_merged, core, verify
 
@@ -323,6 +323,32 @@ def test_a_planner_that_files_again_what_a_page_held_is_stopped() -> None:
 
     with pytest.raises(UnsafeEdits, match="held"):
         verify(state, [(FileEdit("journal", NOTES, None, (change,)),)])
+
+
+def test_what_was_refused_is_left_out_of_a_larger_group() -> None:
+    """A further copy of a line, and a further task that is done, bring nothing back; nor does a larger merge."""
+    line, task = "- I keep the spare key under the mat (2026-10-01)", "- [x] mend the roof (2026-01-01)"
+    paths = NOTES, "user/notes-2.md", "user/notes-3.md"
+    texts = dict.fromkeys(paths, f"{line}\n")
+    refused = {
+        ("duplicate", NOTES, line),
+        ("archive", TASKS, task),
+        ("merge", NOTES, "a"),
+        ("merge", NOTES, "b"),
+    }
+    state = state_of(texts)
+    other = "- [x] pay the rent (2026-01-01)"
+    done = DreamPage(TASKS, 1, f"# Tasks\n\n{task}\n{other}\n", done_before=frozenset((task, other)))
+    tasks = MountState("user", 1, {TASKS: done}, TODAY)
+
+    [group] = plan_by_rules(state, find_signals(state, ANALYZER), refused).groups
+    [archived] = plan_by_rules(tasks, find_signals(tasks, ANALYZER), refused).groups
+
+    assert [edit.path for edit in group if not edit.is_need] == [paths[2]]
+    assert [change.old for change in archived[0].changes] == [other]
+    for old, is_out in (("ab", True), ("abc", True), ("ac", False)):
+        changes = tuple(EditChange("line", letter) for letter in old)
+        assert is_refused((FileEdit("merge", NOTES, 1, changes),), refused) == is_out
 
 
 def test_a_moved_link_follows_its_file() -> None:
