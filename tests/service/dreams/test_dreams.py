@@ -236,6 +236,20 @@ async def test_a_project_has_dreams_of_its_own(service: Service, caller_of: Call
         await RUN.call(service, bob, {"mount": "shared"})
 
 
+async def test_who_may_not_write_decides_nothing(service: Service, caller_of: CallerOf) -> None:
+    """A reader of shared files sees the proposal, and each decision says that the mount is not his."""
+    admin, alice = await caller_of(None, role="admin"), await caller_of("alice")
+    await write_each(service, admin, {path.replace("user", "shared"): text for path, text in DIRT.items()})
+    made = (await RUN.call(service, admin, {"mount": "shared"})).proposal
+    assert made is not None
+
+    for decision in ("apply", "reject", "revert"):
+        with pytest.raises(ReadOnlyMount):
+            await decide(service, alice, made.proposal_id, decision)
+    shown = (await SHOW.call(service, alice, {"proposal_id": made.proposal_id})).proposal
+    assert {group.state for group in shown.groups} == {"open"}
+
+
 async def test_who_decides_is_chosen_for_each_mount(service: Service, alice: Caller) -> None:
     """Off by default; only kinds that lose nothing can be applied by themselves."""
     first = (await CHOOSE.call(service, alice, {"mount": "user"})).mounts[0]

@@ -169,6 +169,7 @@ async def _decide(call: OperationCall, arguments: DecideArguments) -> LoggedAnsw
     if arguments.held and (arguments.decision != "apply" or not arguments.groups):
         raise ValidationFailed("`held` needs the decision `apply` and the numbers of the groups in `groups`.")
     stored = await find_proposal(service, caller, arguments.proposal_id, call.now)
+    call.access.writable_scope_of(_page_of(call.access.by_id[stored.scope_id].mount))
     states = {"apply": ("open",), "reject": ("open", "held"), "revert": ("applied",)}[arguments.decision]
     parts = deciding.chosen_parts(stored, arguments.groups, states)
     if arguments.decision == "apply":
