@@ -8,7 +8,7 @@ with kept as (
            from proposal_edit
            join proposal using (scope_id, proposal_id)
           where proposal_edit.scope_id = %(scope_id)s
-            and proposal_edit.state = 'open'
+            and proposal_edit.state in ('open', 'held')
             and not proposal.is_expired)
   returning scope_id, tenant_id, proposal_id
 )

@@ -1,6 +1,7 @@
 """Dreams: a proposal is made, shown, applied, rejected and taken back, and nothing is lost."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.service.erasing.kit import person_of
 from memex.errors import ProjectNotFound, ProposalNotFound, ReadOnlyMount, ValidationFailed
 from memex.service.chunk_embedding import backfill
 from memex.service.dreams import gate
+from memex.service.dreams.dreaming import dream
 from memex.service.dreams.operations import CHOOSE, DECIDE, LIST, REPORT, RUN, SHOW
 from memex.service.erasing.erase import ERASE
 from memex.service.service import Caller, Service
@@ -247,7 +249,7 @@ async def test_who_may_not_write_decides_nothing(service: Service, caller_of: Ca
         with pytest.raises(ReadOnlyMount):
             await decide(service, alice, made.proposal_id, decision)
     shown = (await SHOW.call(service, alice, {"proposal_id": made.proposal_id})).proposal
-    assert {group.state for group in shown.groups} == {"open"}
+    assert [group.state for group in shown.groups] == [group.state for group in made.groups]
 
 
 async def test_who_decides_is_chosen_for_each_mount(service: Service, alice: Caller) -> None:
@@ -346,6 +348,10 @@ async def test_a_person_may_apply_a_group_that_was_held_back(
 
     assert made.gate.held == [1, 2]
     assert made.gate.with_held.kept_share == 1.0
+    waiting = await RUN.call(service, alice, {})
+    assert (waiting.status, waiting.proposal.proposal_id) == ("waiting", made.proposal_id)
+    beside = await dream(service, alice, "user", datetime.now(UTC))
+    assert (beside.proposal, beside.refused) == (None, "Another proposal came first.")
     assert await decide(service, alice, made.proposal_id, "apply") == {}
     assert await decide(service, alice, made.proposal_id, "apply", groups=[1]) == {1: "held"}
     with pytest.raises(ValidationFailed):
