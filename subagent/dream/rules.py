@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from memex.store.paths import parse
 from memex.subagent.dream.edits import EditChange, FileEdit, Group, fitting, split_lines
 from memex.subagent.dream.pages import LINE, DreamPage, MountState, PageLine, without_links
-from memex.subagent.dream.signals import Signal
+from memex.subagent.dream.signals import LEAST_SECTION_CHARS, MAX_FILES, Signal
 from memex.subagent.statements.places import destination, is_statement_file, mount_of, stands_for_kind
 
 MAX_EDITS = 40
-MAX_FILES = 20
 MAX_LINKS_A_LINE = 3
 LEAST_REMOVED = 3  # statements that may always go
 REMOVED_SHARE = 10  # of a mount's statements, one in ten may go
 MAX_LISTED = 100
 GOING = ("duplicate", "superseded", "merge")  # kinds of edits by which statements go
-LEAST_SECTION_CHARS = 300
 
 _SLUG = re.compile(r"[^\w]+")
 _STAMP_DAY = re.compile(
@@ -45,10 +43,14 @@ def plan_by_rules(state: MountState, signals: Sequence[Signal], refused: Refused
     groups: list[Group] = []
     listed: list[Signal] = []
     claimed: set[tuple[str, int]] = set()  # lines that a group changes already
+    cut = 0  # groups of which a part is left for the next proposal
+    most = min(_most_removed(state), MAX_FILES - 1)
     for found in signals:
         signal = _without_refused(found, refused)
         if signal is None:
             continue
+        is_cut = signal.kind == "duplicate" and len(signal.lines) > most + 1
+        signal = replace(signal, lines=signal.lines[: most + 1]) if is_cut else signal
         group = _group(state, signal)
         if group is None:
             listed.append(signal)
@@ -57,10 +59,11 @@ def plan_by_rules(state: MountState, signals: Sequence[Signal], refused: Refused
         if not claimed.isdisjoint(touched) or is_refused(group, refused):
             continue
         claimed |= touched
+        cut += is_cut
         groups.append(group)
     groups.sort(key=lambda group: group[0].kind == "link")  # which matter least
     kept = bounded(state, groups)
-    return DreamPlan(tuple(kept), tuple(listed[:MAX_LISTED]), len(groups) - len(kept))
+    return DreamPlan(tuple(kept), tuple(listed[:MAX_LISTED]), len(groups) - len(kept) + cut)
 
 
 def _without_refused(signal: Signal, refused: Refused) -> Signal | None:
@@ -92,7 +95,7 @@ def bounded(state: MountState, groups: Sequence[Group]) -> list[Group]:
     texts = {path: page.text for path, page in state.pages.items()}
     kept: list[Group] = []
     edits, files, removed = 0, set[str](), 0
-    most = max(LEAST_REMOVED, len(state.lines) // REMOVED_SHARE)
+    most = _most_removed(state)
     for group in fitting(texts, groups):
         more = edits + len(group)
         paths = files | {edit.path for edit in group}
@@ -102,6 +105,10 @@ def bounded(state: MountState, groups: Sequence[Group]) -> list[Group]:
         kept.append(group)
         edits, files, removed = more, paths, going
     return kept
+
+
+def _most_removed(state: MountState) -> int:
+    return max(LEAST_REMOVED, len(state.lines) // REMOVED_SHARE)
 
 
 def _group(state: MountState, signal: Signal) -> Group | None:
@@ -281,7 +288,7 @@ def _linked(state: MountState, signal: Signal) -> Group | None:
     return (FileEdit("link", line.path, line.version, changes, (), (place,), why),)
 
 
-def _split(state: MountState, page: DreamPage) -> Group | None:
+def _split(state: MountState, page: DreamPage) -> Group:
     """Return a page cut at its headings of level 2: each section is a page, and the page leads to them."""
     heads = [heading for heading in page.document.headings if heading.level == 2]
     folder = page.path.removesuffix(".md")
@@ -306,8 +313,6 @@ def _split(state: MountState, page: DreamPage) -> Group | None:
         first = section.splitlines(keepends=True)[0].rstrip("\r\n")
         target = path.removeprefix(f"{state.mount}/").removesuffix(".md")
         hub.append(f"{first}\n\n[[{target}]]\n\n")
-    if len(made) < 2 or len(made) + 1 > MAX_FILES:
-        return None
     change = EditChange("text", old=page.text[:200], new="".join(hub).rstrip("\n") + "\n")
     return (
         FileEdit("split", page.path, page.version, (change,), (), tuple(edit.path for edit in made), why),

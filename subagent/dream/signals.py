@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal
 
 from memex.store import links
@@ -38,6 +38,8 @@ ListedKind = Literal[
 ]
 SignalKind = EditedKind | ListedKind
 MAX_PAGE_CHARS = 24_000
+LEAST_SECTION_CHARS = 300  # of a section that becomes a page
+MAX_FILES = 20  # of one proposal
 OPEN_LONG = timedelta(days=90)
 DONE_LONG = timedelta(days=90)
 LEAST_WORDS = 3  # of a statement that can be a duplicate: less is a fragment, such as an item to buy
@@ -344,10 +346,11 @@ def _long_pages(state: MountState) -> Iterator[Signal]:
 
 
 def can_be_split(page: DreamPage) -> bool:
-    """Return whether each section of a page can become a page of its own, with nothing changed."""
-    heads = [heading for heading in page.document.headings if heading.level == 2]
+    """Return whether sections of a page can become pages in one proposal, with nothing changed."""
+    starts = [heading.start for heading in page.document.headings if heading.level == 2]
     is_plain = not (page.has_front_matter or page.has_definitions or "](" in page.text)
-    return is_plain and len(heads) > 1 and not is_statement_file(page.path)
+    sections = sum(end - start >= LEAST_SECTION_CHARS for start, end in pairwise([*starts, len(page.text)]))
+    return is_plain and 1 < sections < MAX_FILES and not is_statement_file(page.path)
 
 
 def _names(state: MountState) -> Iterator[Signal]:

@@ -14,8 +14,8 @@ from memex.store.entry_path import is_entry_at
 from memex.store.paths import parse
 from memex.subagent.dream.edits import FileEdit, Group, apply_groups, split_lines
 from memex.subagent.dream.pages import DreamPage, MountState, PageLine, without_links
-from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, MAX_FILES, REMOVED_SHARE
-from memex.subagent.dream.signals import is_done_by
+from memex.subagent.dream.rules import GOING, LEAST_REMOVED, MAX_EDITS, REMOVED_SHARE
+from memex.subagent.dream.signals import MAX_FILES, is_done_by
 from memex.subagent.statements import language
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.days.dating import without_dates

@@ -41,7 +41,8 @@ def test_a_proposal_is_shown_applied_and_taken_back(memex: Memex) -> None:
     assert reverted == "Group 1: reverted\n"
     assert "tea" in memex.plain("read", notes, *una)
     again = memex.run("dream", "run", *una)
-    assert (again.out, again.err) == ("Nothing is proposed.\n", "")
+    why = "what was found is only listed, or was rejected before. `report` shows it."
+    assert (again.out, again.err) == (f"Nothing is proposed: {why}\n", "")
 
 
 def test_a_group_is_rejected_and_dreams_are_paused(memex: Memex) -> None:

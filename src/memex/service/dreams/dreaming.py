@@ -93,7 +93,7 @@ async def dream(
         if plans_more is not None:
             plan, planner = await _with_more(state, plan, signals, refused, plans_more)
         if not plan.groups:
-            return Dream(state, counts)
+            return Dream(state, counts, left_out=plan.left_out)
         gate = None
         held: list[int] = []
         if asks:

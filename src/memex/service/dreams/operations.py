@@ -8,7 +8,7 @@ from pydantic import Field
 from memex.errors import ProposalNotFound, ValidationFailed
 from memex.service.call import Caller
 from memex.service.dreams import deciding
-from memex.service.dreams.dreaming import dream, waiting
+from memex.service.dreams.dreaming import Dream, dream, waiting
 from memex.service.dreams.model_planner import planner_of
 from memex.service.dreams.reading import read_state, signals_of
 from memex.service.dreams.results import (
@@ -129,9 +129,10 @@ async def _run(call: OperationCall, arguments: RunArguments) -> LoggedAnswer[Dre
         return LoggedAnswer(result, None if arguments.dry_run else {"status": "refused"})
     if made.proposal is None:
         status: Literal["dry_run", "nothing"] = "dry_run" if arguments.dry_run else "nothing"
-        return LoggedAnswer(
-            DreamResult(status=status, counts=made.counts), None if arguments.dry_run else {"status": status}
+        result = DreamResult(
+            status=status, counts=made.counts, left_out=made.left_out, detail=_why_nothing(made)
         )
+        return LoggedAnswer(result, None if arguments.dry_run else {"status": status})
     proposal = await _shown(call.service, caller, made.proposal)
     result = DreamResult(
         status="dry_run" if arguments.dry_run else "proposed",
@@ -141,6 +142,17 @@ async def _run(call: OperationCall, arguments: RunArguments) -> LoggedAnswer[Dre
     )
     logged = {"status": "proposed", "proposal_id": proposal.proposal_id, "counts": made.counts}
     return LoggedAnswer(result, None if arguments.dry_run else logged, {mount: made.state.rev})
+
+
+def _why_nothing(made: Dream) -> str | None:
+    """Return why a dream that found something proposes nothing."""
+    if made.left_out:
+        return "Nothing is proposed: what can be changed is more than one proposal may hold."
+    if made.counts:
+        return (
+            "Nothing is proposed: what was found is only listed, or was rejected before. `report` shows it."
+        )
+    return None
 
 
 async def _list(call: OperationCall, _: NoArguments) -> LoggedAnswer[ProposalListResult]:
