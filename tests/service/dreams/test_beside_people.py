@@ -13,7 +13,7 @@ from tests.kit.property_budget import sampled
 from tests.kit.rows import select
 from tests.service.dreams.test_dreams import DIRT, decide, texts
 
-from memex.errors import MemexError
+from memex.errors import MemexError, Overloaded
 from memex.service.dreams import deciding
 from memex.service.dreams.dreaming import DREAM_SECONDS, dream
 from memex.service.dreams.operations import LIST, RUN
@@ -173,6 +173,6 @@ async def test_a_planner_that_never_ends_is_stopped(
         await asyncio.Event().wait()
         return []
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(Overloaded, match="nothing was kept"):
         await dream(service, alice, "user", datetime.now(UTC), plans_more=plans_for_ever)  # type: ignore[arg-type]
     assert (await LIST.call(service, alice, {})).proposals == []

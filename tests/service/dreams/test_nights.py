@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from pydantic_ai.messages import ModelResponse
@@ -12,12 +13,14 @@ from tests.kit.property_budget import is_thorough
 from tests.kit.rows import select
 from tests.service.dreams.test_dreams import DIRT, texts
 
+from memex.service.dreams import dreaming
 from memex.service.dreams.night import dream_where_due
 from memex.service.dreams.operations import CHOOSE, LIST
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.dreams import proposals
 from memex.store.dreams.proposals import DreamTimes
+from memex.subagent.dream.pages import MountState
 from memex.subagent.model.chat import ChatModel
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -158,6 +161,35 @@ async def test_ten_thousand_mounts_without_changes_cost_little(service: Service,
     assert asyncio.get_running_loop().time() - started < 5
 
 
+async def test_a_dream_that_fails_ends_no_other_one(
+    service: Service, caller_of: CallerOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mount is not looked at again before somebody changes it; the next mount has its dream."""
+    read = dreaming.read_state
+    failed: list[str] = []
+
+    async def fails_once(*given: Any) -> MountState:
+        if not failed:
+            failed.append("first")
+            raise ValueError
+        return await read(*given)
+
+    monkeypatch.setattr(dreaming, "read_state", fails_once)
+    for user in ("alice", "bob"):
+        caller = await caller_of(user)
+        await write_each(service, caller, DIRT)
+        await live(service, caller, 20)
+        await CHOOSE.call(service, caller, {"mode": "propose"})
+
+    done = await dream_where_due(service, datetime.now(UTC) + HOUR)
+
+    assert len(done) == 2
+    assert await select(service.database, "select count(*) from proposal") == [(1,)]
+    assert await select(
+        service.database, "select count(*) from dream where lease is null and seen_rev > 0"
+    ) == [(2,)]
+
+
 async def test_a_dream_whose_lease_is_lost_ends_and_writes_nothing(service: Service, alice: Caller) -> None:
     """Its model has not answered yet; the job goes on with the next mount."""
     is_asked = asyncio.Event()
@@ -175,10 +207,10 @@ async def test_a_dream_whose_lease_is_lost_ends_and_writes_nothing(service: Serv
     await write(service, alice, "user/notes.md", lines)
 
     times = DreamTimes(lease=timedelta(seconds=0.4))
-    dreaming = asyncio.create_task(dream_where_due(service, datetime.now(UTC) + HOUR, times=times))
+    running = asyncio.create_task(dream_where_due(service, datetime.now(UTC) + HOUR, times=times))
     await is_asked.wait()
     await run_sql(service.database, b"update dream set lease = 'other'")
-    await dreaming
+    await running
 
     assert (await LIST.call(service, alice, {})).proposals == []
     assert await select(service.database, "select lease, seen_rev from dream") == [("other", 0)]

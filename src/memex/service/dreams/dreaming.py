@@ -2,13 +2,15 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import structlog
 
+from memex.errors import Overloaded
 from memex.service.call import Caller
 from memex.service.dreams.gate import MIN_REAL_QUESTIONS, hold_against_questions
 from memex.service.dreams.reading import plan_of, read_state
@@ -74,9 +76,10 @@ async def dream(
 
     Raises:
         ProjectNotFound, ValidationFailed: there is no such mount for the caller.
+        Overloaded: the dream did not end in its time; nothing was kept.
     """
     scope = caller.access.scope_at(mount)
-    async with asyncio.timeout(DREAM_SECONDS):
+    async with _in_time():
         state = await read_state(service, caller.access, mount, now, since)
         async with service.database.transaction(caller.access) as connection:
             refused = await proposals.refused(connection, scope)
@@ -117,6 +120,19 @@ async def dream(
                 return Dream(state, counts, refused="Another proposal came first.")
     _log.info("dream_proposed", mount=mount, groups=len(plan.groups), held=len(held), left_out=plan.left_out)
     return Dream(state, counts, made, plan.left_out)
+
+
+@asynccontextmanager
+async def _in_time() -> AsyncIterator[None]:
+    limit = asyncio.timeout(DREAM_SECONDS)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        message = f"The dream did not end in {DREAM_SECONDS:,.0f} seconds; nothing was kept."
+        raise Overloaded(message, hint="Dream again when the machine has less to do.") from error
 
 
 def may_apply(proposal: StoredProposal, kinds: Sequence[str]) -> list[int]:

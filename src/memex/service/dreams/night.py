@@ -62,9 +62,10 @@ async def _dream_over(
             made = dreaming.result()
             # What one proposal had no room for is looked at again by the next dream.
             seen = mount.seen_rev if made.left_out else made.state.rev
-    except (MemexError, TimeoutError) as error:
+    except Exception as error:  # noqa: BLE001  # the other mounts have their dreams all the same
         seen = mount.rev  # the same pages would fail again
-        _log.warning("dream_failed", error=type(error).__name__)
+        is_known = isinstance(error, MemexError)
+        _log.warning("dream_failed", error=type(error).__name__, exc_info=None if is_known else error)
     finally:
         for task in (dreaming, beating):
             task.cancel()
