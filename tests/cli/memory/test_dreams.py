@@ -35,7 +35,8 @@ def test_a_proposal_is_shown_applied_and_taken_back(memex: Memex) -> None:
     assert "Group 1: said twice  [open]" in shown
     assert f"goes {notes}@1:9-56  stays {likes}@1:15-62" in shown
     assert "-- I like green tea in the morning. (2026-03-02)\n" in shown
-    assert f"To apply: memex dream apply {proposal_id} '[GROUP...]' --user una-dreams" in run
+    assert f"To apply: memex dream apply {proposal_id} 1 --user una-dreams\n" in run
+    assert f"To reject: memex dream reject {proposal_id} 1 --user una-dreams\n" in run
     assert applied.startswith("Group 1: applied\n")
     assert "tea" not in after
     assert reverted == "Group 1: reverted\n"

@@ -34,6 +34,19 @@ async def test_the_block_begins_with_sure_lines_newest_first(service: Service, a
     assert "Lisbon" not in now.text
 
 
+async def test_a_line_that_stands_twice_is_said_once(service: Service, alice: Caller) -> None:
+    """The newest of them: a dream that is off tidies nothing, and the bound is short."""
+    for number, day in ((1, "2026-01-05"), (2, "2026-03-05")):
+        path = "user/preferences.md" if number == 1 else f"user/preferences-{number}.md"
+        text = f"# Preferences\n\n## Likes and wishes\n\n- I prefer oolong tea. ({day})\n"
+        await write(service, alice, path, text)
+
+    block = await PROMPT_BLOCK.call(service, alice, {"who": 600})
+
+    assert block.text.count("I prefer oolong tea.") == 1
+    assert "- I prefer oolong tea. (2026-03-05)\n" in block.text
+
+
 async def test_a_project_is_told_by_its_objective_and_decisions(
     service: Service, caller_of: CallerOf
 ) -> None:

@@ -235,14 +235,14 @@ def _show_proposal(
             screen.paragraph(
                 f"{TITLES.get(signal['kind'], signal['kind'])}: ", (places, "cyan"), f"  {signal['note']}"
             )
-    if is_kept and any(group["state"] == "open" for group in proposal["groups"]):
+    open_, held = (
+        [str(group["group"]) for group in proposal["groups"] if is_kept and group["state"] == state]
+        for state in ("open", "held")
+    )
+    if open_:
         screen.line()
-        screen.line(
-            ("To apply: ", "dim"), session.command("dream", "apply", proposal["proposal_id"], "[GROUP...]")
-        )
-        screen.line(
-            ("To reject: ", "dim"), session.command("dream", "reject", proposal["proposal_id"], "[GROUP...]")
-        )
-    if is_kept and any(group["state"] == "held" for group in proposal["groups"]):
-        applying = session.command("dream", "apply", proposal["proposal_id"], "GROUP", "--held")
+        for title, decision in (("To apply: ", "apply"), ("To reject: ", "reject")):
+            screen.line((title, "dim"), session.command("dream", decision, proposal["proposal_id"], *open_))
+    if held:
+        applying = session.command("dream", "apply", proposal["proposal_id"], *held, "--held")
         screen.line(("To apply what is held: ", "dim"), applying)

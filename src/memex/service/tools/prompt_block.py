@@ -180,7 +180,7 @@ def _who_lines(
     outdated: Collection[bytes],
     max_chars: int,
 ) -> list[str]:
-    """Return the lines of pages that say for certain who somebody is, or what a project is: the newest first.
+    """Return the lines that say for certain who somebody is, or what a project is, each once: newest first.
 
     Args:
         pages: the paths and texts of pages that `memory_remember` writes.
@@ -189,16 +189,17 @@ def _who_lines(
         max_chars: that all of them have at most, with their line ends.
     """
     found = [
-        (item.day or date.min, item.start, text[item.start : item.own_end].strip())
+        (item.day or date.min, item.start, text[item.start : item.own_end].strip(), line_key(item.text))
         for path, text in pages
         for item in list_items(text, markdown.parse(text), path)
         if item.kind in kinds and line_key(item.text) not in outdated
     ]
-    lines: list[str] = []
-    for *_, line in sorted(found, key=lambda record: record[:2], reverse=True):
-        if "\n" not in line and sum(map(len, lines)) + len(lines) + len(line) <= max_chars:
-            lines.append(line)
-    return lines
+    lines: dict[bytes, str] = {}
+    for *_, line, key in sorted(found, key=lambda record: record[:2], reverse=True):
+        used = sum(map(len, lines.values())) + len(lines)
+        if "\n" not in line and key not in lines and used + len(line) <= max_chars:
+            lines[key] = line
+    return list(lines.values())
 
 
 PROMPT_BLOCK = LoggedOperation("prompt_block", PromptBlockArguments, PromptBlockResult, _prompt_block)
