@@ -1,6 +1,7 @@
 """A model that plans more edits of a dream: what it may propose, what is dropped, and what it may cost."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.service.test_model_planner import Model
 
 from memex.service.dreams.operations import RUN
 from memex.service.service import Caller, Service
-from memex.subagent.limits import Limits
+from memex.subagent.limits import Limits, Price
 
 pytestmark = pytest.mark.embedded_only
 
@@ -89,12 +90,9 @@ async def test_what_the_checks_refuse_is_dropped(
     assert await proposed(service, alice, answering(wrong)) == []
 
 
-@pytest.mark.parametrize(
-    ("limits", "daily_usd"),
-    [(Limits(requests=0), None), (Limits(seconds=0.0), None), (Limits(output_tokens=0), None)],
-)
+@pytest.mark.parametrize("limits", [Limits(requests=0), Limits(seconds=0.0), Limits(output_tokens=0)])
 async def test_a_model_that_wants_more_is_stopped_at_each_limit(
-    service: Service, alice: Caller, limits: Limits, daily_usd: Decimal | None
+    service: Service, alice: Caller, limits: Limits
 ) -> None:
     """The dream goes on without it, and nothing of it is proposed."""
     service.dream_limits = limits
@@ -102,6 +100,36 @@ async def test_a_model_that_wants_more_is_stopped_at_each_limit(
 
     assert await proposed(service, alice, model) == []
     assert len(model.asked) <= 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "daily_usd", "asked"),
+    [
+        (Limits(), None, [2, 2]),
+        (Limits(requests=1), None, [1, 1]),
+        (Limits(input_tokens=1_000), None, [1, 1]),
+        (Limits(output_tokens=1_000), None, [1, 1]),
+        (Limits(usd=Decimal("0.001")), None, [1, 1]),
+        (Limits(), Decimal("0.001"), [1, 0]),
+    ],
+)
+async def test_a_model_that_used_its_part_is_asked_no_more(
+    service: Service, alice: Caller, limits: Limits, daily_usd: Decimal | None, asked: list[int]
+) -> None:
+    """Requests, tokens and money of a dream, and the money of the day, which the next dream finds spent."""
+    model = answering(tokens=2_000)
+    model.chat.price = Price(Decimal(1), Decimal(1))
+    service.dream_limits, service.dream_model = limits, model.chat
+    service.planners = replace(service.planners, daily_usd=daily_usd)
+    lines = "".join(f"- Fact number {number} says a thing. (2026-01-02)\n" for number in range(70))
+    await write_each(service, alice, {NOTES: f"{PAGE}{lines}"})
+
+    found = []
+    for _ in range(2):
+        await RUN.call(service, alice, {})
+        found.append(len(model.asked) - sum(found))
+
+    assert found == asked
 
 
 async def test_what_a_model_was_asked_stands_in_the_log(service: Service, alice: Caller) -> None:
