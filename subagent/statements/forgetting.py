@@ -74,7 +74,8 @@ class ForgetRequest:
         named: the name or the identifier that is to be forgotten, whatever is said of it; "" if there is none.
         is_bare: it means what was told last.
         is_outright: it is `Forget this: …`, behind which all words say what is meant.
-        is_addressed: it is one to memory, and no order about what stands in a file, a table or a list.
+        is_addressed: it is one to memory, and says what is meant: no order about what stands in a file, a table
+            or a list, and no word by which a topic is left.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
         is_past: it means what holds no more, as in `Forget my old address`.
@@ -176,16 +177,20 @@ def _named(sentence: str) -> str:
     plain = _plain(sentence)
     if (outright := _NAMED_OUTRIGHT.match(plain)) and PLACEHOLDER.fullmatch(plain, outright.end()):
         return plain[outright.end() :]
+    if _TABLE.pattern("left_alone").search(plain):
+        return ""
     found = _TABLE.pattern("named").search(_bared(sentence))
     return named_thing(next(filter(None, found.groups()))) or "" if found else ""
 
 
 def _is_addressed(sentence: str) -> bool:
-    """Tell whether a request is one to memory, and no order about what stands somewhere else."""
+    """Tell whether a request is one to memory: no order about something elsewhere, and no change of topic."""
     plain = _plain(sentence)
-    is_elsewhere = (
-        _TABLE.pattern("elsewhere").search(plain) is not None and _NAMED_OUTRIGHT.match(plain) is None
-    )
+    if _NAMED_OUTRIGHT.match(plain):
+        return True
+    if _TABLE.pattern("set_aside").search(plain):
+        return False
+    is_elsewhere = _TABLE.pattern("elsewhere").search(plain) is not None
     return not is_elsewhere or _TABLE.pattern("addressed").search(plain) is not None
 
 
@@ -195,7 +200,7 @@ def _asks(sentence: str) -> bool:
     if _NAMED_OUTRIGHT.match(plain):
         return True
     is_asked = _TABLE.pattern("requests").search(plain) is not None or _retracted(plain) is not None
-    return is_asked and _TABLE.pattern("no_requests").search(plain) is None
+    return is_asked and not any(_TABLE.pattern(name).search(plain) for name in ("no_requests", "left_alone"))
 
 
 def _retracted(plain: str) -> str | None:
@@ -211,6 +216,9 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
     before = [_plain(text[first:last]) for first, last in sentences[:place]]
     retracted = _retracted(_plain(sentence))
     stated = _STATED.search(" ".join(sentence.translate(APOSTROPHES).split()))
+    focus = (_topic(retracted),) if retracted else _focus(_plain(sentence), before)
+    # Of `Forget that, Mila is great` nothing says what is meant: the words behind it are about something else.
+    is_told = bool(focus or stated or place) or _NAMED_OUTRIGHT.match(_plain(sentence)) is not None
     fact = fact_after_order(sentence)
     if fact is not None and sentence[:fact].rstrip().endswith(",") and (not stated or stated.end() <= fact):
         sentence, end = sentence[:fact].rstrip(" ,"), start + fact
@@ -219,13 +227,13 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
         start=start,
         end=end,
         topic=_topic(retracted or sentence),
-        focus=(_topic(retracted),) if retracted else _focus(_plain(sentence), before),
+        focus=focus,
         beside=_topic(others),
         is_several=_TABLE.pattern("several").search(sentence.translate(APOSTROPHES)) is not None,
         is_everything=_TABLE.pattern("everything").search(sentence.translate(APOSTROPHES)) is not None,
         is_past=calls_past(sentence),
         stated=stated["clause"] if stated else "",
-        is_addressed=_is_addressed(sentence),
+        is_addressed=is_told and _is_addressed(sentence),
     )
 
 

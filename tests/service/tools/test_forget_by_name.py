@@ -148,6 +148,9 @@ ORDERS = [
     ("Im Wiki gibt es eine Seite über Onboarding.", "Lösche alles über Onboarding aus dem Wiki."),
     ("La table users a une colonne pseudo.", "Supprime la colonne pseudo de la table users."),
     ("La tabla users tiene una columna apodo.", "Elimina la columna apodo de la tabla users."),
+    ("Mila Novak is my boss.", "Forget about it, Mila Novak is great!"),
+    ("Mila Novak is my boss.", "Can you forget about Mila Novak for a moment and help me write a poem?"),
+    ("Mila Novak ist meine Chefin.", "Vergiss das, Mila Novak ist toll!"),
 ]
 
 
@@ -155,7 +158,7 @@ ORDERS = [
 async def test_an_order_about_something_else_takes_nothing_out(
     service: Service, alice: Caller, text: str, order: str
 ) -> None:
-    """A table, a file or a page shall go, and not what memory says of it: at most the caller is asked."""
+    """A table, a file or a topic shall go, and not what memory says of it: at most the caller is asked."""
     await remember(service, alice, text)
     answer = await remember(service, alice, order)
 

@@ -66,6 +66,20 @@ NO_REQUESTS = [
         "Me olvidé el paraguas.",
     ),
     *("Delete the column in the table.", "Remove the file named oar.txt from the folder."),
+    # A topic is left, for something else or for a while.
+    *(
+        "Forget it, Mila Novak is great!",
+        "Forget about it - Mila Novak was right.",
+        "Vergiss es, Mila ist toll!",
+    ),
+    *("Laisse tomber, Mila est super !", "Olvídalo, Mila es genial."),
+    *(
+        "Can you forget about my boss for a moment and help me?",
+        "Forget my boss for now.",
+        "forget Mila for now",
+    ),
+    *("Vergiss meinen Chef mal kurz.", "Könntest du meine Chefin einen Moment vergessen?"),
+    *("Oublie mon chef un instant.", "Oublie Mila pour le moment.", "Olvida a mi jefe por ahora."),
     # The opposite, a question, or a complaint.
     *("Don't erase that from your notes.", "Please don't leave my rent out of your notes."),
     *("Why did you delete the rent from your notes?", "You deleted the rent from your notes!"),
@@ -110,6 +124,27 @@ def test_what_only_sounds_like_a_request_is_none() -> None:
     """A reminder not to forget, work on a file, and other people's words."""
     for text in NO_REQUESTS:
         assert find_forget_request(text) is None, text
+
+
+def test_who_goes_on_to_something_else_is_asked_back() -> None:
+    """It is not clear that memory shall forget; nor what, if all that says so stands behind the request."""
+    for text in (
+        "Forget about Mila Novak, let's talk about tea.",
+        "Forget about Mila Novak and help me write a poem.",
+        "Forget that, Mila Novak is great!",
+        "Vergiss das, Mila Novak ist toll!",
+        "Vergiss das mit Mila, lass uns über Tee reden.",
+        "Oublie ça, Mila Novak est super !",
+        "Oublie ma voisine et aide-moi.",
+        "Olvida eso, Mila Novak es genial.",
+        "Olvida lo de mi jefe, hablemos de té.",
+    ):
+        assert not request_in(text).is_addressed, text
+    for text in (
+        "Delete the note about the loan, Bo would mind.",
+        "Lösche bitte den Eintrag über den Kredit.",
+    ):
+        assert request_in(text).is_addressed, text
 
 
 def test_one_or_several_may_be_meant() -> None:
