@@ -247,6 +247,7 @@ class BuiltinPlanner:
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
             candidates=forgetting.candidates,
+            fitting=forgetting.fitting,
             forgotten=forgetting.words,
             named=forgetting.named,
             overtaken=tuple(changes.overtaken),

@@ -246,9 +246,9 @@ class Rivalry:
 class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
-    `candidates` are stored statements which a request to forget may mean, and `forgotten` the sentences of the
-    journal that it takes out; `named` is the name that it says, if all that names it goes. `overtaken` are the
-    sentences of the journal that new statements replace.
+    `candidates` are stored statements which a request to forget may mean, the first of `fitting`; `forgotten` are
+    the sentences of the journal that it takes out; `named` is the name that it says, if all that names it goes.
+    `overtaken` are the sentences of the journal that new statements replace.
     """
 
     adds: tuple[Addition, ...] = ()
@@ -257,6 +257,7 @@ class RememberPlan:
     removals: tuple[Removal, ...] = ()
     rivals: tuple[Rivalry, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
+    fitting: int = 0
     forgotten: tuple[FiledStatement, ...] = ()
     overtaken: tuple[Overtaking, ...] = ()
     named: str = ""

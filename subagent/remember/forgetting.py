@@ -16,7 +16,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, RememberPlan, RememberRequest, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
-from memex.subagent.remember.told_sentences import MAX_READ_CHARS, find_told, is_later
+from memex.subagent.remember.told_sentences import ENTRIES, MAX_READ_CHARS, find_told, is_later
 from memex.subagent.statements.comparison.asides import are_asides, rest_of
 from memex.subagent.statements.comparison.conjuncts import meant_part, readings_of
 from memex.subagent.statements.comparison.relations import statement_weights
@@ -41,9 +41,9 @@ from memex.subagent.statements.subjects import normal_form
 HITS = 8
 PASSAGES = 8
 MAX_TOPIC_CHARS = 1_000
-NAMED_HITS = 50
 MAX_REMOVED = 5  # statements that one request takes out
-MAX_NAMED = 50  # those that name what is to be forgotten
+MAX_NAMED = 50  # those that name what is to be forgotten, or that `everything about …` means
+MAX_PASSAGES = 24  # of a page, where all that is meant is looked for
 MAX_ENTRIES = 1_000  # of a day, among which the last one is looked for
 MAX_CANDIDATES = 5
 MIN_SHARED = 3.5  # idf of the words that the request shares with what it means
@@ -67,12 +67,14 @@ class ForgetPlan:
         removals: statements of pages.
         words: sentences of journal entries of which no page has a statement.
         candidates: statements and sentences that may be meant, where a name or what was told last says which.
+        fitting: how many of these there are; the candidates are the first.
         named: the name or identifier of which all statements go; "" if a request describes what it means.
     """
 
     removals: tuple[Removal, ...] = ()
     words: tuple[FiledStatement, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
+    fitting: int = 0
     named: str = ""
 
     @property
@@ -129,7 +131,7 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     focus = frozenset(tools.analyzer.lexemes(_said_of(" ".join(request.focus[:1]))))
     for topic in dict.fromkeys((*request.focus, request.topic, f"{request.topic} {request.beside}")):
-        found = await _find_matches(topic, day, tools, has_journal=has_journal)
+        found = await _find_matches(topic, day, tools, has_journal=has_journal, is_whole=request.is_several)
         # `Forget this: I prefer old cheese.` names what holds.
         is_past = is_past and not any(_says_what_is_old(request, match, tools.analyzer) for match in found)
         for matches in await _past_pools(found, tools) if is_past else _pools(found):
@@ -165,7 +167,7 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
     An article before the name says that one statement is meant, if none has the name with the article.
     """
     asked = spellings(request.named)
-    found = await _find_matches(asked, said.day, tools, has_journal=said.is_kept, hits=NAMED_HITS)
+    found = await _find_matches(asked, said.day, tools, has_journal=said.is_kept, is_whole=True)
     named = [match for match in found if names(request.named, match.stored.text)]
     most = MAX_NAMED
     if not named and (thing := without_article(request.named)) != request.named:
@@ -176,7 +178,10 @@ async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: Memo
     is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= most
     if meant and is_sure and _are_writable(meant, said):
         taken = _taking_out(request, meant, request.named, tools.analyzer)
-        return replace(taken, candidates=_asking(others).candidates, named=request.named)
+        asked_about = _asking(others)
+        return replace(
+            taken, candidates=asked_about.candidates, fitting=asked_about.fitting, named=request.named
+        )
     return _asking(meant or others)
 
 
@@ -262,7 +267,9 @@ def _is_sure(request: ForgetRequest) -> bool:
 
 
 def _asking(meant: Sequence[_Match]) -> ForgetPlan:
-    return ForgetPlan(candidates=tuple([match.stored for match in meant[:MAX_CANDIDATES]]))
+    return ForgetPlan(
+        candidates=tuple([match.stored for match in meant[:MAX_CANDIDATES]]), fitting=len(meant)
+    )
 
 
 def _are_writable(meant: Iterable[_Match], said: RememberRequest) -> bool:
@@ -436,6 +443,7 @@ def with_forgetting(
             *forgetting.removals,
         ),
         candidates=tuple(dict.fromkeys([*forgetting.candidates, *plan.candidates]))[:MAX_CANDIDATES],
+        fitting=forgetting.fitting,
         forgotten=forgetting.words,
         named=forgetting.named,
     )
@@ -447,23 +455,25 @@ def _is_of(statement: Statement | None, request: ForgetRequest) -> bool:
 
 
 async def _find_matches(
-    topic: str, day: date, tools: MemoryTools, *, has_journal: bool, hits: int = HITS
+    topic: str, day: date, tools: MemoryTools, *, has_journal: bool, is_whole: bool = False
 ) -> list[_Match]:
     """Return what was stored until a day and shares words with a topic, the best first.
 
-    Sentences of the journal that say the same as a statement of a page, or as each other, are one with it.
+    With `is_whole`, more is looked at than one request takes out, so that nothing is left behind unseen. Sentences
+    of the journal that say the same as a statement of a page, or as each other, are one with it.
     """
     topic = topic[:MAX_TOPIC_CHARS]
     if not topic.strip():
         return []
-    found = await tools.find(topic, limit=hits, passages=PASSAGES, entries=False)
+    hits, passages = (2 * MAX_NAMED, MAX_PASSAGES) if is_whole else (HITS, PASSAGES)
+    found = await tools.find(topic, limit=hits, passages=passages, entries=False)
     weights = statement_weights(found.query)
     matches = [
         _match(topic, stored, weights, tools.analyzer)
         for stored in dict.fromkeys(stored_statements(found.hits))
     ]
     by_form = {_form(match.stored.text): at for at, match in reversed(list(enumerate(matches)))}
-    for told in await find_told(topic, tools) if has_journal else ():
+    for told in await find_told(topic, tools, max(hits, ENTRIES)) if has_journal else ():
         sentence = told.sentence
         if sentence.day > day:
             continue
@@ -559,7 +569,7 @@ def _about(topic: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_M
     asked = set(tools.analyzer.lexemes(content_of(topic)))
     some = [match for match in matches if not asked.isdisjoint(match.words)]
     is_whole = all(asked <= match.words and not match.is_other_value for match in some)
-    return some if is_whole and len(some) <= MAX_REMOVED else []
+    return some if is_whole and len(some) <= MAX_NAMED else []
 
 
 def _only(thing: str, matches: Sequence[_Match], tools: MemoryTools) -> list[_Match]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from memex.subagent.planner import RememberPlan, Rivalry
+from memex.subagent.remember.forgetting import MAX_CANDIDATES, MAX_NAMED
 from memex.subagent.remember.stage import FileOutcome
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.days.dating import without_dates
@@ -17,6 +18,7 @@ CANDIDATES = (
     "Nothing {was} taken out, because it is not clear which statement is meant. "
     "Call memory_remember with the handles of those that are meant in `outdated`."
 )
+_FITTING = " {count} statements fit; `candidates` has the first of them."
 _UNKNOWN = (
     "Nothing {was} taken out, because the request names no statement that is stored. "
     "Ask again in the words of the statement; a request to forget everything is never carried out: "
@@ -97,8 +99,14 @@ def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: 
             count="1 statement" if count == 1 else f"{count} statements",
             was=one if count == 1 or is_dry_run else "were",
         )
-        return f"{forgotten}{_MORE if plan.candidates else ''}"
-    return (CANDIDATES if plan.candidates else _UNKNOWN).format(was=one)
+        return f"{forgotten}{_MORE + _fitting(plan) if plan.candidates else ''}"
+    return (CANDIDATES + _fitting(plan) if plan.candidates else _UNKNOWN).format(was=one)
+
+
+def _fitting(plan: RememberPlan) -> str:
+    """Say how many statements fit a request to forget, if the answer lists a part of them."""
+    count = f"More than {MAX_NAMED}" if plan.fitting > MAX_NAMED else plan.fitting
+    return _FITTING.format(count=count) if plan.fitting > MAX_CANDIDATES else ""
 
 
 def holds(content: str, text: str) -> bool:

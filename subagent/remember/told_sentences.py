@@ -30,10 +30,10 @@ class ToldSentence:
     is_past: bool
 
 
-async def find_told(topic: str, tools: MemoryTools) -> list[ToldSentence]:
+async def find_told(topic: str, tools: MemoryTools, limit: int = ENTRIES) -> list[ToldSentence]:
     """Return the sentences of entries that share words with a topic, without those that a page holds."""
     return await sentences_of(
-        (await tools.find(topic, limit=ENTRIES, passages=PASSAGES, prefix=PREFIX)).hits, tools
+        (await tools.find(topic, limit=limit, passages=PASSAGES, prefix=PREFIX)).hits, tools
     )
 
 

@@ -246,3 +246,30 @@ async def test_the_old_value_is_forgotten(service: Service, alice: Caller, texts
 
     assert "Elm Road" not in context
     assert "7 Oak Lane" in context
+
+
+async def test_more_than_fifty_are_asked_about(service: Service, alice: Caller) -> None:
+    """None of them goes, so that none is left behind unseen; the answer says that it does not list all."""
+    for number in range(51):
+        await remember(service, alice, f"Petra Lindqvist sold {number} pots.")
+    answer = await remember(service, alice, "Forget Petra Lindqvist.")
+
+    assert answer["status"] == "nothing"
+    assert len(answer["candidates"]) == 5
+    assert "More than 50 statements fit" in answer["note"]
+
+
+async def test_everything_about_a_thing_may_be_more_than_five(service: Service, alice: Caller) -> None:
+    """All of it goes, if each statement has all words of the thing."""
+    said = (
+        *("I bought a kayak in May.", "The kayak is red.", "Bo borrowed the kayak.", "The kayak leaks."),
+        *("My sister painted the kayak.", "The kayak cost 700 euros.", "We store the kayak in the shed."),
+    )
+    for text in (*said, OTHER):
+        await remember(service, alice, text)
+    answer = await remember(service, alice, "Forget everything about the kayak.")
+    context = await whole(service, alice, "kayak oolong")
+
+    assert "7 statements were taken out" in answer["note"]
+    assert "kayak" not in context
+    assert "oolong" in context
