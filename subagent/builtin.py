@@ -50,7 +50,13 @@ from memex.subagent.planner import (
     RememberRequest,
 )
 from memex.subagent.remember.changes import Changes
-from memex.subagent.remember.forgetting import MAX_CANDIDATES, ForgetPlan, plan_forgetting, stated_beside
+from memex.subagent.remember.forgetting import (
+    MAX_CANDIDATES,
+    ForgetPlan,
+    plan_forgetting,
+    stated_beside,
+)
+from memex.subagent.remember.old_values import with_old_value
 from memex.subagent.remember.placing import MAX_LOOKUPS, place_statements
 from memex.subagent.remember.reading import is_sure, own_statements, read_text
 from memex.subagent.remember.related import SaidTime, find_related
@@ -240,7 +246,7 @@ class BuiltinPlanner:
         kept = tuple(add for add in new if add not in unfiled)
         unsaid = {add.statement for add in unfiled}
         skipped = (SkippedSpan(statement.start, statement.end, "unfiled") for statement in unsaid)
-        return RememberPlan(
+        plan = RememberPlan(
             kept,
             tuple(known.values()),
             tuple(sorted((*reading.skipped, *skipped), key=lambda skip: skip.start)),
@@ -252,6 +258,7 @@ class BuiltinPlanner:
             named=forgetting.named,
             overtaken=tuple(changes.overtaken),
         )
+        return with_old_value(plan, asked, tools.analyzer) if asked else plan
 
     async def plan_forgetting(
         self, asked: ForgetRequest, request: RememberRequest, tools: MemoryTools

@@ -24,6 +24,7 @@ from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 from memex.subagent.prompts import Prompt
 from memex.subagent.remember.forgetting import with_forgetting
+from memex.subagent.remember.old_values import with_old_value
 from memex.subagent.remember.reading import read_text
 from memex.subagent.statements.forgetting import ForgetRequest, find_forget_request
 
@@ -180,7 +181,8 @@ class ModelPlanner:
             if asked is None:
                 return planned
             forgetting = await self._builtin.plan_forgetting(asked, request, tools)
-            return with_forgetting(planned, asked, forgetting, self._builtin.analyzer)
+            analyzer = self._builtin.analyzer
+            return with_old_value(with_forgetting(planned, asked, forgetting, analyzer), asked, analyzer)
 
         try:
             return await self._planned(plan, await self._session(REMEMBER, tools), REMEMBER)

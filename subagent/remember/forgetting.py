@@ -116,8 +116,7 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
         return ForgetPlan()
     if request.is_bare:
         return await _plan_last(request, said, tools)
-    # `Forget my old address. I live at …` says itself which address is the old one.
-    is_past = request.is_past and is_courtesy(request.beside)
+    is_past = request.is_past
     if request.named and not is_past:
         return await _plan_named(request, said, tools)
     meant: list[_Match] = []

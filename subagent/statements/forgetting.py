@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memex.store.records import Span
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.courtesy import is_courtesy
 from memex.subagent.statements.extraction import fact_after_order
@@ -279,6 +280,17 @@ def _topic(text: str) -> str:
     """Return the words of a text without those by which people ask to forget, and that it holds no more."""
     asked = _TABLE.pattern("request_words").sub(" ", text.translate(APOSTROPHES))
     return " ".join(_TABLE.pattern("past").sub(" ", asked).split())
+
+
+def is_about(request: ForgetRequest, texts: Sequence[str], analyzer: Analyzer) -> bool:
+    """Return whether texts are about the thing that a request names; an address is where somebody lives."""
+    named = set(analyzer.lexemes(content_of(request.topic)))
+    is_home = _TABLE.pattern("homes").search(request.topic) is not None
+    return all(
+        (bool(named) and named <= set(analyzer.lexemes(text)))
+        or (is_home and _TABLE.pattern("dwelling").search(text) is not None)
+        for text in texts
+    )
 
 
 def calls_past(text: str) -> bool:

@@ -248,6 +248,48 @@ async def test_the_old_value_is_forgotten(service: Service, alice: Caller, texts
     assert "7 Oak Lane" in context
 
 
+OLD_AND_NEW = [
+    ("I live at 12 Mill Lane, Bath.", "Forget my old address. I live at 77 Harbour Road now.", "Mill"),
+    ("Ich wohne im Mühlweg 12.", "Vergiss meine alte Adresse. Ich wohne jetzt am Hafen 7.", "Mühlweg"),
+    (
+        "J'habite 12 rue du Moulin.",
+        "Oublie mon ancienne adresse. J'habite maintenant 9 rue du Port.",
+        "Moulin",
+    ),
+    (
+        "Vivo en la calle Molino 12.",
+        "Olvida mi antigua dirección. Ahora vivo en la calle Puerto 9.",
+        "Molino",
+    ),
+    ("My dentist is Dr. Abel.", "Forget my old dentist. My dentist is Dr. Rowe now.", "Abel"),
+]
+
+
+@pytest.mark.parametrize(("told", "text", "old"), OLD_AND_NEW)
+async def test_the_old_is_forgotten_and_the_new_kept(
+    service: Service, alice: Caller, told: str, text: str, old: str
+) -> None:
+    """Where one text asks for both: the answer says so, and offers nothing that is gone."""
+    await remember(service, alice, told)
+    answer = await remember(service, alice, text)
+    context = await whole(service, alice, f"{told} {text}")
+
+    assert answer["note"].startswith("1 statement was taken out")
+    assert answer["candidates"] == []
+    assert old not in context
+    assert text.split(". ", 1)[1] in context
+
+
+async def test_what_is_stated_beside_says_not_what_else_is_old(service: Service, alice: Caller) -> None:
+    """A new address does not say that there is a new dentist; the old address is replaced, and no candidate."""
+    for text in ("My address is 12 Elm Road.", "My dentist is Dr. Abel."):
+        await remember(service, alice, text)
+    answer = await remember(service, alice, "Forget my old dentist. My address is 7 Oak Lane now.")
+
+    assert [candidate["text"] for candidate in answer["candidates"]] == ["My dentist is Dr. Abel."]
+    assert "Abel" in await whole(service, alice, "Who is my dentist?")
+
+
 async def test_more_than_fifty_are_asked_about(service: Service, alice: Caller) -> None:
     """None of them goes, so that none is left behind unseen; the answer says that it does not list all."""
     for number in range(51):
