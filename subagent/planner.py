@@ -247,7 +247,7 @@ class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
     `candidates` are stored statements which a request to forget may mean, the first of `fitting`; `forgotten` are
-    the sentences of the journal that it takes out; `named` is the name that it says, if all that names it goes.
+    the sentences of the journal that it takes out; `named` are the names that it says, if all that has them goes.
     `overtaken` are the sentences of the journal that new statements replace.
     """
 
@@ -260,7 +260,7 @@ class RememberPlan:
     fitting: int = 0
     forgotten: tuple[FiledStatement, ...] = ()
     overtaken: tuple[Overtaking, ...] = ()
-    named: str = ""
+    named: tuple[str, ...] = ()
     planner: str = BUILTIN
     failure: str | None = None
 

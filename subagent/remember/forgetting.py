@@ -1,6 +1,7 @@
 """Forgetting: which statements of pages, and which sentences of the journal, a request means beyond doubt."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -27,6 +28,9 @@ from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statem
 from memex.subagent.statements.forgetting import ForgetRequest, all_sentences, calls_past
 from memex.subagent.statements.named import (
     content_of,
+    is_small_name,
+    is_written_large,
+    joined_things,
     names,
     names_part,
     spellings,
@@ -68,14 +72,14 @@ class ForgetPlan:
         words: sentences of journal entries of which no page has a statement.
         candidates: statements and sentences that may be meant, where a name or what was told last says which.
         fitting: how many of these there are; the candidates are the first.
-        named: the name or identifier of which all statements go; "" if a request describes what it means.
+        named: the names or identifiers of which all statements go; none if a request describes what it means.
     """
 
     removals: tuple[Removal, ...] = ()
     words: tuple[FiledStatement, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
     fitting: int = 0
-    named: str = ""
+    named: tuple[str, ...] = ()
 
     @property
     def texts(self) -> list[str]:
@@ -159,29 +163,60 @@ async def _plan_meant(request: ForgetRequest, said: RememberRequest, tools: Memo
 
 
 async def _plan_named(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
+    """Return what takes out all that has a name; of a list of names, if nothing has it whole, all that has any."""
+    whole = await _plan_name(request, said, tools)
+    things = () if whole.texts else joined_things(request.named)
+    plans = [await _plan_name(replace(request, named=thing), said, tools) for thing in things]
+    if not plans:
+        return whole
+    removals = list(dict.fromkeys(removal for plan in plans for removal in plan.removals))
+    keys = Counter((removal.path, removal.removes) for removal in removals)
+    # A statement of which two names mean two parts may say of a third what nobody asks to forget.
+    once = tuple(removal for removal in removals if keys[removal.path, removal.removes] == 1)
+    words = tuple(dict.fromkeys(word for plan in plans for word in plan.words))
+    taken = {removal.removes for removal in once} | {word.text for word in words}
+    asked = [one for plan in plans for one in plan.candidates if one.text not in taken]
+    return ForgetPlan(
+        once,
+        words,
+        tuple(dict.fromkeys(asked))[:MAX_CANDIDATES],
+        fitting=sum(plan.fitting for plan in plans),
+        named=tuple(name for plan in plans for name in plan.named),
+    )
+
+
+async def _plan_name(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
     """Return what takes out all that names what a request names, or the candidates about which the caller is asked.
 
     The caller is asked about statements that only share a word with the name, about all statements where the text
     says more, since it may be an order such as `Forget Python. Use Rust.`, and about secrets: marks look alike.
-    An article before the name says that one statement is meant, if none has the name with the article.
+    An article before the name says that one statement is meant, if none has the name with the article. What is
+    typed in small letters, such as `mila novak`, is a name where memory writes it as one.
     """
     asked = spellings(request.named)
     found = await _find_matches(asked, said.day, tools, has_journal=said.is_kept, is_whole=True)
-    named = [match for match in found if names(request.named, match.stored.text)]
-    most = MAX_NAMED
+    named, most = _naming(request.named, found), MAX_NAMED
     if not named and (thing := without_article(request.named)) != request.named:
         request, most = replace(request, named=thing), 1
-        named = [match for match in found if names(thing, match.stored.text)]
+        named = _naming(thing, found)
     meant = [match for match in named if not match.is_past] or named
     others = [match for match in found if match not in named and names_part(request.named, match.stored.text)]
     is_sure = _is_sure(request) and is_courtesy(request.beside) and len(meant) <= most
+    if is_small_name(request.named):
+        is_sure = is_sure and all(is_written_large(request.named, match.stored.text) for match in meant)
     if meant and is_sure and _are_writable(meant, said):
         taken = _taking_out(request, meant, request.named, tools.analyzer)
         asked_about = _asking(others)
         return replace(
-            taken, candidates=asked_about.candidates, fitting=asked_about.fitting, named=request.named
+            taken, candidates=asked_about.candidates, fitting=asked_about.fitting, named=(request.named,)
         )
     return _asking(meant or others)
+
+
+def _naming(thing: str, found: Sequence[_Match]) -> list[_Match]:
+    """Return the statements that hold a name or an identifier; those with other accents, if none has the same."""
+    named = [match for match in found if names(thing, match.stored.text)]
+    return named or [match for match in found if names(thing, match.stored.text, is_folded=True)]
 
 
 async def _plan_last(request: ForgetRequest, said: RememberRequest, tools: MemoryTools) -> ForgetPlan:
@@ -354,7 +389,7 @@ def _taking_out(
     def span_in(text: str) -> Span | None:
         part = meant_part(text, words(content_of(asked)), words)
         left = f"{text[: part[0]]}{text[part[1] :]}" if part else ""
-        return None if request.named and names(request.named, left) else part
+        return None if request.named and names(request.named, left, is_folded=True) else part
 
     def removal(stored: FiledStatement) -> Removal:
         taken = Removal(stored.path, statement, stored.text, is_forgotten=True)

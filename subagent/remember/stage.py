@@ -263,10 +263,11 @@ def _taken_out(
         yield TakenOut(sentence.path, sentence.text, "replaced", remains_of(sentence.text, analyzer))
     for sentence in plan.forgotten:
         yield TakenOut(sentence.path, sentence.text, "forgotten", remains_of(sentence.text, analyzer))
-    if plan.named and (name := value_form(plan.named)):
-        places = [*(line.path for line in ended), *(sentence.path for sentence in plan.forgotten)]
-        for path in dict.fromkeys(places):
-            yield TakenOut(path, plan.named, "forgotten", Remains((name,), ()))
+    places = [*(line.path for line in ended), *(sentence.path for sentence in plan.forgotten)]
+    for named in plan.named:
+        if name := value_form(named):
+            for path in dict.fromkeys(places):
+                yield TakenOut(path, named, "forgotten", Remains((name,), ()))
 
 
 def named_rivals(done: Sequence[FileOutcome], day: date, plan: RememberPlan) -> list[ContradictingPair]:

@@ -7,14 +7,15 @@ A name is looked for word by word, and an identifier as a whole: `+43 660 123456
 import re
 import unicodedata
 from functools import cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from memex.subagent.statements.secrets.finding import PLACEHOLDER
 from memex.tables import load_tables
 
 MAX_NAME_WORDS = 4
 GROUP_DIGITS = (3, 4)  # as people write long numbers
-MIN_NUMBER_DIGITS = 4  # of an identifier that is compared by its digits alone, such as that of a telephone
+MIN_PHONE_DIGITS = 8  # of a number that may stand with the code of a country, or without
+MAX_GROUPS = 10  # of digits and letters in an identifier, such as that of an account
 
 NAME_TABLES = ("particles", "no_names", "owners", "places", "generic")
 
@@ -25,13 +26,23 @@ _ARTICLES = frozenset(
 _TOKEN = re.compile(r"[^\s\"“”„«»‘()\[\]{}<>,;!?]+")
 _EDGE = ".:'’*_`-"
 _IDENTIFIER = re.compile(r"[^\W_]+(?:[@._/:+~-][^\W_]*)*[@\d._/:][\w@./:+~-]*|\+?\(?\d[\d ()./-]*\d")
-_NUMBER = re.compile(r"(?<![\w.-])\+?\d(?:[ ()/-]{0,2}\d)+(?![\w]|[-.]\w)")
+_IS_IDENTIFIER = re.compile(r"\d|\w\.\w")
+_SPACE = re.compile(r"[\s=;|\"“”„«»<>\[\]{}]+|,(?!\d)|:(?![/\d])")
+_AROUND = "().,:;!?'’‘*_`#~-"
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,'’]\d{3})+")
+_GROUPING = re.compile(r"[()‐‑–-]|(?<=\d)/(?=\d)")
+_VERSION = re.compile(r"^v(?=\d+\.\d)")
+_WEB = re.compile(r"^https?://(?:www\.)?|/$", re.IGNORECASE)
+_HOST = re.compile(r"^(?:[a-z]+://)?(?:www\.)?([\w.-]+)(?::\d+)?(?:/.*)?$")
 _SPELLED = re.compile(
     r"([\w.+-]+) (?:at|\(at\)|\[at\]) ([\w-]+(?: (?:dot|punkt|point|punto) [\w-]+)+)", re.IGNORECASE
 )
 _DOT = re.compile(r" (?:dot|punkt|point|punto) ", re.IGNORECASE)
-_CODE = re.compile(r"[A-Za-z]{1,5}[ -]?\d{3,}|[A-Za-z]{1,5}\d{2,}[A-Za-z]{0,3}")  # such as a licence plate
 _PLATE = re.compile(r"[A-Z]{1,2} \d{3,}")
+_SCHEME = re.compile(r"^(?:mailto|tel):(?=\S)", re.IGNORECASE)
+_RELEASE = re.compile(r"v?\d+(?:\.\d+)+")
+_AND = re.compile(r",? (?:and|und|et|y|e) (?:a |de )?", re.IGNORECASE)
+_LISTED = re.compile(rf"{_AND.pattern}|, ", re.IGNORECASE)
 _NO_DIGIT = re.compile(r"\D")
 _QUOTED = re.compile(r'"([^"\n]{1,100})"|“([^”\n]{1,100})”|„([^“”\n]{1,100})[“”]|«\s*([^»\n]{1,100}?)\s*»')
 
@@ -42,7 +53,7 @@ def named_thing(words: str) -> str | None:
     Args:
         words: what stands behind `forget` or `forget everything about`.
     """
-    words = words.strip().strip(_EDGE)
+    words = _SCHEME.sub("", words.strip()).strip(_EDGE + "!")
     if spelled := _SPELLED.fullmatch(words):  # `ana at example dot org`
         return f"{spelled[1]}@{_DOT.sub('.', spelled[2])}"
     if PLACEHOLDER.fullmatch(words):
@@ -52,6 +63,9 @@ def named_thing(words: str) -> str | None:
     if _IDENTIFIER.fullmatch(words) or _PLATE.fullmatch(words):
         return words
     parts = words.split()
+    several = joined_things(words)
+    if len(several) > 1:
+        return words
     if not 0 < len(parts) <= MAX_NAME_WORDS:
         return None
     if _IDENTIFIER.fullmatch(parts[-1]) and _are_plain(parts[:-1]):
@@ -60,43 +74,122 @@ def named_thing(words: str) -> str | None:
         own = list(takewhile(lambda part: part[0].isupper(), reversed(parts)))[::-1]
         return " ".join(own) if 0 < len(own) < len(parts) - 1 else None
     own = [part for part in parts if part.casefold() not in _tables()["particles"]]
+    if len(own) > 1 and _RELEASE.fullmatch(own[-1]) and all(part[0].isupper() for part in own[:-1]):
+        return words  # `Redis v7.2.4`
     if not own or any(_is_no_name(part) for part in own):
         return None
-    return words if len(parts) == 1 or all(part[0].isupper() for part in own) else None
+    is_name = len(parts) == 1 or all(part[0].isupper() for part in own)
+    return words if is_name or is_small_name(words) else None
 
 
-def names(thing: str, text: str) -> bool:
-    """Return whether a text holds a name or an identifier as a whole, in whatever case and spacing."""
-    if PLACEHOLDER.fullmatch(thing):
-        return thing in text
-    digits = _NO_DIGIT.sub("", thing)
-    if len(digits) >= MIN_NUMBER_DIGITS and _NUMBER.fullmatch(thing.strip(" (")):
-        return any(_NO_DIGIT.sub("", found[0]) == digits for found in _NUMBER.finditer(text))
-    if _CODE.fullmatch(thing):
-        parts = [re.escape(part) for part in re.findall(r"[A-Za-z]+|\d+", thing)]
-        return re.search(rf"(?<![\w.-]){'[ -]?'.join(parts)}(?![\w]|[-.]\w)", text, re.IGNORECASE) is not None
-    wanted, said = _forms(thing), _forms(text)
-    width = len(wanted)
-    return width > 0 and any(
-        said[at : at + width] == wanted
-        or (said[at : at + width - 1] == wanted[:-1] and said[at + width - 1] == f"{wanted[-1]}s")
-        for at in range(len(said) - width + 1)
+def joined_things(words: str) -> list[str]:
+    """Return the names and identifiers that a list joins, `Mila Novak and Tom Reid`.
+
+    There are none if another part is in it, such as the order in `Mila and relax`.
+    """
+    if _AND.search(words) is None:
+        return []
+    things = [named_thing(part) for part in _LISTED.split(words)]
+    listed = [thing for thing in things if thing and (thing[0].isupper() or _IS_IDENTIFIER.search(thing))]
+    return listed if len(listed) == len(things) else []
+
+
+def is_small_name(words: str) -> bool:
+    """Return whether words may be a name that somebody typed in small letters, such as `mila novak`."""
+    tables = _tables()
+    common = frozenset().union(_ARTICLES, *(tables[name] for name in NAME_TABLES))
+    parts = words.split()
+    return 1 < len(parts) < MAX_NAME_WORDS and all(
+        part.isalpha() and part.islower() and part not in common for part in parts
     )
 
 
+def is_written_large(thing: str, text: str) -> bool:
+    """Return whether a text writes a name with capital letters."""
+    parts = [re.escape(part.capitalize()) for part in _without_accents(thing).split()]
+    return re.search(rf"\b{' '.join(parts)}\b", _without_accents(text)) is not None
+
+
+def names(thing: str, text: str, *, is_folded: bool = False) -> bool:
+    """Return whether a text holds a name or an identifier as a whole, in whatever case, spacing and grouping.
+
+    With `is_folded`, accents make no difference: people leave them out.
+    """
+    if PLACEHOLDER.fullmatch(thing):
+        return thing in text
+    if is_folded:
+        thing, text = _without_accents(thing), _without_accents(text)
+    wanted, said = _forms(thing), _forms(text)
+    width = len(wanted)
+    return (_IS_IDENTIFIER.search(thing) is not None and _holds_identifier(thing, text)) or (
+        width > 0
+        and any(
+            said[at : at + width] == wanted
+            or (said[at : at + width - 1] == wanted[:-1] and said[at + width - 1] == f"{wanted[-1]}s")
+            for at in range(len(said) - width + 1)
+        )
+    )
+
+
+def _holds_identifier(thing: str, text: str) -> bool:
+    """Return whether some words of a text in a row are an identifier, or an address on the web with this host."""
+    wanted = "".join(map(_identifier_form, _words(_WEB.sub("", thing))))
+    said = _words(text)
+    hosts = {_HOST.sub(r"\1", word.casefold()) for word in said}
+    if wanted in hosts or not any(map(str.isdigit, wanted)):
+        return wanted in hosts
+    forms = [_identifier_form(word) for word in said]
+    ends = (range(at + 1, min(at + MAX_GROUPS, len(forms)) + 1) for at in range(len(forms)))
+    runs = ("".join(forms[at:end]) for at, each in enumerate(ends) for end in each)
+    return any(run == wanted or _is_one_number(run, wanted) for run in runs)
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", text)
+    shown = "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    return [word for word in (found.strip(_AROUND) for found in _SPACE.split(shown)) if word]
+
+
+def _identifier_form(word: str) -> str:
+    """Return a word without case, and without what groups digits and letters: `A-1234`, `12,500`, `v1.2.3`."""
+    if _THOUSANDS.fullmatch(word):
+        return _NO_DIGIT.sub("", word)
+    return _VERSION.sub("", _GROUPING.sub("", word.casefold()))
+
+
+def _is_one_number(number: str, other: str) -> bool:
+    """Return whether two numbers are one, also where one has the code of the country: `0170 …` and `+49 170 …`."""
+    if number.removeprefix("+") == other.removeprefix("+"):
+        return True
+    national, abroad = (number, other) if other.startswith(("+", "00")) else (other, number)
+    if len(national) < MIN_PHONE_DIGITS or not national.startswith("0") or national.startswith("00"):
+        return False
+    return re.fullmatch(rf"(?:\+|00)[1-9]\d{{0,2}}{re.escape(national[1:])}", abroad) is not None
+
+
 def spellings(thing: str) -> str:
-    """Return a name or an identifier, and of a long number also groups of its digits, by which it is found."""
-    digits = _NO_DIGIT.sub("", thing)
-    if len(digits) <= GROUP_DIGITS[-1] or not _NUMBER.fullmatch(thing.strip(" (")):
+    """Return a name or an identifier, and the parts of one with digits by which it is found."""
+    parts = [part for part in re.findall(r"[^\W\d_]+|\d+", thing) if len(part) > 1]
+    if not any(part.isdecimal() for part in parts):
         return thing
-    groups = (digits[at : at + size] for size in GROUP_DIGITS for at in range(len(digits) - size + 1))
-    return " ".join((thing, *dict.fromkeys(groups)))
+    digits = _NO_DIGIT.sub("", thing)
+    groups = [digits[at : at + size] for size in GROUP_DIGITS for at in range(len(digits) - size + 1)]
+    codes = [
+        f"{before}{after}" for before, after in pairwise(parts) if before.isalpha() and after.isdecimal()
+    ]
+    versions = [f"v{part}" for part in parts[:1] if part.isdecimal()]
+    return " ".join((thing, *dict.fromkeys((*parts, *codes, *versions, *groups))))
 
 
 def names_part(thing: str, text: str) -> bool:
     """Return whether a text holds a part of a name as a whole, such as the first name of somebody."""
+    thing, text = _without_accents(thing), _without_accents(text)
     parts = {form for form in _forms(thing) if len(form) > 1} - _tables()["particles"] - _ARTICLES
     return not parts.isdisjoint(_forms(text))
+
+
+def _without_accents(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn")
 
 
 def without_article(thing: str) -> str:

@@ -51,6 +51,36 @@ FORGOTTEN = [
         ("Subaru", "9 October"),
         "oolong",
     ),
+    ((*MILA, OTHER), "forget mila", ("jazz", "4 May"), "oolong"),
+    (
+        ("Mila Novak is my boss.", "Tom Reid sells pots.", OTHER),
+        "Forget Mila Novak and Tom Reid.",
+        ("boss", "pots"),
+        "oolong",
+    ),
+    (("Mila Novak is my boss.", OTHER), "forget mila novak", ("boss",), "oolong"),
+    (
+        ("My mail is ana@example.org.", "Call me on 0170 1234567.", OTHER),
+        "Forget ana@example.org and 0170 1234567.",
+        ("ana@", "1234567"),
+        "oolong",
+    ),
+    (
+        ("My IBAN is DE89 3704 0044 0532 0130 00.", OTHER),
+        "Forget DE89370400440532013000.",
+        ("3704",),
+        "oolong",
+    ),
+    (("My number is +49 170 1234567.", OTHER), "Forget 0170 1234567.", ("1234567",), "oolong"),
+    (("The boat costs 12,500 euros.", "The car costs 112,500 euros."), "Forget 12500.", ("boat",), "car"),
+    (("My plate is A-1234.", OTHER), "Forget A1234.", ("1234",), "oolong"),
+    (
+        ("The wiki is at https://wiki.example.org/start.", OTHER),
+        "Forget wiki.example.org.",
+        ("example.org",),
+        "oolong",
+    ),
+    (("Étienne Dubois is my baker.", OTHER), "Forget Etienne Dubois.", ("baker",), "oolong"),
     (("I drive a Golf.", "The Kombi is Ana's."), "Forget the Golf.", ("Golf",), "Kombi"),
     ((OTHER, "My doctor is Dr. Weiss. She works in Graz."), "Vergiss es.", ("Weiss", "Graz"), "oolong"),
 ]
@@ -164,6 +194,16 @@ async def test_an_order_about_something_else_takes_nothing_out(
 
     assert not any(write["reason"].endswith("removed") for write in answer["writes"])
     assert text in await whole(service, alice, text)
+
+
+async def test_a_thing_in_small_letters_is_asked_about(service: Service, alice: Caller) -> None:
+    """`forget mila novak` takes out what memory writes as a name; `forget green tea` may mean much."""
+    for text in ("I love green tea.", "We run out of green tea.", "Mila sings, and Tom Reid paints."):
+        await remember(service, alice, text)
+    answer = await remember(service, alice, "forget green tea")
+
+    assert {one["text"] for one in answer["candidates"]} == {"I love green tea.", "We run out of green tea."}
+    assert "green tea" in await whole(service, alice, "green tea")
 
 
 async def test_who_shares_the_first_name_is_asked_about_too(service: Service, alice: Caller) -> None:

@@ -37,6 +37,22 @@ NAMED = [
     ("Vergiss W 51820.", "W 51820"),
     ("Forget Mila entirely, the whole lot.", "Mila"),
     ("Olvida todo lo que sabes de Mila.", "Mila"),
+    ("forget mila novak", "mila novak"),
+    ("Please forget Mila Novak and Tom Reid.", "Mila Novak and Tom Reid"),
+    ("Vergiss Mila Novak, Tom Reid und Ana.", "Mila Novak, Tom Reid und Ana"),
+    ("Oublie Mila Novak et Tom Reid.", "Mila Novak et Tom Reid"),
+    ("Olvida a Mila Novak y a Tom Reid.", "Mila Novak y a Tom Reid"),
+    ("Forget ana@example.org and 0170 1234567.", "ana@example.org and 0170 1234567"),
+    ("Forget Redis v7.2.4.", "Redis v7.2.4"),
+    ("Forget mailto:ana@example.org", "ana@example.org"),
+    ("Forget https://wiki.example.org/start", "https://wiki.example.org/start"),
+    ("Efface 4.11.2! de ta mémoire.", "4.11.2"),
+]
+UNNAMED = [
+    "Forget Mila and relax.",
+    "Forget Paris, London is nicer.",
+    "forget to call mum",
+    "Forget Mila, honey",
 ]
 BARE = [
     *("Forget it.", "forget that please", "Scratch that.", "Vergiss es.", "Oublie ça.", "Olvídalo."),
@@ -77,6 +93,29 @@ HELD = [
     ("v1.2.3", "We run v1.2.34.", False),
     ("1.26.4", "The release is 1.26.4-rc1.", False),
     ("5519", "The ref is 5519-A.", False),
+    ("DE89370400440532013000", "My IBAN is DE89 3704 0044 0532 0130 00.", True),
+    ("DE89 3704 0044 0532 0130 00", "My IBAN is DE89370400440532013000.", True),
+    ("DE89370400440532013000", "My IBAN is DE89 3704 0044 0532 0130 01.", False),
+    ("25.0.1", "We run v25.0.1.", True),
+    ("v25.0.1", "We run version 25.0.1.", True),
+    ("25.0.1", "We run v25.0.12.", False),
+    ("1264", "We run 1.26.4.", False),
+    ("wiki.example.org", "See https://wiki.example.org/start for more.", True),
+    ("https://wiki.example.org", "It is on wiki.example.org.", True),
+    ("wiki.example.org", "See https://my.wiki.example.org/start.", False),
+    ("0170 1234567", "Call +49 170 1234567.", True),
+    ("+49 170 1234567", "Call 0170-1234567.", True),
+    ("0049 170 1234567", "Call 0170/1234567.", True),
+    ("0170 1234567", "Call +49 171 1234567.", False),
+    ("0170 1234567", "Call +49 170 12345678.", False),
+    ("12500", "It costs 12,500 euros.", True),
+    ("12,500", "It costs 12.500 Euro.", True),
+    ("12500", "It costs 112,500 euros.", False),
+    ("A1234", "The plate is A-1234.", True),
+    ("A-1234", "The plate is A 1234.", True),
+    ("A1234", "The plate is BA-1234.", False),
+    ("Redis v7.2.4", "We use Redis 7.2.4.", True),
+    ("Etienne Dubois", "Étienne Dubois sings.", False),
 ]
 
 
@@ -106,6 +145,21 @@ def test_what_only_sounds_like_a_request_names_nothing() -> None:
         found = find_forget_request(text)
 
         assert found is None or not (found.named or found.is_bare)
+
+
+def test_what_is_no_list_of_names_names_nothing() -> None:
+    """An order or another word behind a name says that something else is meant."""
+    for text in UNNAMED:
+        found = find_forget_request(text)
+
+        assert found is None or not found.named
+
+
+def test_accents_make_no_difference_where_people_leave_them_out() -> None:
+    """Nor does it make one name of two that differ otherwise."""
+    assert names("Etienne Dubois", "Étienne Dubois sings.", is_folded=True)
+    assert names("Jose Angel Perez", "José Ángel Pérez sings.", is_folded=True)
+    assert not names("Jose Angel Perez", "José Ángela Pérez sings.", is_folded=True)
 
 
 def test_a_name_is_held_whole() -> None:
