@@ -8,6 +8,8 @@ from memex.subagent.remember.stage import FileOutcome
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.paraphrase import paraphrase_form
+from memex.subagent.statements.secrets.finding import PLACEHOLDER
+from memex.subagent.statements.secrets.statement import names_secret
 
 RIVALS = (
     "A stored statement probably contradicts a new one; both stay, and contexts mark the older one. "
@@ -38,10 +40,12 @@ _FORGOTTEN = (
     "{count} {was} taken out of memory, as the request asks. "
     "Earlier versions in the history still hold what was said, and `revert` of this call brings it back."
 )
+_NEVER_STORED = " A secret itself is never stored: memory holds at most a mark in its place."
 _MORE = " If the `candidates` are meant too, call memory_remember with their handles in `outdated`."
 
 
 def describe(
+    text: str,
     plan: RememberPlan,
     done: Sequence[FileOutcome],
     rivals: Sequence[Rivalry],
@@ -53,6 +57,7 @@ def describe(
     """Return the note; None where nothing of what it speaks about is so.
 
     Args:
+        text: that was told, with marks in the places of secrets.
         plan: the plan that was carried out.
         done: the outcome of each file.
         rivals: those of the plan that still stand beside the new statement.
@@ -62,7 +67,8 @@ def describe(
     """
     reasons = {skip.reason for skip in plan.skipped}
     if "forget" in reasons:
-        return _forgetting(plan, done, is_dry_run=is_dry_run)
+        secret = _NEVER_STORED if _is_about_secret(text, plan) else ""
+        return f"{_forgetting(plan, done, is_dry_run=is_dry_run)}{secret}"
     if is_unknown:
         return UNRESOLVED.format(was="would be" if is_dry_run else "was")
     if "forgotten" in reasons:
@@ -101,6 +107,16 @@ def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: 
         )
         return f"{forgotten}{_MORE + _fitting(plan) if plan.candidates else ''}"
     return (CANDIDATES + _fitting(plan) if plan.candidates else _UNKNOWN).format(was=one)
+
+
+def _is_about_secret(text: str, plan: RememberPlan) -> bool:
+    """Tell whether a request to forget, or what it may mean, holds the mark of a secret or names one."""
+    asked = [text[skip.start : skip.end] for skip in plan.skipped if skip.reason == "forget"]
+    meant = [stored.text for stored in (*plan.candidates, *plan.forgotten)]
+    meant += [removal.part or removal.removes for removal in plan.removals if removal.is_forgotten]
+    return any(map(PLACEHOLDER.search, (*asked, *meant))) or any(
+        names_secret(one.rstrip(" .!?")) for one in asked
+    )
 
 
 def _fitting(plan: RememberPlan) -> str:

@@ -165,9 +165,23 @@ async def test_a_secret_in_a_request_takes_out_no_other_secret(service: Service,
         answer = await remember(service, alice, request)
         assert answer["status"] == "nothing", request
         assert len(answer["candidates"]) == 2, request
+        assert "A secret itself is never stored" in answer["note"]
     held = await whole(service, alice, "Which keys do I have?")
     assert "OpenAI" in held
     assert "Azure" in held
+
+
+@pytest.mark.parametrize(
+    "request_", ["Forget sk-proj-aaaaaaaaaaaaaaaaaaaa0123456789ABCDEFGaaaaaaaaa", "Forget my API key."]
+)
+async def test_a_secret_was_never_stored(service: Service, alice: Caller, request_: str) -> None:
+    """The answer says so, also where memory holds no mark; and not where nothing speaks of a secret."""
+    await remember(service, alice, OTHER)
+    answer = await remember(service, alice, request_)
+    other = await remember(service, alice, "Forget Mila.")
+
+    assert "A secret itself is never stored" in answer["note"]
+    assert "secret" not in other["note"]
 
 
 ORDERS = [

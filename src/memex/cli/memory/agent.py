@@ -22,6 +22,7 @@ from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
+NEVER_STORED = "A secret itself is never stored"  # as the note of an answer says it
 QUOTED_CHARS = 60
 BAR_CHARS = 30
 SHOWN_OMITTED = 3
@@ -342,7 +343,12 @@ def _outcome(done: dict[str, Any]) -> str:
 
 
 def _forgetting_outcome(done: dict[str, Any], files: str) -> str:
-    if done["candidates"]:
+    secret = f" {NEVER_STORED}." if NEVER_STORED in (done.get("note") or "") else ""
+    return f"{_forgotten(done, files)}{secret}"
+
+
+def _forgotten(done: dict[str, Any], files: str) -> str:
+    if done["candidates"] and "taken out of memory" not in (done.get("note") or ""):
         return "Nothing is forgotten: it is not clear which statement is meant."
     if not done["writes"]:
         return "Nothing is forgotten: no stored statement fits these words."

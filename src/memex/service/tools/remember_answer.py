@@ -241,6 +241,7 @@ def render_answer(
         unresolved=unresolved,
         again=list(map(_said_again, again)),
         note=note.describe(
+            arguments.get("text") or "",
             plan,
             done,
             rivals,
