@@ -30,6 +30,7 @@ LANGUAGES = ("en", "de", "fr", "es")  # in which numbers in words are read
 MAX_READ_CHARS = 2_000  # of a sentence
 MAX_WORDS = 24  # of a statement, that tell its property
 MIN_NAME_CHARS = 3  # of a name; a shorter one is a title, such as `Dr`
+MAX_NAME_TOKENS = 4
 DISTINCT_CHARS = 4  # of values, from which on they tell by themselves what is meant
 PROPERTY_SHARE = 0.5  # of the words of the property, beside the values
 SAID_SHARE = 0.75  # of the words of a statement without a value
@@ -49,6 +50,10 @@ _LOOKALIKES = str.maketrans(
     "аеорсхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅοανριυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcxyijshdqwlABEKMHOPCTXYIJSoavpiukABEZHIKMNOPTYX",
 )
+# A digit in the place of the letter that it looks like, as in `T0m`.
+_DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])[01](?=[^\W\d_])|\b[01](?=[^\W\d_]{2})")
+_LETTERS = {"0": "o", "1": "l"}
+_FOREIGN_NUMBER = re.compile(r"(?<!\w)(?:(?![0-9])\d)+(?!\w)")  # a whole one
 _OTHER_LETTER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
 _LATIN_LETTER = re.compile(r"[A-Za-z\u00c0-\u024f]")
 
@@ -86,9 +91,9 @@ class _Sentence:
 
     @cached_property
     def readings(self) -> list[list[str]]:
-        """The tokens of the text; also with numbers in words as digits, where that makes a difference."""
+        """The tokens of the text; also with numbers in words as digits, and with letters for digits in words."""
         plain = self.folded
-        texts = [plain]
+        texts = [plain, _DIGIT_IN_WORD.sub(lambda found: _LETTERS[found[0]], plain)]
         if _NUMBER_WORD.search(plain):
             texts += [alpha2digit(plain, language, threshold=0) for language in LANGUAGES]
         return [_TOKEN.findall(text.casefold()) for text in dict.fromkeys(texts)]
@@ -110,6 +115,7 @@ class _Sentence:
     @cached_property
     def is_disguised(self) -> bool:
         plain = unicodedata.normalize("NFC", self.text[:MAX_READ_CHARS])
+        plain = _FOREIGN_NUMBER.sub(lambda found: _with_digits(found[0]), plain)  # no disguise
         is_marked = any(unicodedata.category(char) == "Cf" for char in plain)
         return is_marked or _TOKEN.findall(plain.casefold()) != _TOKEN.findall(self.folded.casefold())
 
@@ -135,9 +141,9 @@ def value_form(value: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text without characters that nobody sees, and with plain letters for those that look like them."""
+    """Return a text without characters that nobody sees, and with plain letters and digits for others alike."""
     plain = unicodedata.normalize("NFKC", text)
-    plain = "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    plain = _with_digits("".join(char for char in plain if unicodedata.category(char) != "Cf"))
     if not _OTHER_LETTER.search(plain):
         return plain
     is_latin = len(_LATIN_LETTER.findall(plain)) > len(_OTHER_LETTER.findall(plain))
@@ -148,6 +154,10 @@ def folded(text: str) -> str:
         return word if _LATIN_LETTER.search(match[0]) or (is_latin and is_whole) else match[0]
 
     return _TOKEN.sub(latin, plain)
+
+
+def _with_digits(text: str) -> str:
+    return text if text.isascii() else "".join(str(unicodedata.decimal(char, char)) for char in text)
 
 
 def may_echo(text: str, tombstone: Tombstone, analyzer: Analyzer) -> bool:
@@ -197,4 +207,14 @@ def _says(sentence: _Sentence, tombstone: Tombstone) -> bool | None:
     if shared >= PROPERTY_SHARE:
         return True
     is_distinct = sum(size for size, _ in tombstone.values) >= DISTINCT_CHARS
-    return False if is_distinct and not is_about_another(sentence.text) else None
+    is_other = is_about_another(sentence.text) and not _begins_with_value(sentence, tombstone)
+    return False if is_distinct and not is_other else None
+
+
+def _begins_with_value(sentence: _Sentence, tombstone: Tombstone) -> bool:
+    """Tell whether a sentence is about somebody whom the forgotten statement named too."""
+    digests = {digest for _, digest in tombstone.values}
+    starts = (
+        "".join(tokens[:count]) for tokens in sentence.readings for count in range(1, MAX_NAME_TOKENS + 1)
+    )
+    return any(tombstone.digest(start) in digests for start in starts)

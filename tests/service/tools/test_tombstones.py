@@ -237,3 +237,38 @@ async def test_a_page_that_says_it_again_is_marked_and_a_pinned_one_stands_witho
     assert "I prefer letters." in context
     assert "The bell is broken." in context
     assert VALUE not in context
+
+
+REWORDED = [
+    ("Tom Reid owes me 300 euros.", "Tom Reid still has to pay me back 300."),
+    ("Tom Reid owes me 300 euros.", "T0m Reid owes me 300 euros."),
+    ("My flight number is 4417.", "My flight number is 441٧."),
+    ("My flight number is 4417.", "My flight number is ४४१७."),
+]
+
+
+@pytest.mark.parametrize(("told", "older"), REWORDED)
+async def test_an_older_text_in_other_words_does_not_bring_it_back(
+    service: Service, alice: Caller, told: str, older: str
+) -> None:
+    """With the name and the number of the statement, whatever the verb is, and however the digits are written."""
+    await remember(service, alice, told)
+    await remember(service, alice, f"Forget this: {told}")
+    answer = await remember(service, alice, older, said_at=OLDER)
+    other = await remember(
+        service, alice, "Ana Reid owes me 500 euros, and her flight is 9921.", said_at=OLDER
+    )
+
+    assert [skip["reason"] for skip in answer["skipped"]] == ["forgotten"]
+    assert all(skip["reason"] != "forgotten" for skip in other["skipped"])
+
+
+async def test_a_number_in_digits_of_another_script_may_be_told_anew(service: Service, alice: Caller) -> None:
+    """Whole numbers of a script are no disguise; a foreign digit among others is."""
+    await remember(service, alice, "My flight number is 4417.")
+    await remember(service, alice, "Forget this: My flight number is 4417.")
+    mixed = await remember(service, alice, "My flight number is 441٧.")
+    whole = await remember(service, alice, "My flight number is ٤٤١٧.")
+
+    assert [skip["reason"] for skip in mixed["skipped"]] == ["forgotten"]
+    assert whole["again"]
