@@ -367,5 +367,6 @@ async def test_everything_about_a_thing_may_be_more_than_five(service: Service, 
     context = await whole(service, alice, "kayak oolong")
 
     assert "7 statements were taken out" in answer["note"]
+    assert {one["text"] for one in answer["forgotten"]} == set(said)
     assert "kayak" not in context
     assert "oolong" in context

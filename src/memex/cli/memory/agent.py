@@ -295,6 +295,9 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
             ),
         ]
         screen.records(skipped, columns)
+    if forgotten := done.get("forgotten"):
+        screen.line()
+        screen.records(forgotten, [Column("forgotten", cell="text"), Column("in", "dim", cell="path")])
     if replaced := done.get("replaced"):
         screen.line()
         screen.records(replaced, [Column("taken out", cell="older"), Column("for", "dim", cell="newer")])

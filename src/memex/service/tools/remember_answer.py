@@ -109,6 +109,13 @@ class AgainResult(ResultPart):
     tool_call_id: str
 
 
+class ForgottenResult(ResultPart):
+    """Words that a request to forget took out of the page or the entry at `path`."""
+
+    path: str
+    text: str
+
+
 class UnresolvedResult(ResultPart):
     """A handle that took nothing out, and the reason.
 
@@ -164,6 +171,7 @@ class RememberResult(ToolResult):
     rivals: list[RivalResult] = Field(default_factory=list)
     candidates: list[CandidateResult] = Field(default_factory=list)
     unresolved: list[UnresolvedResult] = Field(default_factory=list)
+    forgotten: Annotated[list[ForgottenResult] | None, Field(exclude_if=lambda found: not found)] = None
     again: Annotated[list[AgainResult] | None, Field(exclude_if=lambda found: not found)] = None
     note: str | None = None
     planner: str
@@ -216,7 +224,7 @@ def render_answer(
     ]
     rivals = note.standing_rivals(plan, done)
     unresolved = _unresolved(settled, done)
-    replaced = list(_replaced(plan, done))
+    replaced, forgotten = list(_replaced(plan, done)), list(_forgotten(plan, done))
     skipped += [
         SkippedResult.taken_from(
             statement,
@@ -239,6 +247,7 @@ def render_answer(
             for candidate in plan.candidates
         ],
         unresolved=unresolved,
+        forgotten=[words for words, _ in forgotten],
         again=list(map(_said_again, again)),
         note=note.describe(
             arguments.get("text") or "",
@@ -261,6 +270,9 @@ def render_answer(
             for answered, (_, reference) in zip(result["replaced"], replaced, strict=True)
         ],
     }
+    if forgotten:
+        references_of = zip(result["forgotten"], forgotten, strict=True)
+        logged["forgotten"] = [answered | reference for answered, (_, reference) in references_of]
     if not is_dry_run:  # of a dry run no revision holds the new text
         diffs = [{"diff": references.of_diff(change)} for change, _ in written]
         logged |= {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
@@ -292,6 +304,22 @@ def _replaced(plan: RememberPlan, done: list[FileOutcome]) -> Iterator[tuple[Rep
         stated = overtaking.older
         reference = {"older": references.of_span(stated.reference)} if stated.reference else {}
         yield _taken_out(stated.path, stated.text, overtaking.statement.text, ""), reference
+
+
+def _forgotten(
+    plan: RememberPlan, done: list[FileOutcome]
+) -> Iterator[tuple[ForgottenResult, dict[str, Any]]]:
+    """Yield what a request to forget took out, each with the reference that the log keeps in place of its text."""
+    for file in done:
+        for removal, outcome in zip(file.removals, file.removed, strict=True):
+            if outcome.action == "removed" and removal.is_forgotten:
+                text = removal.part or removal.removes
+                reference = _older_reference(file.change, text).get("older")
+                yield ForgottenResult(path=file.path, text=text), {"text": reference} if reference else {}
+    if any(skip.reason == "forget" for skip in plan.skipped):
+        for sentence in plan.forgotten:
+            reference = {"text": references.of_span(sentence.reference)} if sentence.reference else {}
+            yield ForgottenResult.taken_from(sentence), reference
 
 
 def _taken_out(path: str, older: str, newer: str, kept: str) -> ReplacedResult:
