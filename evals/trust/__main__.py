@@ -11,7 +11,7 @@ from memex import logging
 from memex.evals.report.table import Table
 from memex.evals.told.measure import to_markdown
 from memex.evals.trust import acceptance
-from memex.evals.trust.cases import adversarial, templates, twins
+from memex.evals.trust.cases import adversarial, asked_first, templates, twins
 from memex.evals.trust.play import TrustClient, TrustVerdict, play, play_twin, serve
 
 PARTS = ("acceptance", "templates", "adversarial", "twins")
@@ -19,7 +19,9 @@ AT_A_TIME = 4
 T = TypeVar("T")
 
 
-async def measure(parts: Sequence[str], every: int, show: bool) -> list[Table]:  # of the command line
+async def measure(
+    parts: Sequence[str], every: int, show: bool, host: bool
+) -> list[Table]:  # of the command line
     """Play the parts to a new service."""
     tables = []
     async with serve() as client:
@@ -29,8 +31,8 @@ async def measure(parts: Sequence[str], every: int, show: bool) -> list[Table]: 
             if part == "twins":
                 done = await _each(client, list(twins())[::every], play_twin)
             else:
-                made = templates() if part == "templates" else adversarial()
-                done = await _each(client, list(made)[::every], play)
+                made = list(templates() if part == "templates" else adversarial())[::every]
+                done = await _each(client, list(asked_first(made)) if host else made, play)
             tables.append(_table(part, done))
             _list([verdict for verdict in done if verdict.why] if show else [])
     if "acceptance" in parts:
@@ -76,9 +78,10 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS, help="all by default")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each Nth case")
     parser.add_argument("--misses", action="store_true", help="list what went wrong")
+    parser.add_argument("--host", action="store_true", help="the host asks first by a tool, and tells then")
     options = parser.parse_args()
     logging.configure("warning")
-    for table in asyncio.run(measure(options.part or PARTS, options.every, options.misses)):
+    for table in asyncio.run(measure(options.part or PARTS, options.every, options.misses, options.host)):
         print(to_markdown(table), "\n")  # noqa: T201  # its output
 
 

@@ -5,8 +5,8 @@ rules of `memory_remember` were looked at; of these, only the pages of the docum
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +30,7 @@ Door = Literal["tell", "write", "vault", "conversation"]
 FOLDER = Path(__file__).parent
 FAMILIES: tuple[Family, ...] = Family.__args__  # type: ignore[attr-defined]
 TEMPLATE_CASES, ADVERSARIAL_CASES, TWIN_FACTS = 40, 24, 10  # a family, a family, a text
+ASKED_FAMILIES = frozenset({"plain", "identifier", "everything", "correction", "retraction", "negation"})
 SEED = 2606
 FIRST_DAY, OLDER_DAY = "2026-01-10", "2026-01-05"
 
@@ -136,6 +137,19 @@ def adversarial() -> Iterator[TrustCase]:
     """Make the cases of wording as people type."""
     for family in FAMILIES:
         yield from _cases(family, read("adversarial")[family], ADVERSARIAL_CASES, "adversarial")
+
+
+def asked_first(cases: Iterable[TrustCase]) -> Iterator[TrustCase]:
+    """Return the cases in which a request takes something out, with a host that first asks for it in plain words.
+
+    That is a host with a tool to forget: it calls it with the words that are meant, and tells memory the text then.
+    """
+    for case in cases:
+        if case.family in ASKED_FAMILIES:
+            subject = case.ask.removeprefix("What do you know about ").rstrip("?")
+            words = f"everything about {subject}" if case.family == "everything" else f"this: {case.old}"
+            *before, asked = case.steps
+            yield replace(case, id=f"host-{case.id}", steps=(*before, Step(f"Forget {words}"), asked))
 
 
 def twins() -> Iterator[Twin]:
