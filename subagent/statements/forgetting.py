@@ -23,6 +23,9 @@ MAX_RETRACTING = 2  # sentences of a text that takes something back
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
+_SAYS_WHAT = re.compile(
+    r"\b(?:this|that|these|those|dies(?:es)?|das|folgendes|ceci|ça|cela|esto|eso) ?: ", re.IGNORECASE
+)
 
 _TABLE = RuleTable("forgetting.yaml")
 _FORGET = re.compile(r"\b(?:forget|forgot|vergiss|vergess|oubli|olvid)", re.IGNORECASE)
@@ -219,7 +222,7 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int) -> For
     stated = _STATED.search(" ".join(sentence.translate(APOSTROPHES).split()))
     focus = (_topic(retracted),) if retracted else _focus(_plain(sentence), before)
     # Of `Forget that, Mila is great` nothing says what is meant: the words behind it are about something else.
-    is_told = bool(focus or stated or place) or _NAMED_OUTRIGHT.match(_plain(sentence)) is not None
+    is_told = bool(focus or stated or place) or _SAYS_WHAT.search(_plain(sentence)) is not None
     fact = fact_after_order(sentence)
     if fact is not None and sentence[:fact].rstrip().endswith(",") and (not stated or stated.end() <= fact):
         sentence, end = sentence[:fact].rstrip(" ,"), start + fact
