@@ -16,7 +16,7 @@ select dream.scope_id, dream.tenant_id, scope.kind, scope.key, scope.rev, dream.
            from proposal_edit
            join proposal using (scope_id, proposal_id)
           where proposal_edit.scope_id = dream.scope_id
-            and proposal_edit.state in ('open', 'held')
+            and proposal_edit.state = 'open'
             and not proposal.is_expired)
    and (select count(*)
           from (select

@@ -1,7 +1,6 @@
 """Dreams: a proposal is made, shown, applied, rejected and taken back, and nothing is lost."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from tests.service.erasing.kit import person_of
 from memex.errors import ProjectNotFound, ProposalNotFound, ReadOnlyMount, ValidationFailed
 from memex.service.chunk_embedding import backfill
 from memex.service.dreams import gate
-from memex.service.dreams.dreaming import dream
 from memex.service.dreams.operations import CHOOSE, DECIDE, LIST, REPORT, RUN, SHOW
 from memex.service.erasing.erase import ERASE
 from memex.service.service import Caller, Service
@@ -376,10 +374,6 @@ async def test_a_person_may_apply_a_group_that_was_held_back(
 
     assert made.gate.held == [1, 2]
     assert made.gate.with_held.kept_share == 1.0
-    waiting = await RUN.call(service, alice, {})
-    assert (waiting.status, waiting.proposal.proposal_id) == ("waiting", made.proposal_id)
-    beside = await dream(service, alice, "user", datetime.now(UTC))
-    assert (beside.proposal, beside.refused) == (None, "Another proposal came first.")
     assert await decide(service, alice, made.proposal_id, "apply") == {}
     assert await decide(service, alice, made.proposal_id, "apply", groups=[1]) == {1: "held"}
     with pytest.raises(ValidationFailed):
@@ -387,3 +381,8 @@ async def test_a_person_may_apply_a_group_that_was_held_back(
     assert await decide(service, alice, made.proposal_id, "apply", groups=[1], held=True) == {1: "applied"}
     assert "tea" not in (await texts(service, alice, "user/notes.md"))["user/notes.md"]
     assert await decide(service, alice, made.proposal_id, "revert") == {1: "reverted"}
+    again = (await RUN.call(service, alice, {})).proposal
+    assert again is not None
+    earlier = (await SHOW.call(service, alice, {"proposal_id": made.proposal_id})).proposal
+    assert [group.state for group in earlier.groups] == ["reverted", "outdated"]
+    assert {group.state for group in again.groups} == {"held"}

@@ -59,10 +59,6 @@ async def test_a_dream_begins_where_it_was_chosen_and_enough_changed(service: Se
     assert {group.state for group in made.groups} == {"open"}
     await live(service, alice, 21)
     assert await dream_where_due(service, now + 48 * HOUR) == []  # a proposal is open
-    await run_sql(service.database, b"update proposal_edit set state = 'held'")
-    assert (
-        await dream_where_due(service, now + 48 * HOUR) == []
-    )  # and it waits for a person where it was held
     assert len(await dream_where_due(service, now + 24 * 32 * HOUR)) == 1  # it is too old by then
 
 

@@ -53,7 +53,13 @@ async def waiting(service: Service, caller: Caller, mount: str, now: datetime) -
     async with service.database.transaction(caller.access) as connection:
         found = await proposals.read(connection, caller.access, now=now)
     return next(
-        (record for record in found if record.scope_id == scope.scope_id and record.state == "open"),
+        (
+            record
+            for record in found
+            if record.scope_id == scope.scope_id
+            and record.state == "open"
+            and any(edit["state"] == "open" for edit in record.edits)
+        ),
         None,
     )
 
