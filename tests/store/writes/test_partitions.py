@@ -1,12 +1,11 @@
 """Tables with partitions: rows of two scopes may stand at one place (ctid), and a write touches its own alone."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
-from tests.kit.memory import write
+from tests.kit.memory import open_project, write
 from tests.kit.postgres_servers import LentDatabase
 
 from memex.call_context import CallContext
@@ -18,7 +17,8 @@ from memex.store.writes import pending
 
 TABLES = ("revision", "chunk", "link", "posting")
 PARTITIONS = 64
-USERS = [f"user-{number}" for number in range(6)]
+USERS = [f"user-{number}" for number in range(3)]
+PROJECTS = [f"project-{number}" for number in range(6)]
 
 
 def part(conninfo: str, table: str) -> None:
@@ -92,36 +92,44 @@ async def merge_all(service: Service) -> None:
         await pending.merge_scopes(connection, [row["scope_id"] for row in found])
 
 
-async def seen(service: Service, caller: Caller) -> list[Any]:
-    """Return the files, versions, links and hits of a user."""
-    listed = (await service.execute(caller, "memory_list", {}))["files"]
-    found: list[Any] = [(file["path"], file["version"]) for file in listed]
-    for path, _ in list(found):
-        read = await service.execute(caller, "memory_read", {"path": path})
-        history = await service.execute(caller, "memory_history", {"path": path})
-        found += [read["content"], read["links"], [one["version"] for one in history["revisions"]]]
-    hits = await service.execute(caller, "memory_find", {"query": "oolong shed"})
-    return [*found, [(hit["path"], hit["span"], hit["score"]) for hit in hits["hits"]]]
+async def rows_of_others(service: Service, scope_id: int) -> dict[str, list[str]]:
+    """Return the rows of all scopes but one, by their table."""
+    found = {}
+    async with service.database.maintenance() as connection:
+        for table in TABLES:
+            told = SQL("select to_jsonb(told)::text as row from {} as told where scope_id <> %s order by 1")
+            cursor = await connection.execute(told.format(Identifier(table)), [scope_id])
+            found[table] = [record["row"] for record in await cursor.fetchall()]
+    return found
 
 
 @pytest.mark.both_servers
 async def test_a_write_touches_no_rows_of_others(parted: Service) -> None:
-    """Rows of all users stand at the same places of their partitions; only one of them writes."""
-    callers = {user: await as_user(parted, user) for user in USERS}
-    for caller in callers.values():
+    """Rows of all users and projects stand at the same places of their partitions; one user's files are written.
+
+    Row-level security keeps the rows of other users apart, but not those of the projects of the one who writes.
+    """
+    tenant_id = await tenants.ensure_tenant(parted.database, "default")
+    admin = await parted.caller(Principal(tenant_id, "admin"), CallContext(actor="tests"))
+    for project in PROJECTS:
+        await open_project(parted, admin, project, USERS[0])
+    callers = {"user": await as_user(parted, USERS[0])}
+    callers |= {f"projects/{project}": callers["user"] for project in PROJECTS}
+    others = {user: await as_user(parted, user) for user in USERS[1:]}
+    for mount, caller in [*callers.items(), *(("user", other) for other in others.values())]:
         for number in range(4):
             text = f"# Note {number}\n\nOolong in the shed, see [[note-{number + 1}]].\n\n## More\n\nBoats."
-            await write(parted, caller, f"user/note-{number}.md", text)
+            await write(parted, caller, f"{mount}/note-{number}.md", text)
     await merge_all(parted)
-    before = {user: await seen(parted, caller) for user, caller in callers.items()}
-    assert [len(found[-1]) for found in before.values()] == [4] * len(USERS)
-    writer = callers[USERS[0]]
+    writer = callers["user"]
+    scope_id = writer.access.by_mount["user"].scope_id
+    before = await rows_of_others(parted, scope_id)
+    assert all(before.values())
     for number in range(4):
         await write(parted, writer, f"user/note-{number}.md", f"# New\n\nOars {number}.\n\n## More\n\nBoats.")
     await parted.execute(writer, "memory_move", {"path": "user/note-1.md", "to": "user/moved.md"})
     await parted.execute(writer, "memory_delete", {"path": "user/note-2.md"})
     await merge_all(parted)
-    for user in USERS[1:]:
-        assert await seen(parted, callers[user]) == before[user]
-    files = (await parted.execute(writer, "memory_list", {}))["files"]
+    assert await rows_of_others(parted, scope_id) == before
+    files = (await parted.execute(writer, "memory_list", {"prefix": "user/"}))["files"]
     assert [file["path"] for file in files] == ["user/moved.md", "user/note-0.md", "user/note-3.md"]
