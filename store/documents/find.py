@@ -15,7 +15,7 @@ from memex.store.documents.records import (
     document_path,
     parse_document_path,
 )
-from memex.store.documents.vectors import nearest_passages
+from memex.store.documents.vectors import embedded_passages, nearest_passages
 from memex.store.records import QueryVector, Reference
 from memex.store.search import lexical
 from memex.store.search.analyzer import analyzer_of
@@ -23,7 +23,7 @@ from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_HITS, check_query
 from memex.store.search.hybrid.shares import held_share, word_weights
 from memex.store.search.lexical import ScopeView
-from memex.store.search.rank import blend, to_nearness
+from memex.store.search.rank import LEAST_SIMILARITY, blend, to_nearness
 
 NO_FILTERS = DocumentFilters()
 NO_QUERY = Query((), (), 0.0, 0.0)
@@ -155,15 +155,23 @@ async def _blended(
     by_words: Sequence[_Ranked],
     vector: QueryVector,
 ) -> list[_Ranked]:
-    """Return the chunks that words or the vector find, each with the score that both give it."""
+    """Return the chunks that words or the vector find, each with the score that both give it.
+
+    A chunk that has no vector yet counts as near as its words are good: nothing is known of its meaning.
+    """
     near = await nearest_passages(connection, view.scope, vector, filters)
     known = {word.chunk_id: word for word in by_words}
     similarity: dict[int, float] = {}
     for similar, (chunk_id, *place) in near:
         similarity[chunk_id] = similar
         known.setdefault(chunk_id, _ranked(view, 0, chunk_id, *place))
-    nearness = to_nearness({chunk_id: 1.0 - similar for chunk_id, similar in similarity.items()})
-    blended = dict(blend({word.chunk_id: word.score for word in by_words}, nearness, weight=DOCUMENT_WEIGHT))
+    distances = {chunk_id: 1.0 - similar for chunk_id, similar in similarity.items()}
+    nearness = to_nearness(distances, near_enough=1.0 - LEAST_SIMILARITY)
+    scores = {word.chunk_id: word.score for word in by_words}
+    embedded = await embedded_passages(connection, view.scope, vector.model, list(scores.keys() - similarity))
+    waiting = scores.keys() - similarity - embedded
+    nearness |= {chunk_id: scores[chunk_id] / max(scores.values()) for chunk_id in waiting}
+    blended = dict(blend(scores, nearness, weight=DOCUMENT_WEIGHT))
     return [
         replace(one, score=round(blended[chunk_id] * SCORE_UNIT), similarity=similarity.get(chunk_id))
         for chunk_id, one in known.items()

@@ -1,6 +1,7 @@
 """Vectors of documents: which passages have none yet, and which lie nearest to a query."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from memex.store.access import Scope
@@ -46,3 +47,17 @@ async def nearest_passages(
         **filters.parameters(),
     )
     return [(1.0 - distance, tuple(place)) for distance, *place in found if not math.isnan(distance)]
+
+
+async def embedded_passages(
+    connection: Connection, scope: Scope, model: str, chunk_ids: Sequence[int]
+) -> set[int]:
+    """Return those passages whose texts have a vector of a model."""
+    found = await tuples(
+        connection,
+        "documents/chunk_embedded",
+        scope_id=scope.scope_id,
+        model=model,
+        chunk_ids=chunk_ids,
+    )
+    return {chunk_id for (chunk_id,) in found}

@@ -1,10 +1,12 @@
 """One ranking of two: the scores of words, and the distances of vectors. Pure."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 # The value of the nearest by vectors, where the best by words has the value 1; see docs/decisions/0009.
 VECTOR_WEIGHT = 0.4
+LEAST_SIMILARITY = 0.35  # of what stands beside the memory: a passage that is farther says nothing of a query
 
 
 class Comparable(Protocol):
@@ -39,7 +41,10 @@ def blend(
     return sorted(values.items(), key=lambda item: (-item[1], item[0]))
 
 
-def to_nearness(distances: Mapping[Key, float]) -> dict[Key, float]:
-    """Return distances scaled to nearness: 1 for the nearest key, 0 for the farthest of several."""
-    near, far = min(distances.values(), default=0.0), max(distances.values(), default=0.0)
+def to_nearness(distances: Mapping[Key, float], *, near_enough: float = math.inf) -> dict[Key, float]:
+    """Return distances scaled to nearness: 1 for the nearest key, 0 for the farthest of several.
+
+    Where no key is at `near_enough` or nearer, none has the nearness 1: the nearest may be far too.
+    """
+    near, far = min([*distances.values(), near_enough]), max(distances.values(), default=0.0)
     return {key: (far - one) / (far - near) if far > near else 1.0 for key, one in distances.items()}

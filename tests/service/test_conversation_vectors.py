@@ -121,6 +121,23 @@ def texts(found: finding.FindMessagesResult) -> list[str]:
     return [hit.message.text for hit in found.hits]
 
 
+async def test_conversations_are_embedded_after_all_else(
+    both: Service, alice: Caller, scope_id: int, conninfo: str
+) -> None:
+    """Their jobs run when no other waits, also those that go on with what a job left."""
+    await push(both, alice, {"sea.md": "# Harbour\n\nWe sail at noon."})
+    embedder = Topics()
+    assert await sweep(both.database, embedder.name, conversations=True) == 2
+    waiting = (
+        "select args ->> 'scope_id', priority from procrastinate.procrastinate_jobs where status = 'todo'"
+    )
+
+    jobs = dict(await select(both.database, waiting))
+
+    assert jobs.pop(str(scope_id)) == -1
+    assert list(jobs.values()) == [0]
+
+
 async def test_a_backfill_queues_the_callers_own_texts(
     both: Service, alice: Caller, caller_of: CallerOf, scope_id: int, conninfo: str
 ) -> None:

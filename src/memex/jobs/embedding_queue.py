@@ -6,6 +6,7 @@ A sweep defers jobs for all scopes that changed since they were embedded.
 import asyncio
 import math
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -19,6 +20,7 @@ from memex.jobs.worker import JobQueue, add_periodic, execute
 from memex.service.chunk_embedding import EmbeddingProgress, embed_scope, estimate
 from memex.store.database import Database
 from memex.store.search import vectors
+from memex.store.sql import sql
 from memex.store.waiting.failures import is_away
 from memex.subagent.breaker import Breaker, is_not_asked
 from memex.subagent.embedders.interface import Embedder
@@ -83,8 +85,7 @@ def embedding_queue(
             elif done.is_complete:
                 await execute(app, "jobs/job_forget_failed", lock=f"{EMBED}:{scope_id}")
             else:
-                async with database.maintenance() as connection:
-                    await vectors.defer(connection, [scope_id], has_vectors=database.has_vectors)
+                await _defer(database, [scope_id])
                 await progress.write()
 
         async def sweep_all(_: int) -> None:
@@ -119,13 +120,19 @@ async def sweep(
             has_vectors=database.has_vectors,
         )
     for start in range(0, len(behind), DEFERRED_AT_ONCE):
-        async with database.maintenance() as connection:
-            await vectors.defer(
-                connection, behind[start : start + DEFERRED_AT_ONCE], has_vectors=database.has_vectors
-            )
+        await _defer(database, behind[start : start + DEFERRED_AT_ONCE])
     if behind:
         _log.info("embedding_deferred", model=model, scopes=len(behind))
     return len(behind)
+
+
+async def _defer(database: Database, scope_ids: Sequence[int]) -> None:
+    """Defer jobs; those of conversations, which have the most texts, run when no other job waits."""
+    async with database.maintenance() as connection:
+        await vectors.defer(connection, scope_ids, has_vectors=database.has_vectors)
+        await connection.execute(
+            sql("jobs/job_of_conversations_last"), {"task": EMBED, "scope_ids": list(scope_ids)}
+        )
 
 
 async def _put_off(app: procrastinate.App, scope_id: int, seconds: int) -> None:

@@ -11,6 +11,7 @@ from memex.service.documents import reading
 from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store.database import Database
+from memex.store.search.rank import LEAST_SIMILARITY
 from memex.wiring import embeds_conversations
 
 pytestmark = pytest.mark.embedded_only  # the server must have pgvector
@@ -55,6 +56,33 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
     assert "a second worker" in context["context"]
     assert [hit.document.path for hit in other.hits] == ["tea.md"]
     assert await select(database, "select count(*) from embedding") == [(3,)]
+
+
+async def test_a_page_that_waits_for_its_vector_is_found_by_its_words(
+    database: Database, alice: Caller
+) -> None:
+    """It comes before pages that are embedded and lie far, which have no word of the query; so it does after."""
+    if not database.has_vectors:
+        pytest.skip("no pgvector here")
+    embedder = Topics()
+    service = Service(database, max_files=100, embedder=embedder)
+    far = {
+        f"{n}.md": f"# Page\n\n{'oolong ' * (n % 3)}{'camellia ' * (1 + n % 2)}{n * 'x'}\n" for n in range(12)
+    }
+    await push(service, alice, far)
+    await backfill(database, embedder, conversations=True)
+    await push(service, alice, far | {"otters.md": "# Alpha page about otters\n"})
+    caller = await current(service, alice)
+    asked = {"query": "otters queue"}
+
+    waiting = await reading.FIND.call(service, caller, asked)
+    await backfill(database, embedder, conversations=True)
+    embedded = await reading.FIND.call(service, caller, asked)
+
+    assert waiting.by_vectors
+    assert (waiting.hits[0].document.path, waiting.hits[0].similarity) == ("otters.md", None)
+    assert max(hit.similarity or 0 for hit in waiting.hits) < LEAST_SIMILARITY
+    assert embedded.hits[0].document.path == "otters.md"
 
 
 def test_texts_leave_the_machine_only_if_a_setting_says_so() -> None:

@@ -28,6 +28,9 @@ def test_distances_are_stretched() -> None:
     assert to_nearness({"a": 0.7, "b": 0.8, "c": 0.9}) == pytest.approx({"a": 1.0, "b": 0.5, "c": 0.0})
     assert to_nearness({"a": 0.3, "b": 0.3}) == {"a": 1.0, "b": 1.0}
     assert to_nearness({}) == {}
+    assert to_nearness({"a": 0.9, "b": 1.0}, near_enough=0.6) == pytest.approx({"a": 0.25, "b": 0.0})
+    assert to_nearness({"a": 0.9}, near_enough=0.6) == {"a": 0.0}
+    assert to_nearness({"a": 0.2, "b": 1.0}, near_enough=0.6) == {"a": 1.0, "b": 0.0}
 
 
 @given(scores, near)

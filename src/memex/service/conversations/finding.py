@@ -28,9 +28,7 @@ from memex.store.conversations.vectors import coverage, have_vectors, nearest_me
 from memex.store.database import Connection
 from memex.store.log.call import Call
 from memex.store.records import QueryVector, Span
-from memex.store.search.rank import VECTOR_WEIGHT
-
-LEAST_SIMILARITY = 0.35  # of a message without a word of the query: what is farther says nothing of it
+from memex.store.search.rank import LEAST_SIMILARITY, VECTOR_WEIGHT
 
 
 class FindMessagesArguments(Arguments):
