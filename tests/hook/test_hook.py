@@ -290,7 +290,7 @@ def test_a_session_starts_without_its_service(hook: Hook, service: str) -> None:
 
 
 def test_a_session_is_given_the_pack_of_its_service(hook: Hook) -> None:
-    """The service is asked for the folder, with the key of the settings."""
+    """The service is asked for the folder, with the key of the settings and the user that the key does not say."""
     asked: list[bytes] = []
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
 
@@ -302,7 +302,7 @@ def test_a_session_is_given_the_pack_of_its_service(hook: Hook) -> None:
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + body)
 
         threading.Thread(target=answer, daemon=True).start()
-        hook.turn_on(url=f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", key="mx_key")
+        hook.turn_on(url=f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", key="mx_key", user="zoë")
         done = hook.start("claude-code", events.claude_code(str(hook.repository), "")["start startup"])
 
     text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
@@ -311,7 +311,7 @@ def test_a_session_is_given_the_pack_of_its_service(hook: Hook) -> None:
     [request] = asked
     asked_for = f"GET /v1/work/pack?cwd={hook.repository}&label=remote%3Aexample.test/acme/shop&"
     assert request.startswith(f"{asked_for}repository={hook.repository}&branch=clock ".encode())
-    assert b"\r\nAuthorization: Bearer mx_key\r\n" in request
+    assert "\r\nAuthorization: Bearer mx_key\r\nMemex-User: zoë\r\n\r\n".encode() in request
 
 
 def _misbehave(listener: socket.socket, how: str) -> None:

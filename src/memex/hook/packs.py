@@ -116,7 +116,9 @@ def _start_context(
     if isinstance(url, str) and isinstance(key, str):
         with suppress(Exception):
             asked = pack_query(event["cwd"], found)
-            return introduced(_in_time(TIMEOUT_S, lambda: ask(url, key, asked)))
+            return introduced(
+                _in_time(TIMEOUT_S, lambda: ask(url, _headers(key, settings.get("user")), asked))
+            )
     return introduced(*_last_pack(state, event["cwd"], found))
 
 
@@ -167,7 +169,17 @@ def _in_time(seconds: float, work: Callable[[], str]) -> str:
     return found[0]
 
 
-def ask(url: str, key: str, asked: dict[str, str]) -> str:
+def _headers(key: str, user: object) -> dict[str, bytes]:
+    """Return what a request says of who asks, and for whom if the key does not say it; raises ValueError."""
+    headers = {"Authorization": f"Bearer {key}"} | (
+        {"Memex-User": user} if user and isinstance(user, str) else {}
+    )
+    if not all(value.isprintable() for value in headers.values()):
+        raise ValueError("the key or the user has a character that no header may have")
+    return {name: value.encode() for name, value in headers.items()}
+
+
+def ask(url: str, headers: dict[str, bytes], asked: dict[str, str]) -> str:
     """Return the text of the pack from a service; raises OSError, ValueError and what a broken answer raises."""
     from urllib.parse import quote  # noqa: PLC0415 - only a start of a session needs it
 
@@ -177,23 +189,22 @@ def ask(url: str, key: str, asked: dict[str, str]) -> str:
     base = base.rstrip("/").removesuffix("mcp").rstrip("/")
     target = f"{'/' if base else ''}{base}/v1/work/pack?{query}"
     send = _sent_safely if scheme == "https" else _sent_plainly
-    status, body = send(place, target, key)
+    status, body = send(place, target, headers)
     if status != 200:
         raise ValueError(f"the service answered {status}")
     text = json.loads(body).get("text")
     return text if isinstance(text, str) else ""
 
 
-def _sent_plainly(place: str, target: str, key: str) -> tuple[int, bytes]:
+def _sent_plainly(place: str, target: str, headers: dict[str, bytes]) -> tuple[int, bytes]:
     """Return status and body of an answer; `http.client` would take longer to load than all the rest."""
     import socket  # noqa: PLC0415 - only a start of a session needs it
 
     host, _, port = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "80")
-    lines = [f"GET {target} HTTP/1.0", f"Host: {place}", f"Authorization: Bearer {key}", "", ""]
-    if not key.isprintable():
-        raise ValueError("the key has a character that no header may have")
+    lines = [f"GET {target} HTTP/1.0".encode(), f"Host: {place}".encode()]
+    lines += [name.encode() + b": " + value for name, value in headers.items()]
     with socket.create_connection((host.strip("[]"), int(port)), TIMEOUT_S) as connection:
-        connection.sendall("\r\n".join(lines).encode())
+        connection.sendall(b"\r\n".join([*lines, b"", b""]))
         data = b""
         while len(data) < MAX_ANSWER_BYTES and (block := connection.recv(1 << 16)):
             data += block
@@ -201,13 +212,13 @@ def _sent_plainly(place: str, target: str, key: str) -> tuple[int, bytes]:
     return int(head.split(b" ", 2)[1]), body
 
 
-def _sent_safely(place: str, target: str, key: str) -> tuple[int, bytes]:
+def _sent_safely(place: str, target: str, headers: dict[str, bytes]) -> tuple[int, bytes]:
     """Return status and body of an answer over TLS."""
     from http.client import HTTPSConnection  # noqa: PLC0415
 
     connection = HTTPSConnection(place, timeout=TIMEOUT_S)
     try:
-        connection.request("GET", target, headers={"Authorization": f"Bearer {key}"})
+        connection.request("GET", target, headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read(MAX_ANSWER_BYTES)
     finally:
