@@ -51,8 +51,8 @@ def program(forked: Forks, tmp_path_factory: pytest.TempPathFactory) -> Program:
     """How a client starts the program: `program(environment, "--profile", "files")`."""
     memex = tmp_path_factory.mktemp("bin") / "memex"
     forked.program(memex)
-    return lambda environment, *options: StdioServerParameters(
-        command=str(memex), args=["mcp", *options], env=environment
+    return lambda environment, *options, cwd=None: StdioServerParameters(
+        command=str(memex), args=["mcp", *options], env=environment, cwd=cwd
     )
 
 
@@ -112,7 +112,10 @@ async def test_memory_at_a_service(
 async def test_a_program_beside_the_files_pushes_them(
     program: Program, here: dict[str, str], served: Served, key_of: KeyOf, is_remote: bool, tmp_path: Path
 ) -> None:
-    """Whose machine it is makes projects; at a service an administrator does. Folders are pushed and synced."""
+    """Whose machine it is makes projects; at a service an administrator does. Folders are pushed and synced.
+
+    A call names no folder but that in which the program was started, those below it and those that are noted.
+    """
     environment = {"MEMEX_URL": served.url, "MEMEX_API_KEY": key_of("agent")} if is_remote else here
     environment = environment | {
         "MEMEX_PROJECT": "shop",
@@ -124,7 +127,13 @@ async def test_a_program_beside_the_files_pushes_them(
     (folder / "README.md").write_text("# Shop\n\nIt is deployed with make ship.\n")
     (folder / ".env").write_text("PASSWORD=1\n")
 
-    async with Client(program(environment, "--profile", "project", "--user", "ida")) as client:
+    other = tmp_path / "other"
+    other.mkdir()
+    (folder / "out").symlink_to(other)
+    ways = (str(other), f"{folder}/../other", str(folder / "out"), str(tmp_path), "/etc", str(Path.home()))
+
+    started = program(environment, "--profile", "project", "--user", "ida", cwd=folder)
+    async with Client(started) as client:
         refused = await client.call_tool("init_project", {})
         if is_remote:
             admin = {"Authorization": f"Bearer {key_of('admin')}"}
@@ -135,7 +144,12 @@ async def test_a_program_beside_the_files_pushes_them(
         (folder / "ship.md").write_text("# Ship\n\nShips leave on Mondays.\n")
         synced = await client.call_tool("index_files", {})
         found = await client.call_tool("search_memories", {"query": "ships on Mondays", "limit": 1})
-        home = await client.call_tool("init_project", {"watch_paths": [str(Path.home())]})
+        outside = [await client.call_tool("init_project", {"watch_paths": [path]}) for path in ways]
+    noted = (tmp_path / "config" / "memex" / "documents.toml").read_text()
+    wide = program(environment, "--profile", "project", "--user", "ida", cwd="/")
+    async with Client(wide) as client:
+        unopened = await client.call_tool("init_project", {"watch_paths": [str(other)]})
+        opened = await client.call_tool("init_project", {"watch_paths": [str(folder)]})
 
     assert refused.is_error == is_remote
     assert not is_remote or "memex projects create shop" in str(refused.content)
@@ -145,7 +159,10 @@ async def test_a_program_beside_the_files_pushes_them(
     assert [one["created"] for one in synced.structured_content["pushed"]] == [1]
     assert synced.structured_content["next"] == []
     assert found.structured_content["hits"][0]["source"] == "ship.md > Ship"
-    assert home.is_error
+    assert all(answer.is_error for answer in (*outside, unopened))
+    assert f"memex docs push {other} --project shop" in str(unopened.content)
+    assert noted.count("[[roots]]") == 1
+    assert not opened.is_error
 
 
 @pytest.mark.parametrize("is_remote", [False, True])
