@@ -187,7 +187,10 @@ async def put_conversations(
                 f"With these messages the user would have {messages:,}, over {max_messages:,}.",
                 hint="Remove conversations that nobody needs, or raise MEMEX_MAX_MESSAGES.",
             )
-        if not change.written:
+        is_told_alone = (
+            not conversations and skipped and read[2]
+        )  # what was left out of a source that is known
+        if not change.written and not is_told_alone:
             return stored
         await connection.execute(
             sql("conversations/conversation_write"),

@@ -528,6 +528,39 @@ async def test_what_an_import_leaves_out_is_counted(
     assert seen[-1] == (2, 2)
 
 
+async def test_a_source_tells_what_an_import_left_out(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """Of all its files together, also of those with nothing to store; a further import begins anew."""
+    caller = await caller_of("alice")
+    api = LocalMemex(service, caller.principal, role="agent")
+
+    async def left_out() -> Any:
+        context = CallContext(user_id="alice", actor="tests")
+        [source] = (await api.call(context, "conversation_sources", {}))["sources"]
+        return source["skipped"]
+
+    def write(name: str, *texts: str, rest: str = "not json\n") -> None:
+        lines = [claude_line(f"{name}{place}", None, "user", text) for place, text in enumerate(texts)]
+        side = claude_line(f"{name}-side", None, "assistant", "Aside.", isSidechain=True)
+        own = [line | {"sessionId": name} for line in (*lines, side)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in own) + rest)
+
+    write("a", "First.")
+    write("b", "Second.")
+    write("c")
+
+    await ingest(service, caller, tmp_path)
+    first = await left_out()
+    await ingest(service, caller, tmp_path)
+    again = await left_out()
+    write("b", "Second.", "Third.", rest="")
+    await ingest(service, caller, tmp_path / "b.jsonl")
+
+    assert first == again == {"sidechain": 3, "unreadable_row": 3, "empty_conversation": 1}
+    assert await left_out() == {"sidechain": 1}
+
+
 async def test_a_fork_brings_its_own_turns_alone(
     service: Service, caller_of: CallerOf, tmp_path: Path
 ) -> None:

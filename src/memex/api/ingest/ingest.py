@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -80,6 +80,10 @@ class Ingest:
         self._begun: dict[str, int] = {}  # long conversations that were known: how many messages are new
         self._unread: set[str] = set()  # formats of which a file was not read again
         self._removed: Counter[str] = Counter()  # conversations that were removed, by format
+        self._left_out: defaultdict[str, Counter[str]] = defaultdict(
+            Counter
+        )  # of the files so far, by format
+        self._stored: dict[str, Document] = {}  # the last source that was stored with a file, by format
         self.report = IngestReport()
 
     async def run(self, paths: Sequence[Path]) -> IngestReport:
@@ -101,6 +105,7 @@ class Ingest:
             self.report.warnings += found.warnings
             for start in range(0, len(found.found), FILES_A_REQUEST):
                 await self._add_files(found.found[start : start + FILES_A_REQUEST], len(found.found))
+        await self._tell_left_out()
         self._judge_silent()
         self.report.changes["grown"] += len(self._begun)  # those that were not read to their end
         # Of files that were not read again nobody can tell which of their conversations were removed.
@@ -160,6 +165,16 @@ class Ingest:
         except NothingRead as error:
             self._silent.append((found.reader.kind, name, error))
         self.report.add_read(found.reader, name, told)
+        self._left_out[found.reader.kind].update(told.left_out)
+
+    async def _tell_left_out(self) -> None:
+        """Store what was left out of the files that came after the last conversation of their source."""
+        for kind, source in self._stored.items():
+            if source["skipped"] != self._left_out[kind]:
+                told = source | {"skipped": dict(self._left_out[kind])}
+                await self._api.call(
+                    self._context, "conversation_put", {"again": False}, lines=to_lines([told])
+                )
 
     def _judge_silent(self) -> None:
         """Note the files without a message: an error, unless others of their format have messages.
@@ -219,7 +234,7 @@ class Ingest:
                 batch.add(part, chars)
                 self._count(len(part["messages"]))
         if batch is not None:
-            batch.source["skipped"] = dict(report.skipped)
+            batch.source |= self._source(found, batch.source["account"], report)
             yield batch
 
     def _source(self, found: Found, account: str, report: ReadReport) -> Document:
@@ -229,7 +244,7 @@ class Ingest:
             "label": self._options.label or reader.kind,
             "account": account,
             "reader_version": reader.version,
-            "skipped": dict(report.skipped),
+            "skipped": dict(self._left_out[reader.kind] + report.left_out),
             "place": storable(found.source.file.name)[:MAX_PLACE_CHARS],
         }
 
@@ -265,7 +280,8 @@ class Ingest:
             return
         if not sent and not files:
             return
-        lines = to_lines([batch.source | {"files": list(files)}, *sent])
+        source = batch.source | {"files": list(files)}
+        lines = to_lines([source, *sent])
         done = await self._api.call(
             self._context, "conversation_put", {"again": self._options.again}, lines=lines
         )
@@ -279,6 +295,9 @@ class Ingest:
             self.report.add_place(place, "forgotten", "says what was asked to be forgotten")
         if repeated := done.get("repeated", 0):
             self.report.skipped["repeated_turn"] += repeated
+            self._left_out[batch.source["kind"]]["repeated_turn"] += repeated
+        if files:
+            self._stored[source["kind"]] = source
 
     def _count_change(self, part: Document, stored: Document) -> None:
         """Count what became of a conversation; of a long one that was known, its last part tells."""

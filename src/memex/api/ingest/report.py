@@ -90,7 +90,7 @@ class IngestReport:
     def add_read(self, reader: Reader, name: str, told: ReadReport) -> None:
         """Add what a reader tells of a file."""
         self.files += 1
-        left = dict(told.skipped) | ({"unreadable_row": told.damaged} if told.damaged else {})
+        left = {reason: count for reason, count in told.left_out.items() if reason != "given_up"}
         if left and len(self.by_file) < MAX_NAMED:
             self.by_file[name] = left
         self.given_up += told.given_up

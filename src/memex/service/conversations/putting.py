@@ -267,7 +267,7 @@ async def put(
         kept = await _own_words(service, caller, conversations, guarded.texts)
         stored: Sequence[StoredConversation] = ()
         repeated = 0
-        if conversations:
+        if conversations or source.skipped:
             new = _new_conversations(conversations, kept)
             if access.conversations is not None:
                 async with service.database.transaction(access.for_conversations()) as connection:
@@ -280,7 +280,7 @@ async def put(
                 reader_version=source.reader_version,
                 now=log.call.request.now,
                 max_messages=service.max_messages,
-                skipped=source.skipped | ({"repeated_turn": repeated} if repeated else {}),
+                skipped=Counter(source.skipped) + Counter(repeated_turn=repeated),
                 again=again,
             )
         grown = [saved.conversation_id for saved in stored if saved.change in ("created", "grown")]

@@ -145,6 +145,11 @@ class ReadReport:
     skips: list[LeftOut] = field(default_factory=list)
     unreadable: list[LeftOut] = field(default_factory=list)
 
+    @property
+    def left_out(self) -> Counter[str]:
+        """What is not in the threads, how often by reason: also rows that cannot be read, and given-up branches."""
+        return self.skipped + Counter(unreadable_row=self.damaged, given_up=self.given_up)
+
     def skip(self, reason: str, place: str, detail: str = "") -> None:
         """Count something that was left out, and name its place."""
         self.skipped[reason] += 1
