@@ -561,6 +561,34 @@ async def test_a_source_tells_what_an_import_left_out(
     assert await left_out() == {"sidechain": 1}
 
 
+async def test_a_message_that_comes_again_whole_is_current(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """The shorter copy is a version that no thread holds, also if the longer one comes with a later import."""
+    path = tmp_path / "s.jsonl"
+    lines = [
+        claude_line("a", None, "user", "What is a kakapo?"),
+        claude_line("b", "a", "assistant", "Kakapo is"),
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    await ingest(service, await caller_of("alice"), path)
+    lines += [
+        claude_line("b", "a", "assistant", "Kakapo is a parrot."),
+        claude_line("c", "b", "user", "Thanks."),
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    await ingest(service, await caller_of("alice"), path)
+    await ingest(service, await caller_of("bob"), path)
+    by_user = [(await stored(service, await caller_of(user)))["message"] for user in ("alice", "bob")]
+
+    for rows in by_user:
+        texts = {row[7]: (row[12], row[3]) for row in rows}
+        numbers = {row[7]: row[1] for row in rows}
+        assert texts["Kakapo is"][0] is False
+        assert texts["Kakapo is a parrot."][0] is True
+        assert texts["Thanks."] == (True, numbers["Kakapo is a parrot."])
+
+
 async def test_a_fork_brings_its_own_turns_alone(
     service: Service, caller_of: CallerOf, tmp_path: Path
 ) -> None:

@@ -173,6 +173,19 @@ def test_repeated_lines_are_read_once() -> None:
     assert reading.report.skipped["repeated"] == 1
 
 
+def test_the_longer_of_two_copies_is_current() -> None:
+    """A line that comes again whole stands where it stood first; what was there is a version, off the path."""
+    for texts in (("Kakapo is", "Kakapo is a parrot."), ("Kakapo is a parrot.", "Kakapo is")):
+        copies = [answer("b", "a", text) for text in texts]
+        reading = read(line("a", None, "What is a kakapo?"), copies[0], line("c", "b", "Thanks."), copies[1])
+
+        own = [(m.text, m.parent, m.on_path) for m in reading.messages if m.role == "assistant"]
+        assert own[-1] == ("Kakapo is a parrot.", "a", True), texts
+        assert own[:-1] == [("Kakapo is", "a", False)] * (texts[0] == "Kakapo is")
+        assert [m.key for m in reading.messages if m.on_path] == ["a", "b", "c"]
+        assert reading.report.skipped["repeated"] == 1
+
+
 def test_titles_of_persons_come_before_those_of_models() -> None:
     """Without any, the first words of the person are the title."""
     first = line("a", None, "word " * 40)

@@ -113,7 +113,9 @@ class _Session:
         tips: the newest message of each tree and what follows it without words; to be answered next.
         answered: what was read before: the message at or above each tip.
         roots: the tree of each line.
-        has_strays: a line answers another one than those that were read before and now.
+        has_strays: a line answers another one than those that were read before and now, or repeats one of those.
+        chars: the length of the longest text of each message.
+        longer: the lines of the messages that came again with a longer text.
     """
 
     parents: dict[str, str | None] = field(default_factory=dict)
@@ -131,6 +133,8 @@ class _Session:
     roots: dict[str, str] = field(default_factory=dict)
     is_resumed: bool = False
     has_strays: bool = False
+    chars: dict[str, int] = field(default_factory=dict)
+    longer: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def state(self, answered: dict[str, str | None]) -> dict[str, Any]:
         """Return what is needed to read on, as JSON."""
@@ -151,6 +155,12 @@ class _Session:
             session.answered.update(tips)
             session.roots.update(dict.fromkeys(tips, root))
         return session
+
+    def compare(self, uuid: str, line: dict[str, Any]) -> None:
+        """Note the length of a message, and its line if it is longer than the same message before."""
+        chars = len(_text(_content(line) or ""))
+        if chars > self.chars.setdefault(uuid, chars):
+            self.chars[uuid], self.longer[uuid] = chars, line
 
     def title(self) -> str | None:
         """Return the title that a person gave, else one by a model, else the first words of the person."""
@@ -185,12 +195,17 @@ def _survey(lines: JsonLines, session: _Session) -> _Session:
             session.branch = clean_branch(line["gitBranch"])
         parent = line.get("parentUuid") or line.get("logicalParentUuid")
         parent = parent if isinstance(parent, str) and parent != uuid else None
+        is_repeated = uuid in session.parents  # which is no turn of its own
         session.parents.setdefault(uuid, parent)
         is_side = bool(line.get("isSidechain"))
         if session.is_resumed and not is_side and parent is not None and parent not in roots:
             session.has_strays = True
+        if session.is_resumed and uuid in roots:
+            session.has_strays = True
+        if kind in ("user", "assistant"):
+            session.compare(uuid, line)
         root = roots.setdefault(uuid, roots.get(parent, uuid) if parent is not None else uuid)
-        if kind in ("user", "assistant") and not is_side:
+        if kind in ("user", "assistant") and not is_side and not is_repeated:
             session.leaves[root] = uuid
             session.tips[root] = [uuid]
             if (time := line.get("timestamp")) is not None:
@@ -237,7 +252,7 @@ def _messages(
         if isinstance(uuid, str) and uuid in read:
             report.skipped["repeated"] += 1  # a resumed session repeats lines
             continue
-        if (content := _content(line)) is None:
+        if _content(line) is None:
             report.damage("no_message", lines.place, "The line has no message that can be read.")
             continue
         key = uuid if isinstance(uuid, str) and uuid else f"line:{lines.number}"
@@ -249,16 +264,21 @@ def _messages(
         at = parse_time(line.get("timestamp"))
         model = string(line["message"].get("model")) if kind == "assistant" else None
         author = next(iter(strings(line, "agentId")), "subagent") if is_side else None
-        number = 1
-        for role, part, text, name in _parts(line, kind, content, include, report):
-            this = key if part == "message" else f"{key}/{(number := number + 1)}"
-            if text := clean(text):
-                is_human, is_on_path, by = role == "user" and not is_side, key in on_path, name or author
-                yield ReadMessage(
-                    this, above, role, text, part, by, at, model, is_human, is_on_path, lines.place
-                )
-                if part == "message":
-                    answered[key] = this
+        copies = [line, *filter(None, (session.longer.get(key),))]  # all but the last are versions
+        for copy in copies:
+            number, told = 1, report if copy is copies[-1] else ReadReport()
+            for role, part, text, name in _parts(copy, kind, _content(copy) or "", include, told):
+                this = key if part == "message" else f"{key}/{(number := number + 1)}"
+                if told is not report:
+                    this = f"{this}/version"
+                if text := clean(text):
+                    is_human, is_on_path = role == "user" and not is_side, told is report and key in on_path
+                    by, place = name or author, lines.place
+                    yield ReadMessage(
+                        this, above, role, text, part, by, at, model, is_human, is_on_path, place
+                    )
+                    if part == "message":
+                        answered[key] = this
     report.bookmark = make_bookmark(reader, lines, include, session.state(answered))
 
 
