@@ -20,7 +20,7 @@ from memex.subagent.work.masking import mask
 from memex.subagent.work.records import HUMAN_KINDS, WORK_KINDS, WorkAuthor, WorkKind
 from memex.subagent.work.rules import WorkCues, load_cues, load_labels
 
-DERIVER_VERSION = 10  # another one makes all observations anew
+DERIVER_VERSION = 11  # another one makes all observations anew
 BY_CUE, BY_PLACE = 0.7, 0.6  # how sure a kind is that no label says
 # What sums a turn of an author up.
 TELLING_KINDS: Mapping[WorkAuthor, tuple[WorkKind, ...]] = {

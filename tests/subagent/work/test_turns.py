@@ -83,7 +83,33 @@ def test_a_closing_word_is_known_in_four_languages() -> None:
     """A person's word that all is done; what is said of one thing, or of a day, is none."""
     closing = ["That is all done.", "ok, everything is done now", "Das ist alles erledigt.", "alles fertig"]
     closing += ["Tout est fini.", "c'est tout terminé", "Ya está todo listo", "todo hecho"]
+    closing += [
+        "That is all done, thanks!",
+        "Perfect, everything is finished.",
+        "All done, thank you so much",
+    ]
+    closing += [
+        "Alles fertig, danke!",
+        "Perfekt, alles erledigt, vielen Dank!",
+        "c'est tout bon, tout est terminé",
+    ]
+    closing += [
+        "Tout est fait, merci beaucoup.",
+        "Ya está todo.",
+        "Todo está hecho, gracias.",
+        "vale, ya está todo",
+    ]
     others = ["That's it for today.", "The parser is done.", "Is everything done?", "das war's für heute"]
+    others += [
+        "All done, thanks, but not the docs.",
+        "Everything is done, thanks to Bo's script we can go on.",
+    ]
+    others += [
+        "alles fertig bis auf die Doku, danke",
+        "Ya está todo roto.",
+        "Perfect, thanks!",
+        "C'est terminé.",
+    ]
 
     for text, expected in [*((one, True) for one in closing), *((one, False) for one in others)]:
         kinds = {one.kind for one in observe(SessionTurn("user", text, human_authored=True))}
