@@ -204,6 +204,52 @@ async def test_a_client_runs_a_day_by_the_names_that_it_knows(
     assert any(str(actor).endswith(":mem_open_work") for actor in actors)
 
 
+async def test_the_shown_name_of_a_label_stands_for_its_project(
+    connect: Connect, served: Served, key_of: KeyOf
+) -> None:
+    """In each tool that takes a slug; what belongs to no project is the user's own, and inheritance needs one."""
+    report(served, key_of, "carol", LABEL)
+    given = {"project_key": "apollo", "session_id": "carol-0"}
+    calls: dict[str, dict[str, Any]] = {
+        "mem_note_create": {"content": "I prefer oolong tea."},
+        "mem_policy_set": {"policy": "Leave out: part 9"},
+        "mem_health_memory": {},
+        "mem_inheritance_list": {},
+        "mem_inheritance_set": {"parent": "lunar"},
+    }
+
+    async def run(name: str) -> tuple[bool, Any]:
+        result = await client.call_tool(name, calls[name] | given)
+        return result.is_error, words(result) if result.is_error else result_of(result)
+
+    async with connect("work", bound_to="carol") as client:
+        alone = {name: await run(name) for name in calls}
+        headers = {"Authorization": f"Bearer {key_of('admin', tenant='home')}"}
+        for slug in ("lunar", "program"):
+            for path in ("", "/members/carol"):
+                answer = httpx2.put(f"{served.url}/v1/admin/projects/{slug}{path}", headers=headers)
+                assert answer.is_success, answer.text
+        own = {"Authorization": f"Bearer {key_of(bound_to='carol', tenant='home')}"}
+        link = {"label": LABEL, "project": "program"}
+        assert httpx2.post(f"{served.url}/v1/work/labels", json=link, headers=own).is_success
+        linked = {name: await run(name) for name in calls}
+        unknown = await client.call_tool(
+            "mem_note_create", calls["mem_note_create"] | {"project_key": "nobody"}
+        )
+
+    assert {name for name, (failed, _) in alone.items() if failed} == {
+        "mem_inheritance_list",
+        "mem_inheritance_set",
+    }
+    assert alone["mem_policy_set"][1]["policy_file"] == "user/work-policies.md"
+    assert alone["mem_health_memory"][1]["mount"] == "user"
+    assert {name for name, (failed, _) in linked.items() if failed} == set(), linked
+    assert linked["mem_policy_set"][1]["policy_file"] == "projects/program/work-policies.md"
+    assert linked["mem_health_memory"][1]["mount"] == "projects/program"
+    assert linked["mem_inheritance_set"][1]["project"] == "program"
+    assert unknown.is_error
+
+
 async def test_several_lanes_are_named_and_none_is_chosen(
     connect: Connect, served: Served, key_of: KeyOf
 ) -> None:

@@ -36,7 +36,7 @@ from memex.mcp.resources import (
     to_resource,
 )
 from memex.mcp.tools import McpProfile, build_listing
-from memex.mcp.work_tools import CONTEXT, WORK_ALIASES, WORK_PROMPT, work_prompt
+from memex.mcp.work_tools import CONTEXT, WORK_ALIASES, WORK_PROMPT, RunTool, run_in_own_project, work_prompt
 from memex.remote import new_tool_call_id
 from memex.service.conversations import reading
 from memex.service.tools.aliases import translate
@@ -88,7 +88,9 @@ def new_server(
         called = connection.context.under(tool_call_id)
         if params.name in WORK_ALIASES and profile == "work":  # the log has the name that was called
             called = replace(called, actor=f"{called.actor or 'mcp'}:{params.name}")
-        execute = partial(run_tool, connection, called)
+        execute: RunTool = partial(run_tool, connection, called)
+        if profile == "work":
+            execute = partial(run_in_own_project, execute, connection.api, called)
         outcome = await toolcalls.run(execute, name, arguments, allowed=told.allowed)
         if outcome.error is not None:
             return _failed(outcome.error, tool_call_id)

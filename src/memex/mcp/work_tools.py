@@ -5,7 +5,7 @@ model reads the descriptions of six tools alone.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -22,11 +22,13 @@ from memex.service.tools.tool import Arguments, StorableText, Tool, ToolResult
 from memex.service.work.asking import CHANGES
 from memex.service.work.deciding import MARK
 from memex.service.work.health import HEALTH, POLICY, REPAIR
+from memex.service.work.labels import LABELS
 from memex.service.work.packing import PackResult
 from memex.service.work.reading import READ_FROM, READINGS
 from memex.service.work.results import WorkCheckResult, WorkResult
 from memex.service.work.sessions import RESOLVE, WorkSessionsResult
 
+RunTool = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 Text = Annotated[StorableText | None, Field(max_length=1_000)]
 
 
@@ -163,22 +165,37 @@ WORK_ALIASES: Mapping[str, ToolAlias] = {
     "mem_completion_check": ToolAlias(CHECK.name, _PLACE),
     "mem_note_create": ToolAlias(
         "memory_remember",
-        {**_PLACE, "content": "text", "note": "text", "body": "text", "session_id": "", "title": ""},
+        {
+            **_PLACE,
+            "content": "text",
+            "note": "text",
+            "body": "text",
+            "session_id": "",
+            "session": "",
+            "title": "",
+        },
     ),
-    "mem_health_memory": ToolAlias(MEMORY_HEALTH.name, _PLACE),
+    "mem_health_memory": ToolAlias(MEMORY_HEALTH.name, {**_PLACE, "session_id": "", "session": ""}),
     "mem_provenance": ToolAlias(PROVENANCE.name, {**_PLACE, "source": "reference", "id": "reference"}),
     "mem_health_runtime": ToolAlias(
         RUNTIME.name, {**dict.fromkeys(_PLACE, ""), "project": "", "session": ""}
     ),
     "mem_health_project": ToolAlias(HEALTH.name, _PLACE),
     "mem_policy_list": ToolAlias(HEALTH.name, _PLACE),
-    "mem_policy_set": ToolAlias(POLICY.name, {**_PLACE, "policy": "rule", "session_id": ""}),
+    "mem_policy_set": ToolAlias(POLICY.name, {**_PLACE, "policy": "rule", "session_id": "", "session": ""}),
     "mem_snapshot": ToolAlias(OPEN.name, _PLACE),
     "mem_snapshot_changes": ToolAlias(CHANGES.name, {**_PLACE, "snapshot": "state", "known_state": "state"}),
-    "mem_inheritance_list": ToolAlias(READINGS.name, {**_PLACE, "session_id": ""}),
+    "mem_inheritance_list": ToolAlias(READINGS.name, {**_PLACE, "session_id": "", "session": ""}),
     "mem_inheritance_set": ToolAlias(
         READ_FROM.name,
-        {**_PLACE, "parent": "other", "parent_key": "other", "from": "other", "session_id": ""},
+        {
+            **_PLACE,
+            "parent": "other",
+            "parent_key": "other",
+            "from": "other",
+            "session_id": "",
+            "session": "",
+        },
     ),
     "mem_repair_propose": ToolAlias(HEALTH.name, _PLACE),
     "mem_repair_apply": ToolAlias(REPAIR.name, {**_PLACE, "ids": "items", "item_ids": "items"}),
@@ -226,6 +243,31 @@ async def _of_named_place(
         if len(labels) != 1:
             raise
         return await api.call(context, operation, given | {"project": labels[0]})
+
+
+async def run_in_own_project(
+    run: RunTool, api: MemexApi, context: CallContext, tool: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Run a tool; the shown name of a label that is unique stands for the project of its sessions.
+
+    If they belong to none, what is kept is the user's own.
+
+    Raises:
+        ProjectNotFound: there is no such label, or several; or the tool needs a project, and it has none.
+    """
+    try:
+        return await run(tool, given)
+    except ProjectNotFound as error:
+        name = given.get("project")
+        if name is None or error.details.get("labels"):
+            raise
+        labels = (await api.call(context, LABELS.name, {}))["labels"]
+        projects = [label["project"] for label in labels if name in (label["label"], label["name"])]
+        needs_one = context.project is not None or tool in (READINGS.name, READ_FROM.name)
+        if len(projects) != 1 or (projects[0] is None and needs_one):
+            raise
+        own = {} if projects[0] is None else {"project": projects[0]}
+        return await run(tool, {key: value for key, value in given.items() if key != "project"} | own)
 
 
 async def _source(api: MemexApi, context: CallContext, asked: SourceArguments) -> dict[str, Any]:
