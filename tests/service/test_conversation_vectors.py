@@ -353,6 +353,11 @@ async def test_a_search_says_what_it_did_without(
     far = await find(both, alice, "sail boat")
     filtered = await find(both, alice, "camellia", role="assistant", mode="words")
 
+    nowhere = await find(both, alice, "zzxqyv", role="user", until="2020-01-01T00:00:00Z")
+
+    assert "Filters are in force, which hid no word of the query: role, until." in nowhere.guidance
+    assert "No message with a vector passes the filters." in nowhere.guidance
+    assert "The search was by words alone." not in nowhere.guidance
     assert weighed.guidance == ["The weight of vectors did nothing: the search was by words alone."]
     assert far.hits == []
     assert "7 of 7 passages have vectors." in far.guidance

@@ -167,6 +167,8 @@ async def _said(
     if best:
         near = f"{best[0].similarity:.2f}"
         said.append(f"The nearest message in meaning has a similarity of {near}, which is not near.")
+    elif vector is not None:
+        said.append("No message with a vector passes the filters.")
     elif degraded is not None or covered.embedded:
         said.append("The search was by words alone.")
     return said
@@ -273,6 +275,10 @@ def _guidance(searched: Searched | None, arguments: FindMessagesArguments) -> li
         said.append(
             f"Without the filters, {searched.unfiltered:,} {hold} words of the query. Leave out a filter"
             f" ({', '.join(arguments.filters.names)})."
+        )
+    elif searched.unfiltered is not None:
+        said.append(
+            f"Filters are in force, which hid no word of the query: {', '.join(arguments.filters.names)}."
         )
     missing = [word for word, count in searched.words.items() if not count]
     if missing:
