@@ -128,8 +128,13 @@ class SettledItems:
             self.supersede(mention, lambda _, older: older == named[0].text)
         self._standing.append(mention.item())
 
-    def supersede(self, mention: WorkMention, takes_place: Callable[[str, str], bool]) -> None:
-        """Take out the items whose place a text takes."""
+    def take_request(self, mention: WorkMention) -> None:
+        """Add what a person asks for as a decision, if it names one that stands as replaced."""
+        if self.supersede(mention, names_replaced):
+            self.take(replace(mention, kind=self._kind))
+
+    def supersede(self, mention: WorkMention, takes_place: Callable[[str, str], bool]) -> bool:
+        """Take out the items whose place a text takes; say whether there were any."""
         kept = []
         for item in self._standing:
             if takes_place(mention.text, item.text):
@@ -138,7 +143,9 @@ class SettledItems:
                 )
             else:
                 kept.append(item)
+        has_replaced = len(kept) < len(self._standing)
         self._standing = kept
+        return has_replaced
 
     def close(self, mark: WorkMark, status: ItemStatus) -> Iterator[WorkItem]:
         """Take out and yield an item that a person has closed."""

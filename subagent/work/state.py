@@ -35,7 +35,7 @@ from memex.subagent.work.records import (
     WorkItem,
     WorkMark,
 )
-from memex.subagent.work.settled import SettledWork, names_replaced
+from memex.subagent.work.settled import SettledWork
 
 MAX_REQUESTS = 60
 _GOAL = re.compile(r"\b(?:goal|aim|objective|mission|idea|plan|ziel|objectif|objetivo)\b", re.IGNORECASE)
@@ -180,7 +180,7 @@ def fold(
             case "definition_of_done":
                 points.add(mention)
             case "user_request":
-                settled.decisions.supersede(mention, names_replaced)
+                settled.decisions.take_request(mention)
             case _:
                 pass
     tasks.close_repaired(ran)
