@@ -1,6 +1,7 @@
 """`memex work` shows the work of the current folder, also where only an imported transcript names the folder."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,22 @@ def test_the_work_of_an_imported_folder_is_shown_there(
     assert nothing.code == 1
     assert "No session of work is known in this folder." in nothing.err
     assert "memex conversations ingest" in nothing.err
+
+
+@pytest.mark.usefixtures("server_up")
+def test_the_command_that_repairs_runs_as_it_is_printed(
+    memex: Memex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the work that was looked at, of a project or of a session, wherever it is run."""
+    words = "TODO: document the flags of the importer\nTODO: document the flags of the importer well"
+    memex.json("ingest", str(transcript(tmp_path, tmp_path / "shop", words)), "--user", "work-repair")
+    monkeypatch.chdir(tmp_path)
+    label = f"cwd:{tmp_path / 'shop'}"
+    found = memex.json("work", "health", "--project", label, "--user", "work-repair")
+    shown = memex.plain("work", "health", "--project", label, "--user", "work-repair")
+
+    [line] = [line for line in shown.replace("\n  ", " ").splitlines() if line.startswith("To repair: ")]
+    command = shlex.split(line.removeprefix("To repair: "))
+    assert command[1:3] == ["work", "repair"]
+    assert command[command.index("--project") + 1] == label
+    assert memex.json(*command[1:])["repaired"] == [repair["id"] for repair in found["repairs"]]

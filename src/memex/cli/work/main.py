@@ -83,8 +83,12 @@ async def changes(
 @user_command
 async def health(session: CommandSession, of_session: SessionOption = None) -> CommandOutput:
     """Show what is there twice, rests, contradicts or is not met in a project's work, and what would repair it."""
-    found = await session.without_project().call("work_health", await _asked(session, of_session))
-    return CommandOutput(found, lambda screen: screens.show_health(screen, found, session))
+    asked = await _asked(session, of_session)
+    found = await session.without_project().call("work_health", asked)
+    named = [part for name, value in asked.items() if value is not None for part in (f"--{name}", value)]
+    ids = [repair["id"] for repair in found["repairs"][: screens.MAX_DONE]]
+    command = session.command("work", "repair", *ids, *named)
+    return CommandOutput(found, lambda screen: screens.show_health(screen, found, command))
 
 
 @user_command

@@ -118,8 +118,8 @@ def _read(screen: Screen, projects: list[Item]) -> None:
         _section(screen, f"Decisions of the project {project['project']}", project["decisions"])
 
 
-def show_health(screen: Screen, found: dict[str, Any], session: CommandSession) -> None:
-    """Print the health of work, what would repair it, and the policies."""
+def show_health(screen: Screen, found: dict[str, Any], repair: str) -> None:
+    """Print the health of work, the command that would repair it, and the policies."""
     for title, name in (("Said twice", "duplicates"), ("Contradictions", "contradictions")):
         for pair in found[name]:
             screen.line((f"{title}: ", "bold"), shorten(pair["kept"]["text"], MAX_TEXT))
@@ -133,8 +133,7 @@ def show_health(screen: Screen, found: dict[str, Any], session: CommandSession) 
     for rule in found["policies"]:
         screen.line(("Policy: ", "dim"), rule)
     if found["repairs"]:
-        ids = [repair["id"] for repair in found["repairs"]]
-        screen.line(("To repair: ", "dim"), session.command("work", "repair", *ids[:MAX_DONE]))
+        screen.line(("To repair: ", "dim"), repair)
 
 
 def _section(screen: Screen, title: str, items: list[Item], left: Collection[str] = ()) -> None:
