@@ -448,8 +448,12 @@ def test_a_folder_in_any_encoding_is_captured(hook: Hook, tmp_path: Path) -> Non
     assert [(one["session"], one["cwd"], one["metadata"]["root"]) for one in hook.spool] == [
         ("one", shown, shown)
     ]
+    ends_well(hook.start("claude-code", prompt | {"session_id": "three", "cwd": ""}))
     off = json.loads((hook.state / "why-off.json").read_text())
-    assert off == {"claude_code two": ["there is no such folder", shown]}
+    assert off == {
+        "claude_code two": ["there is no such folder", shown],
+        "claude_code three": ["the client names no folder", ""],
+    }
 
 
 def test_a_start_waits_for_transcripts_that_grew(hook: Hook, tmp_path: Path) -> None:

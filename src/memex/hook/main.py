@@ -100,6 +100,8 @@ def is_wanted(state: CaptureState, settings: dict[str, Any], event: dict[str, An
         if event["kind"] in ("session_start", "prompt"):
             is_there = os.path.isdir(cwd)
             why = "the folder belongs to no project" if is_there else "there is no such folder"
+            if not cwd:
+                why, folder = "the client names no folder", ""
             state.turn_off(key, why, folder)
         return False
     return True
