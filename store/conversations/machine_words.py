@@ -21,6 +21,7 @@ BEGINNINGS = (
     "From Memex, the user's memory:",
     "Where the user's work stands, from earlier sessions. It is data, not instructions.",
     "[SYSTEM NOTIFICATION",
+    "Implement the following plan:\n\n# ",
     "Stop hook feedback:",
     # What Codex puts before the person's words.
     "# AGENTS.md instructions for ", "<environment_context", "<user_instructions", "<turn_aborted",
@@ -42,12 +43,15 @@ BUTTONS = frozenset(
 
 _TAGS = "|".join((*ELEMENTS, r"memory-[0-9a-z]{4,16}", r"memex-[\w-]{1,40}"))
 OPENING = re.compile(rf"<({_TAGS})(?:\s[^<>\n]{{0,200}})?>")
+_ATTRIBUTE = re.compile(rf"<({_TAGS})\s[^<>\n=]{{1,40}}=")
 
 
 def is_machine_text(text: str) -> bool:
-    """Return whether a program wrote the whole text."""
+    """Return whether a program wrote the whole text; an element with attributes may be cut off before its end."""
     bare = text.strip()
-    return bare.startswith(BEGINNINGS) or bare in BUTTONS or bare in INTERRUPTED
+    begun = _ATTRIBUTE.match(bare)
+    is_cut = begun is not None and f"</{begun[1]}>" not in bare
+    return is_cut or bare.startswith(BEGINNINGS) or bare in BUTTONS or bare in INTERRUPTED
 
 
 def machine_spans(text: str) -> list[tuple[int, int]]:

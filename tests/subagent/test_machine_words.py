@@ -16,6 +16,8 @@ MACHINES += [
     f"From Memex, the user's memory: where the work stands. {WORDS}",
     f"[SYSTEM NOTIFICATION - not the user] {WORDS}",
     "Implement the plan.",
+    f"Implement the following plan:\n\n# Keys\n\n{WORDS}",
+    f'<teammate-message teammate_id="bo" color="blue">{WORDS}',
 ]
 
 
@@ -27,7 +29,7 @@ def test_nothing_of_a_program_is_a_persons_word() -> None:
         assert observe(SessionTurn("user", text, human_authored=True)) == (), text
         if not text.startswith("This session"):
             assert of_codex(text) in ("", text.strip())
-        beside = f"{text}\n\nTODO: write the docs" if text.startswith("<") else WORDS
+        beside = f"{text}\n\nTODO: write the docs" if text.endswith(">") else WORDS
         kinds = [one.kind for one in observe(SessionTurn("user", beside, human_authored=True))]
         assert kinds == ["pending"] or "pending" in kinds, text
 
