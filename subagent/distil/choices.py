@@ -14,11 +14,18 @@ from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.referring import begins_with_reference
 from memex.subagent.statements.subjects import normal_form
 
-# How a note begins that tells of the person, and does not ask an assistant for something.
+# How a note begins that tells of the person or of theirs, and does not ask an assistant for something; or it says
+# how a thing is called, or where it stands.
 _OWN = re.compile(
     r"(?:I(?:'m|'ve)?(?! (?:need|want (?:to|you)|would like|have to|must|think|guess)\b)|My"
     r"|Ich(?! (?:brauche|muss|möchte)\b)|Meine?r?|J'|Je(?! (?:veux|voudrais|dois)\b)|Mon|Ma|Mes"
-    r"|Yo|Mi|Mis)\b"
+    r"|Yo|Mi|Mis"
+    r"|(?:Our|Unsere?|Notre|Nos|Nuestr[oa]s?)"
+    r"(?! (?:\S{1,40} ){1,5}?(?:needs?|should|must|braucht|muss|doit|debe)\b)"
+    r"|(?:The|Der|Die|Das|Le|La|Les|El|Los|Las) (?:[\w'-]{1,40} ){1,5}?(?:heißt|s'appelle|se llama"
+    r"|(?:is|are) (?:(?:called|named)(?! (?:from|by|with|when|in|on|at|after|before|once|twice|again)\b)"
+    r"|(?:stored|hosted|kept) (?:in|on|at|under)))"
+    r")\b"
 )
 NEAR = 0.8  # of the words of two statements that say the same
 
@@ -37,8 +44,9 @@ def apply_choices(messages: Sequence[MessageReading], choices: StatementChoices)
 def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind]) -> list[MessageReading]:
     """Return messages with the statements of some kinds alone; of near-equal ones the newest, as said last.
 
-    A note that a person begins with `I` or `My` is a fact, as one of the kind `profile` is. What begins with a
-    pronoun, such as `She wants them by Thursday.`, is left out.
+    A note that a person begins with `I`, `My` or `Our` is a fact, as one of the kind `profile` is, and so is one
+    that says how a thing is called or where it stands. What begins with a pronoun, such as `She wants them by
+    Thursday.`, is left out.
     """
     told: dict[StatementKind, list[frozenset[str]]] = {}
     kept: dict[str, MessageReading] = {}

@@ -71,6 +71,30 @@ def test_kinds_are_chosen_and_near_equal_statements_come_once() -> None:
     assert kept[4].skipped == (SkippedSpan(0, len(said[4]), "other"),)
 
 
+def test_what_is_ours_and_how_things_are_called_are_facts() -> None:
+    """In four languages; wishes, calls of code and what happens are none."""
+    facts = ["Our staging cluster runs in Frankfurt.", "The backup server is called heron."]
+    facts += ["The invoices are stored in S3 under eu-north-1.", "Unser Server steht in Wien."]
+    facts += ["Le serveur s'appelle héron.", "El servidor se llama garza."]
+    others = ["Our app needs a login page.", "Our code should be faster.", "The handler is called twice."]
+    others += ["The build failed on Monday.", "The parser is called from main."]
+
+    texts = [*facts, *others]
+    messages = [
+        MessageReading(
+            HumanMessage(("7k2m9x4q1cab", number), text, b"", datetime(2026, 11, 22, tzinfo=UTC)),
+            SaidMessage(("7k2m9x4q1cab", number), date(2026, 11, 22)),
+            (Statement("note", text, 0, len(text)),),
+            (),
+        )
+        for number, text in enumerate(texts)
+    ]
+
+    kept = of_kinds(messages, {"profile"})
+
+    assert [statement.text for message in kept for statement in message.statements] == facts
+
+
 def test_what_a_page_would_not_show_whole_is_left_out() -> None:
     """Of whom it speaks stood in the sentence before it; articles and impersonal beginnings stay."""
     dangling = [
