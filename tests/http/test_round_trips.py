@@ -91,10 +91,10 @@ BOUNDS = {
     "history": 3,
     "diff": 5,
     # Of a context of a small memory, three read the files to which no word leads.
-    # One reads which lines newer ones contradict.
-    "context, no link": 10,
-    "context, a hop": 11,
-    "context, conversations": 16,
+    # One reads which lines newer ones contradict, and the texts of the passages that are looked at.
+    "context, no link": 11,
+    "context, a hop": 12,
+    "context, conversations": 17,
     "write, new": 2,
     "write, over": 2,
     "patch": 2,

@@ -154,7 +154,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, unless the head in it, or what frames the body, is too large."""
-        body_bytes = self._body_bytes
+        self._framing_bytes += len(data)
         if not self._is_in_body and self._is_too_large(data):
             return
         super().data_received(data)
@@ -163,7 +163,6 @@ class HttpProtocol(HttpToolsProtocol):
             if self._timer is None:
                 self._begin_timing(self._limits.head_s)
         elif self._is_in_body:
-            self._framing_bytes = 0 if self._body_bytes > body_bytes else self._framing_bytes + len(data)
             if self._framing_bytes > self._limits.head_bytes:
                 self._refuse_body()
             if self._timer is None:
@@ -239,6 +238,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
         self._body_bytes += len(body)
+        self._framing_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
