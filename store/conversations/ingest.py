@@ -187,9 +187,8 @@ async def put_conversations(
                 f"With these messages the user would have {messages:,}, over {max_messages:,}.",
                 hint="Remove conversations that nobody needs, or raise MEMEX_MAX_MESSAGES.",
             )
-        is_told_alone = (
-            not conversations and skipped and read[2]
-        )  # what was left out of a source that is known
+        # Only what was left out is told, of a source that is known.
+        is_told_alone = not conversations and skipped and read[2]
         if not change.written and not is_told_alone:
             return stored
         await connection.execute(

@@ -37,23 +37,10 @@ _NEGATION = re.compile(
 )
 # By which a sentence joins what others say; no other word of it may be new.
 _JOINING = frozenset(
-    (
-        "and",
-        "also",
-        "too",
-        "both",
-        "which",
-        "who",
-        "where",
-        "und",
-        "auch",
-        "sowie",
-        "et",
-        "aussi",
-        "qui",
-        "y",
-        "e",
-    )
+    {"and", "also", "too", "both", "which", "who", "where"}
+    | {"und", "auch", "sowie"}
+    | {"et", "aussi", "qui"}
+    | {"y", "e"}
 )
 
 

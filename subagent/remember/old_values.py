@@ -15,9 +15,8 @@ def with_old_value(plan: RememberPlan, request: ForgetRequest, analyzer: Analyze
     That is the one statement that a new statement of the text replaces or contradicts, if both are about the thing
     that the request names. What is replaced is no candidate.
     """
-    gone = {(add.path, add.replaces) for add in plan.adds} | {
-        (one.path, one.removes) for one in plan.removals
-    }
+    gone = {(add.path, add.replaces) for add in plan.adds}
+    gone |= {(removal.path, removal.removes) for removal in plan.removals}
     left = [candidate for candidate in plan.candidates if (candidate.path, candidate.text) not in gone]
     plan = replace(plan, candidates=tuple(left))
     if (
@@ -32,7 +31,11 @@ def with_old_value(plan: RememberPlan, request: ForgetRequest, analyzer: Analyze
     ]
     changed = [
         *((add.path, add.replaces, add.statement) for add in plan.adds if add.replaces and not add.keeps),
-        *((gone.path, gone.removes, gone.statement) for gone in plan.removals if not gone.keeps),
+        *(
+            (removal.path, removal.removes, removal.statement)
+            for removal in plan.removals
+            if not removal.keeps
+        ),
         *((older.path, older.text, statement) for older, statement in rivals),
     ]
     old = {
