@@ -152,7 +152,7 @@ async def test_an_embedder_is_counted_and_stays_what_it_is() -> None:
     await embedder.close()
 
     name = HashEmbedder(8).name
-    assert (embedder.name, embedder.dimensions, made.shape) == (name, 8, (2, 8))
+    assert (embedder.name, embedder.dimensions, embedder.gives_states, len(made)) == (name, 8, False, 2)
     found = samples(metrics)
     assert found["memex_embedder_requests_total", "document", name, "answered"] == 1
     assert found["memex_embedder_requests_total", "query", name, "answered"] == 1

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import numpy as np
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.conftest import CallerOf
@@ -26,7 +25,7 @@ from memex.settings import Settings
 from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import InputType
+from memex.subagent.embedders.interface import EmbeddedText, InputType
 from memex.wiring import running_service
 
 # The server must have pgvector.
@@ -215,9 +214,7 @@ class Seeing(HashEmbedder):
         self.sent: list[Sequence[str]] = []
         self._fails_at = fails_at
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return vectors; fail at the request of this number."""
         self.sent.append(texts)
         if len(self.sent) == self._fails_at:

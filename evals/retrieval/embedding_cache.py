@@ -4,7 +4,6 @@ import hashlib
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +11,8 @@ from memex.subagent.embedders.interface import (
     EmbeddedText,
     Embedder,
     InputType,
-    TokenEmbedder,
     embed_texts,
 )
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
 
 FOLDER = "embeddings"  # below the folder of the runs
 
@@ -41,21 +35,19 @@ class CachedEmbedder:
         folder.mkdir(parents=True, exist_ok=True)
         self.name = embedder.name
         self.dimensions = embedder.dimensions
+        self.gives_states = embedder.gives_states
         self._embedder = embedder
         self._cache = sqlite3.connect(folder / "embeddings.sqlite", timeout=60, isolation_level=None)
         self._cache.execute("pragma journal_mode = wal")
         self._cache.execute(_TABLE)
-
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return vectors as `Embedder.embed` does."""
-        return np.stack([text.vector for text in await self._embed(texts, kind)])
 
     async def close(self) -> None:
         """Close the cache and the embedder."""
         self._cache.close()
         await self._embedder.close()
 
-    async def _embed(self, texts: Sequence[str], kind: InputType) -> list[EmbeddedText]:
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return texts as `Embedder.embed` does."""
         digests = [hashlib.sha256(text.encode()).digest() for text in texts]
         found = {digest: one for digest in digests if (one := self._load(digest, kind)) is not None}
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
@@ -87,17 +79,9 @@ class CachedEmbedder:
         return EmbeddedText(vector, signs.astype(np.float32) * 2 - 1)
 
 
-class CachedTokenEmbedder(CachedEmbedder):
-    """A cache before an embedder that gives token states."""
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
-        """Return texts as `TokenEmbedder.embed_tokens` does."""
-        return await self._embed(texts, kind)
-
-
 def cached(embedder: Embedder, folder: Path) -> Embedder:
     """Return the embedder with a cache in this folder before it."""
-    return (CachedTokenEmbedder if isinstance(embedder, TokenEmbedder) else CachedEmbedder)(embedder, folder)
+    return CachedEmbedder(embedder, folder)
 
 
 def _packed(one: EmbeddedText, kind: InputType) -> bytes | None:

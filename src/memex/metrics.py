@@ -7,23 +7,20 @@ long as some commands.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from memex.counts import SharedCounts
 from memex.errors import DiskLow, QuotaExceeded
 from memex.store.log.call import CallOutcome, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST
-from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType, TokenEmbedder
+from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType
 
 if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
     from prometheus_client.core import Metric
 
-T = TypeVar("T")
 Labels = tuple[str, ...]
 Gauges = Mapping[str, Mapping[Labels, float]]  # by name and labels
 
@@ -133,8 +130,6 @@ class Metrics:
 
     def counting(self, embedder: Embedder) -> Embedder:
         """Return the embedder, wrapped so that its requests are counted here."""
-        if isinstance(embedder, TokenEmbedder):
-            return _CountingTokenEmbedder(embedder, self)
         return _CountingEmbedder(embedder, self)
 
     def add_embedding(self, model: str, kind: InputType, texts: int, *, is_answered: bool) -> None:
@@ -268,31 +263,21 @@ class _CountingEmbedder:
         """The number of dimensions of each vector."""
         return self._embedder.dimensions
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return the same vectors as `Embedder.embed`."""
-        return await self._count(self._embedder.embed(texts, kind), kind, len(texts))
+    @property
+    def gives_states(self) -> bool:
+        """Whether the embedder gives the states of word pieces."""
+        return self._embedder.gives_states
+
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return the same texts as `Embedder.embed`."""
+        is_answered = False
+        try:
+            made = await self._embedder.embed(texts, kind)
+            is_answered = True
+        finally:
+            self._metrics.add_embedding(self.name, kind, len(texts), is_answered=is_answered)
+        return made
 
     async def close(self) -> None:
         """Close the embedder."""
         await self._embedder.close()
-
-    async def _count(self, made: Awaitable[T], kind: InputType, texts: int) -> T:
-        is_answered = False
-        try:
-            answer = await made
-            is_answered = True
-        finally:
-            self._metrics.add_embedding(self.name, kind, texts, is_answered=is_answered)
-        return answer
-
-
-class _CountingTokenEmbedder(_CountingEmbedder):
-    """An embedder that gives token states, whose requests are counted."""
-
-    def __init__(self, embedder: TokenEmbedder, metrics: Metrics) -> None:
-        super().__init__(embedder, metrics)
-        self._tokens = embedder
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
-        """Return the same texts as `TokenEmbedder.embed_tokens`."""
-        return await self._count(self._tokens.embed_tokens(texts, kind), kind, len(texts))

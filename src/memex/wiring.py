@@ -32,7 +32,7 @@ from memex.subagent.breaker import EMBEDDING, Breaker, OnBreaker
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.rendering import Rendering
 from memex.subagent.embedders.choose import choose_embedder, resolve_name
-from memex.subagent.embedders.interface import Embedder, TokenEmbedder
+from memex.subagent.embedders.interface import Embedder
 from memex.subagent.embedders.names import AUTO, LOCAL_MODELS, parse_name
 from memex.subagent.embedders.shared_model import SharedModel, open_model
 from memex.subagent.limits import Limits
@@ -134,7 +134,7 @@ async def running_service(
             if embedder is not None:
                 held.push_async_callback(embedder.close)
                 if not database.has_vectors and (with_model or settings.embedder != AUTO):
-                    has_states = isinstance(embedder, TokenEmbedder)
+                    has_states = embedder.gives_states
                     _log.warning("database_without_vectors", embedder=embedder.name, token_states=has_states)
             service = Service(
                 database,

@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from memex.distribution import install_command
 from memex.errors import ValidationFailed
 from memex.subagent.breaker import Breaker
-from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType, TokenEmbedder
+from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType
 from memex.subagent.embedders.names import (
     AUTO,
     HASH,
@@ -22,10 +21,6 @@ from memex.subagent.embedders.names import (
     parse_name,
 )
 from memex.subagent.embedders.shared_model import SharedModel
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
 
 _NEEDED_PACKAGES = {  # the extra, and its packages
     "openai": ("vectors", ("numpy", "openai", "pgvector", "procrastinate", "tenacity")),
@@ -45,8 +40,16 @@ EMBEDDERS = "auto, none, openai:MODEL, openai:MODEL@DIMENSIONS, local, local-mul
 class LazyEmbedder:
     """An embedder that is made when it is first needed: most commands never need it, and loading takes a second."""
 
-    def __init__(self, name: str, dimensions: int | None, make: Callable[[], Embedder]) -> None:
+    def __init__(
+        self,
+        name: str,
+        dimensions: int | None,
+        make: Callable[[], Embedder],
+        *,
+        gives_states: bool = False,
+    ) -> None:
         self.name = name
+        self.gives_states = gives_states
         self._dimensions = dimensions
         self._make = make
         self._embedder: Embedder | None = None
@@ -57,8 +60,8 @@ class LazyEmbedder:
         """Of each vector, once it is known."""
         return self._embedder.dimensions if self._embedder is not None else self._dimensions
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return vectors as `Embedder.embed` does."""
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return texts as `Embedder.embed` does."""
         return await (await self._made()).embed(texts, kind)
 
     async def close(self) -> None:
@@ -71,16 +74,6 @@ class LazyEmbedder:
             if self._embedder is None:
                 self._embedder = await asyncio.to_thread(self._make)
         return self._embedder
-
-
-class LazyTokenEmbedder(LazyEmbedder):
-    """A lazy embedder that gives token states."""
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
-        """Return texts as `TokenEmbedder.embed_tokens` does."""
-        embedder = await self._made()
-        assert isinstance(embedder, TokenEmbedder)  # noqa: S101  # what makes it is chosen below
-        return await embedder.embed_tokens(texts, kind)
 
 
 def resolve_name(name: str | None) -> str | None:
@@ -129,10 +122,12 @@ def choose_embedder(
                 name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url, breaker)
             )
         case "local", _:
-            embedder = LazyTokenEmbedder(LOCAL, LOCAL_DIMENSIONS, lambda: _local(shared_model))
+            embedder = LazyEmbedder(
+                LOCAL, LOCAL_DIMENSIONS, lambda: _here(LOCAL, shared_model), gives_states=True
+            )
         case "local-multilingual", _:
             embedder = LazyEmbedder(
-                MULTILINGUAL, MULTILINGUAL_DIMENSIONS, lambda: _multilingual(shared_model)
+                MULTILINGUAL, MULTILINGUAL_DIMENSIONS, lambda: _here(MULTILINGUAL, shared_model)
             )
         case "hash", _:
             width = dimensions or HASH_DIMENSIONS
@@ -177,24 +172,19 @@ def _openai(
     )
 
 
-def _local(shared_model: SharedModel | None) -> Embedder:
-    if shared_model is not None and shared_model.name == LOCAL:
+def _here(name: str, shared_model: SharedModel | None) -> Embedder:
+    """Return the embedder of a local model, in the process that holds it if there is one."""
+    if shared_model is not None and shared_model.name == name:
         from memex.subagent.embedders.shared_embedder import SharedEmbedder  # noqa: PLC0415
 
         return SharedEmbedder(shared_model)
+    if name == MULTILINGUAL:
+        from memex.subagent.embedders.multilingual import MultilingualEmbedder  # noqa: PLC0415
+
+        return MultilingualEmbedder()
     from memex.subagent.embedders.local import LocalEmbedder  # noqa: PLC0415
 
     return LocalEmbedder()
-
-
-def _multilingual(shared_model: SharedModel | None) -> Embedder:
-    if shared_model is not None and shared_model.name == MULTILINGUAL:
-        from memex.subagent.embedders.shared_embedder import SharedEmbedder  # noqa: PLC0415
-
-        return SharedEmbedder(shared_model)
-    from memex.subagent.embedders.multilingual import MultilingualEmbedder  # noqa: PLC0415
-
-    return MultilingualEmbedder()
 
 
 def _hash(dimensions: int) -> Embedder:

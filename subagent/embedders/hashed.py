@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
+from memex.subagent.embedders.interface import MAX_CHARS, EmbeddedText, InputType, to_unit_length
 from memex.subagent.embedders.names import HASH, HASH_DIMENSIONS
 
 if TYPE_CHECKING:
@@ -23,14 +23,16 @@ _WORD = re.compile(r"\w+")
 class HashEmbedder:
     """Texts that share trigrams of letters lie near; of meaning it knows nothing."""
 
+    gives_states = False
+
     def __init__(self, dimensions: int = HASH_DIMENSIONS) -> None:
         self.dimensions: int | None = dimensions
         self.name = HASH.format(dimensions=dimensions)
         self._width = dimensions
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":  # noqa: ARG002
-        """Return vectors as `Embedder.embed` does; it never fails."""
-        return await asyncio.to_thread(self._embed, texts)
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:  # noqa: ARG002
+        """Return texts as `Embedder.embed` does; it never fails."""
+        return list(map(EmbeddedText, await asyncio.to_thread(self._embed, texts)))
 
     async def close(self) -> None:
         """Hold nothing."""

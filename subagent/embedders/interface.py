@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from memex.errors import ModelUnavailable
 
@@ -16,6 +16,21 @@ InputType = Literal["query", "document"]
 MAX_CHARS = 8_000
 
 STARTING = "starting"  # the reason of an embedder that is not ready yet, and soon will be
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedText:
+    """A text as a model sees it.
+
+    Attributes:
+        vector: (d,) float32, of length 1.
+        states: (p, d) float32, a row for each word piece; None from a model that gives no token states.
+        spans: where the p word pieces stand in the text, in code points; None if that is not known.
+    """
+
+    vector: "NDArray[float32]"
+    states: "NDArray[float32] | None" = None
+    spans: Sequence[tuple[int, int]] | None = None
 
 
 class Embedder(Protocol):
@@ -35,8 +50,13 @@ class Embedder(Protocol):
         """Of each vector."""
         ...
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return a vector for each text: (n, d) float32, rows of length 1.
+    @property
+    def gives_states(self) -> bool:
+        """Whether it gives the state of each word piece, by which late interaction compares texts."""
+        ...
+
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return each text as the model sees it.
 
         Args:
             texts: of which the first 8,000 characters count; none of them empty.
@@ -52,43 +72,16 @@ class Embedder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedText:
-    """A text as a model sees it.
-
-    Attributes:
-        vector: (d,) float32, of length 1.
-        states: (p, d) float32, a row for each word piece; None from a model that gives no token states.
-        spans: where the p word pieces stand in the text, in code points; None if that is not known.
-    """
-
-    vector: "NDArray[float32]"
-    states: "NDArray[float32] | None" = None
-    spans: Sequence[tuple[int, int]] | None = None
-
-
-@runtime_checkable
-class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also gives the state of each word piece, by which late interaction compares texts."""
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
-        """Return each text with its token states, from one pass of the model; as `Embedder.embed` otherwise."""
-        ...
-
-
 async def embed_texts(
     embedder: Embedder, texts: Sequence[str], kind: InputType = "document"
 ) -> list[EmbeddedText]:
-    """Return the vector of each text, and its token states if the embedder gives any.
+    """Return each text as the embedder sees it, if that is usable.
 
     Raises:
         ModelUnavailable: the embedder does not answer, or with something else than a vector of finite numbers and
             of the known width for each text.
     """
-    if isinstance(embedder, TokenEmbedder):
-        made = await embedder.embed_tokens(texts, kind)
-    else:
-        made = [EmbeddedText(vector) for vector in await embedder.embed(texts, kind)]
+    made = await embedder.embed(texts, kind)
     _check(embedder, texts, made)
     return made
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -19,10 +19,6 @@ from memex.errors import ModelUnavailable
 from memex.subagent.embedders.interface import MAX_CHARS, EmbeddedText, InputType, to_unit_length
 from memex.subagent.embedders.memory import return_memory
 from memex.subagent.embedders.names import LOCAL, LOCAL_DIMENSIONS
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
 
 MAX_PIECES = 256  # as the model was trained; of a longer text the rest does not count
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -39,19 +35,14 @@ class LocalEmbedder:
     text are the same bytes in whatever batch it stands, as `tests/subagent/test_shared_embedder.py` checks.
     """
 
+    gives_states = True
+
     def __init__(self) -> None:
         self.dimensions: int | None = LOCAL_DIMENSIONS
         self.name = LOCAL
         self._loading = threading.Lock()
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return vectors as `Embedder.embed` does."""
-        made = await self.embed_tokens(texts, kind)
-        return (
-            np.stack([text.vector for text in made]) if made else np.zeros((0, LOCAL_DIMENSIONS), np.float32)
-        )
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:  # noqa: ARG002
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:  # noqa: ARG002
         """Return each text with the states of its word pieces, without those of the marks around them."""
         made: dict[int, EmbeddedText] = {}
         # The shortest first: a batch is as wide as its longest text.
@@ -74,7 +65,7 @@ class LocalEmbedder:
         self._loaded()
 
     def embed_here(self, texts: Sequence[str]) -> list[EmbeddedText]:
-        """Return what `embed_tokens` does, by this thread."""
+        """Return what `embed` does, by this thread."""
         session, tokenizer = self._loaded()
         encoded = tokenizer.encode_batch([text[:MAX_CHARS] for text in texts])
         made: dict[int, EmbeddedText] = {}

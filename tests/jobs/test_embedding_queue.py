@@ -5,7 +5,6 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
-import numpy as np
 import procrastinate
 import psycopg
 import pytest
@@ -27,7 +26,7 @@ from memex.store.migrate import migrate
 from memex.store.search import vectors
 from memex.subagent.breaker import EMBEDDING, MAX_FAILURES, Breaker
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import InputType
+from memex.subagent.embedders.interface import EmbeddedText, InputType
 from memex.subagent.embedders.remote import OpenAIEmbedder
 
 # The server must have pgvector.
@@ -39,14 +38,13 @@ class Scripted:
 
     name = "scripted@8"
     dimensions: int | None = 8
+    gives_states = False
 
     def __init__(self, before: Callable[[], Awaitable[None]] | None = None) -> None:
         self.calls = 0
         self._before = before
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return hashed vectors."""
         self.calls += 1
         if self._before is not None:

@@ -13,16 +13,18 @@ class WordEmbedder(HashEmbedder):
     `embedded` counts how often each text was embedded.
     """
 
+    gives_states = True
+
     def __init__(self, dimensions: int = HASH_DIMENSIONS) -> None:
         super().__init__(dimensions)
         self.embedded: dict[str, int] = {}
 
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return each text with a state for each of its words."""
         for text in texts:
             self.embedded[text] = self.embedded.get(text, 0) + 1
-        vectors = await self.embed(texts, kind)
+        vectors = self._embed(texts)
         return [
-            EmbeddedText(vector, await self.embed(text.split(), kind))
+            EmbeddedText(vector, self._embed(text.split()))
             for vector, text in zip(vectors, texts, strict=True)
         ]

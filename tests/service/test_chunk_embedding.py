@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from memex.errors import ModelUnavailable
@@ -13,7 +12,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.search import vectors
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import InputType
+from memex.subagent.embedders.interface import EmbeddedText, InputType
 
 # The server must have pgvector.
 pytestmark = pytest.mark.embedded_only
@@ -24,14 +23,13 @@ class Scripted:
 
     name = "scripted@8"
     dimensions: int | None = 8
+    gives_states = False
 
     def __init__(self, before: Callable[[list[str]], Awaitable[None]] | None = None) -> None:
         self.sent: list[list[str]] = []
         self._before = before
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return hashed vectors."""
         self.sent.append(list(texts))
         if self._before is not None:

@@ -24,7 +24,7 @@ from memex.store.conversations.records import NewConversation, NewMessage, Sourc
 from memex.store.database import Database
 from memex.store.search import vector_indexes, vectors
 from memex.store.upkeep import reindex
-from memex.subagent.embedders.interface import STARTING, InputType
+from memex.subagent.embedders.interface import STARTING, EmbeddedText, InputType
 
 # The server must have pgvector.
 pytestmark = pytest.mark.embedded_only
@@ -39,18 +39,18 @@ class Topics:
 
     name = "topics@4"
     dimensions: int | None = 4
+    gives_states = False
 
     def __init__(self) -> None:
         self.sent: list[str] = []
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return vectors of the topics, with a share that differs from text to text."""
         if kind == "document":
             self.sent += texts
         made = np.array([[*self._topics(text.lower()), 0.1 + len(text) % 7 / 50] for text in texts])
-        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        return list(map(EmbeddedText, made.astype(np.float32)))
 
     def _topics(self, text: str) -> list[float]:
         return [float(sum(text.count(word) for word in words)) for words in TOPICS]
@@ -387,8 +387,6 @@ async def test_a_brief_process_waits_a_moment_for_its_model(
 class LateTopics(Topics):
     """An embedder that is starting, and stays so."""
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Say that the model is not ready."""
         raise ModelUnavailable("The model is being loaded.", reason=STARTING)

@@ -23,6 +23,7 @@ from memex.store.database import Database
 from memex.store.embedded import server as embedded
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
+from memex.subagent.embedders.interface import EmbeddedText
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
 
@@ -59,6 +60,7 @@ class Vectors:
 
     name = "test/vectors"
     dimensions = 4
+    gives_states = False
 
     def __init__(self, *, answers: bool) -> None:
         self._answers = answers
@@ -67,7 +69,7 @@ class Vectors:
         """Return equal vectors."""
         if not self._answers:
             raise ModelUnavailable("no answer", reason="test")
-        return np.full((len(texts), 4), 0.5, dtype="float32")
+        return list(map(EmbeddedText, np.full((len(texts), 4), 0.5, dtype="float32")))
 
 
 async def caller_on(service: Service) -> Caller:

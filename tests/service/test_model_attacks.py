@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent
@@ -19,7 +19,7 @@ from memex.store.database import Database
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import Embedder, InputType
+from memex.subagent.embedders.interface import EmbeddedText, Embedder, InputType
 from memex.subagent.limits import Limits
 from memex.subagent.model import chat as chat_models
 from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model
@@ -29,9 +29,6 @@ from memex.subagent.retrying import retry_after_s
 # One server is enough: what a planner does is the same on each.
 pytestmark = pytest.mark.embedded_only
 
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
 
 OPERATIONS = 400  # on memory, of one call
 DEGRADED = "MODEL_UNAVAILABLE"
@@ -119,7 +116,7 @@ class Listening(HashEmbedder):
         super().__init__()
         self.texts: list[str] = []
 
-    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return vectors, and keep the texts."""
         self.texts += texts
         return await super().embed(texts, kind)

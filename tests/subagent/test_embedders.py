@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kit.vectors import vectors_of
 
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.subagent.embedders import remote
 from memex.subagent.embedders.choose import LazyEmbedder, choose_embedder
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import Embedder, TokenEmbedder, to_unit_length
+from memex.subagent.embedders.interface import Embedder, to_unit_length
 from memex.subagent.embedders.remote import OpenAIEmbedder
 
 Answer = tuple[int, dict[str, str], Any]  # status, headers, body: a document, or bytes as they are
@@ -119,7 +120,7 @@ async def test_a_vector_for_each_text_in_its_order(provider: Provider, embedder_
     """Of length 1, whatever the server's order and lengths; the key goes along."""
     embedder = embedder_of()
 
-    vectors = await embedder.embed(["a", "bbb", "cc"])
+    vectors = await vectors_of(embedder, ["a", "bbb", "cc"])
 
     expected = np.array([[1, 1, 0], [3, 1, 0], [2, 1, 0]]) / np.sqrt([[2], [10], [5]])
     assert vectors.dtype == np.float32
@@ -134,7 +135,7 @@ async def test_a_failure_is_asked_again(provider: Provider, embedder_of: Embedde
     """429 and 500 pass; then the vectors come."""
     provider.script = [refusal(429, **{"Retry-After": "0"}), refusal(500), refusal(503)]
 
-    vectors = await embedder_of().embed(["a"])
+    vectors = await vectors_of(embedder_of(), ["a"])
 
     assert vectors.shape == (1, 3)
     assert len(provider.requests) == 4
@@ -147,7 +148,7 @@ async def test_retry_after_is_obeyed(provider: Provider, embedder_of: EmbedderOf
     provider.script = [refusal(429, "rate_limit_exceeded", **{"Retry-After": later})]
 
     with pytest.raises(ModelUnavailable) as refused:
-        await embedder_of().embed(["a"])
+        await vectors_of(embedder_of(), ["a"])
 
     assert refused.value.details["reason"] == "RateLimitError 429 rate_limit_exceeded"
     assert len(provider.requests) == 1
@@ -164,7 +165,7 @@ async def test_what_does_not_pass_is_reported(
     provider.script = [refusal(status, code)] * asked
 
     with pytest.raises(ModelUnavailable) as refused:
-        await embedder_of().embed(["a"])
+        await vectors_of(embedder_of(), ["a"])
 
     assert f"{status} {code}" in refused.value.message
     assert "a text of the request" not in str(refused.value)
@@ -187,14 +188,14 @@ async def test_an_answer_without_the_vectors_is_refused(provider: Provider, embe
         provider.script = [(200, {}, body)]
 
         with pytest.raises(ModelUnavailable):
-            await embedder_of().embed(["a", "b"])
+            await vectors_of(embedder_of(), ["a", "b"])
 
 
 async def test_texts_go_in_bounded_batches(provider: Provider, embedder_of: EmbedderOf) -> None:
     """At most 128 texts and 200,000 characters a request, of each text at most 8,000."""
     texts = ["x" * 9_000] * 30 + ["y"] * 200
 
-    vectors = await embedder_of().embed(texts)
+    vectors = await vectors_of(embedder_of(), texts)
 
     assert vectors.shape == (230, 3)
     sizes = [(len(request["input"]), sum(map(len, request["input"]))) for request in provider.requests]
@@ -207,13 +208,13 @@ async def test_the_dimensions_asked_for_go_along(provider: Provider, embedder_of
     """And other ones than those are refused."""
     embedder = embedder_of(dimensions=5)
 
-    assert (await embedder.embed(["a"])).shape == (1, 5)
+    assert (await vectors_of(embedder, ["a"])).shape == (1, 5)
     assert provider.requests[0]["dimensions"] == 5
     provider.script = [
         (200, {}, {"object": "list", "model": "m", "data": [{"index": 0, "embedding": [1.0]}]})
     ]
     with pytest.raises(ModelUnavailable):
-        await embedder.embed(["a"])
+        await vectors_of(embedder, ["a"])
 
 
 async def test_a_server_that_hangs_is_given_up(
@@ -224,7 +225,7 @@ async def test_a_server_that_hangs_is_given_up(
     provider.script = [(0, {}, None)]
 
     with pytest.raises(ModelUnavailable) as refused:
-        await embedder_of().embed(["a"], "query")
+        await vectors_of(embedder_of(), ["a"], "query")
 
     assert refused.value.details["reason"] == "timeout"
 
@@ -235,7 +236,7 @@ async def test_a_server_that_is_not_there_is_reported() -> None:
     embedder = OpenAIEmbedder("m", base_url="http://127.0.0.1:9/v1", backoff_s=0.001)
 
     with pytest.raises(ModelUnavailable) as refused:
-        await embedder.embed(["a"])
+        await vectors_of(embedder, ["a"])
     await embedder.close()
 
     assert refused.value.details["reason"] == "APIConnectionError"
@@ -252,7 +253,7 @@ def test_every_vector_gets_the_length_one(size: float) -> None:
 
 async def test_hashed_vectors_are_near_for_like_texts() -> None:
     """The same everywhere, and of length 1."""
-    vectors = await HashEmbedder().embed(["the blue boat", "a blue boat", "winter soup", "", "…"])
+    vectors = await vectors_of(HashEmbedder(), ["the blue boat", "a blue boat", "winter soup", "", "…"])
 
     assert vectors.shape == (5, 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
@@ -290,7 +291,7 @@ async def test_the_local_model_knows_meaning(local: Embedder) -> None:
     ]
     questions = ["Which pet does she have?", "How do I reach the service?", "What do I need for baking?"]
 
-    near = await local.embed(questions, "query") @ (await local.embed(texts)).T
+    near = await vectors_of(local, questions, "query") @ (await vectors_of(local, texts)).T
 
     assert near.argmax(axis=1).tolist() == [0, 1, 2]
     assert local.dimensions == near.shape[0] * 128
@@ -298,10 +299,10 @@ async def test_the_local_model_knows_meaning(local: Embedder) -> None:
 
 async def test_local_token_states_are_those_of_the_word_pieces(local: Embedder) -> None:
     """One character, an emoji, no piece at all, more than the model reads, and 1 MiB: never the state of a mark."""
-    assert isinstance(local, TokenEmbedder)
+    assert local.gives_states
 
     texts = ["x", "\U0001f375", "\u200b", "tea " * 2_000, "y" * (1 << 20)]
-    made = await local.embed_tokens(texts)
+    made = await local.embed(texts)
 
     pieces = [one.states.shape[0] if one.states is not None else None for one in made]
     assert pieces[:2] == [1, 1]
@@ -315,13 +316,13 @@ async def test_a_local_vector_depends_on_its_text_alone(local: Embedder) -> None
     long = "word " * 300
     texts = ["tea", "a much longer sentence about oolong tea", long, long + "unheard", *["x"] * 10]
 
-    together = await local.embed(texts)
-    [alone] = await local.embed(["tea"])
+    together = await vectors_of(local, texts)
+    [alone] = await vectors_of(local, ["tea"])
 
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
     assert np.allclose(together[0], alone, atol=1e-6)
     assert (together[2] == together[3]).all()
-    assert (await local.embed([])).shape == (0, 384)
+    assert await local.embed([]) == []
 
 
 async def test_an_embedder_has_a_name() -> None:
@@ -409,7 +410,7 @@ async def test_what_an_embedder_needs_is_loaded_by_its_first_use() -> None:
     embedder = LazyEmbedder("hash:trigrams@8#1", 8, make)
     await embedder.close()
     before = list(made)
-    first, second = await asyncio.gather(embedder.embed(["a"]), embedder.embed(["a"], "query"))
+    first, second = await asyncio.gather(vectors_of(embedder, ["a"]), vectors_of(embedder, ["a"], "query"))
     await embedder.close()
 
     assert before == []

@@ -22,7 +22,7 @@ from memex.store.search.hybrid import late_interaction, statement_states, token_
 from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
 from memex.store.text_pool import offload
 from memex.subagent.breaker import is_not_asked
-from memex.subagent.embedders.interface import Embedder, TokenEmbedder, embed_texts
+from memex.subagent.embedders.interface import Embedder, embed_texts
 from memex.subagent.embedders.names import LOCAL_MODELS
 from memex.subagent.statements.places import STATEMENT_FILE_NAMES
 
@@ -168,7 +168,7 @@ async def _embed_missing(
     if scope.kind in BESIDE_MEMORY:
         return await _embed_passages(database, embedder, scope, max_texts, on_texts, since)
     after = sent = 0
-    has_states = isinstance(embedder, TokenEmbedder)
+    has_states = embedder.gives_states
     texts: dict[tuple[int, int], FileTexts] = {}
     while max_texts is None or sent < max_texts:
         async with database.maintenance() as connection:

@@ -17,7 +17,6 @@ from memex.subagent.embedders.interface import (
     STARTING,
     EmbeddedText,
     Embedder,
-    TokenEmbedder,
     embed_texts,
 )
 from memex.subagent.embedders.names import ENGLISH_ONLY
@@ -80,8 +79,8 @@ class QueryEmbedder:
         is_brief: bool = False,
     ) -> "QueryEmbedder":
         """Return the embedder of queries for a database: one without vectors is searched by token states alone."""
-        is_usable = database.has_vectors or (database.has_jobs and isinstance(embedder, TokenEmbedder))
-        used = embedder if is_usable else None
+        gives_states = embedder is not None and embedder.gives_states
+        used = embedder if database.has_vectors or (database.has_jobs and gives_states) else None
         return cls(used, mode, database, is_set=embedder is not None, is_brief=is_brief)
 
     async def of(
@@ -156,7 +155,7 @@ class QueryEmbedder:
 
     async def match_words(self, query: str, passage: str) -> list[WordMatch] | None:
         """Return which words of a passage answer which words of a query; None if the embedder does not say."""
-        if not isinstance(self.embedder, TokenEmbedder):
+        if self.embedder is None or not self.embedder.gives_states:
             return None
         try:
             async with asyncio.timeout(QUERY_TIMEOUT_S):

@@ -24,14 +24,15 @@ class WordEmbedder(HashEmbedder):
     """An embedder whose word pieces are words and signs, each known by its letters alone."""
 
     is_silent = False
+    gives_states = True
 
-    async def embed_tokens(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Return each text with a state for each of its pieces, and where they stand."""
-        vectors = await self.embed(texts, kind)
+        vectors = self._embed(texts)
         made = []
         for vector, text in zip(vectors, texts, strict=True):
             spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
-            states = await self.embed([text[start:end] for start, end in spans], kind)
+            states = self._embed([text[start:end] for start, end in spans])
             made.append(EmbeddedText(vector, states, None if self.is_silent else spans))
         return made
 
@@ -135,7 +136,7 @@ async def test_the_local_model_says_where_its_pieces_stand() -> None:
     """Of words in several pieces, of accents and of emoji; a text without pieces has no match."""
     local: Any = choose_embedder("local")
     query, passage = "Which caf\u00e9 \U0001f375 sells beverages?", "The tearoom by the harbour sells oolong."
-    asked, found, empty = await local.embed_tokens([query, passage, "\u200b"], "query")
+    asked, found, empty = await local.embed([query, passage, "\u200b"], "query")
 
     matches = {one.word: one.answer for one in match_words(query, asked, passage, found)}
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from memex.call_context import CallContext
@@ -15,7 +14,7 @@ from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.embedders.interface import STARTING, InputType
+from memex.subagent.embedders.interface import STARTING, EmbeddedText, InputType
 from memex.subagent.embedders.names import LOCAL
 
 FILES = {
@@ -28,9 +27,7 @@ FILES = {
 class Failing(HashEmbedder):
     """An embedder whose provider is away."""
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Fail."""
         raise ModelUnavailable("The embedder did not answer.", reason="timeout")
 
@@ -38,9 +35,7 @@ class Failing(HashEmbedder):
 class Hanging(HashEmbedder):
     """An embedder that never answers."""
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Wait for ever."""
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
@@ -51,9 +46,7 @@ class Starting(HashEmbedder):
 
     refused = 2
 
-    async def embed(
-        self, texts: Sequence[str], kind: InputType = "document"
-    ) -> "np.typing.NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
         """Refuse, or embed."""
         if self.refused:
             self.refused -= 1

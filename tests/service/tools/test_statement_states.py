@@ -146,12 +146,10 @@ async def test_a_job_that_ends_amid_statements_is_made_up_for(told: Told) -> Non
     """A passage has states when its statements have theirs, never before."""
 
     class Failing(WordEmbedder):
-        async def embed_tokens(
-            self, texts: Sequence[str], kind: InputType = "document"
-        ) -> list[EmbeddedText]:
+        async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
             if not any("\n" in text for text in texts):  # single statements
                 raise ModelUnavailable("The embedder is away.", reason="timeout")
-            return await super().embed_tokens(texts, kind)
+            return await super().embed(texts, kind)
 
     before = await told.count()
     await told.service.execute(told.caller, "memory_remember", {"text": "The winch needs grease."}, now=NOW)

@@ -64,7 +64,7 @@ async def test_more_of_a_search_comes_from_the_same_ranking(searched: tuple[Serv
     """Who asks for more files of the same search gets those that a new search would find."""
     service, caller = searched
     query, embedder = "cluster of three nodes", WordEmbedder()
-    [made] = await embedder.embed_tokens([query], "query")
+    [made] = await embedder.embed([query], "query")
     assert made.states is not None
     values = made.vector.tolist() if service.database.has_vectors else ()
     vectors = {query: QueryVector(embedder.name, values, late_interaction.round_states(made.states))}
@@ -143,13 +143,8 @@ async def test_pieces_of_nothing_are_compared_with_nothing(searched: tuple[Servi
     """A query, and a text, of which the tokenizer leaves no piece."""
 
     class Empty(WordEmbedder):
-        async def embed_tokens(
-            self, texts: Sequence[str], kind: InputType = "document"
-        ) -> list[EmbeddedText]:
-            return [
-                EmbeddedText(vector, np.zeros((0, 384), np.float32))
-                for vector in await self.embed(texts, kind)
-            ]
+        async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
+            return [EmbeddedText(vector, np.zeros((0, 384), np.float32)) for vector in self._embed(texts)]
 
     service, caller = searched
     nothing = Service(service.database, max_files=100, embedder=Empty())
@@ -179,9 +174,7 @@ async def test_what_is_no_vector_is_refused(
     """Nothing of it is stored, the failure is noted, and a search goes on by words and says that it is degraded."""
 
     class Broken(WordEmbedder):
-        async def embed_tokens(
-            self, texts: Sequence[str], kind: InputType = "document"
-        ) -> list[EmbeddedText]:
+        async def embed(self, texts: Sequence[str], kind: InputType = "document") -> list[EmbeddedText]:
             return made
 
     service, caller = searched

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.kit.memory import write_each
+from tests.kit.vectors import vectors_of
 
 from memex.service.chunk_embedding import embed_scope
 from memex.service.service import Caller, Service
@@ -81,7 +82,7 @@ async def test_what_lies_near_is_narrowed_alike(service: Service, alice: Caller)
         pytest.skip("no pgvector here")
     await write_each(service, alice, FILES | {"user/2026-11-18.md": "Boats and houses.\n"})
     await embed_scope(service.database, EMBEDDER, alice.access.by_mount["user"].scope_id)
-    [values] = await EMBEDDER.embed(["boathouse last week"])
+    [values] = await vectors_of(EMBEDDER, ["boathouse last week"])
     vectors = {"boathouse last week": QueryVector(EMBEDDER.name, [float(value) for value in values])}
     async with service.database.transaction(alice.access, snapshot=True) as connection:
         memory = await memory_at(connection, alice.access, MemoryView(now=NOW, vectors=vectors))

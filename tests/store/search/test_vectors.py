@@ -9,6 +9,7 @@ import numpy as np
 import psycopg
 import pytest
 from tests.kit.plans import plan_nodes
+from tests.kit.vectors import vectors_of
 
 from memex.service.chunk_embedding import embed_scope
 from memex.service.service import Caller, Service
@@ -38,7 +39,7 @@ async def write(service: Service, caller: Caller, **files: str) -> None:
 
 async def near(service: Service, caller: Caller, text: str, **options: Any) -> list[NearChunk]:
     """Return the chunks of the caller's scopes that lie nearest to a text."""
-    [vector] = await EMBEDDER.embed([text])
+    [vector] = await vectors_of(EMBEDDER, [text])
     options = {"limit": 10} | options
     scopes = options.pop("scopes", caller.access.scopes)
     async with service.database.transaction(caller.access) as connection:
@@ -158,7 +159,7 @@ async def test_models_and_dimensions_stand_side_by_side(service: Service, alice:
 
     found = await near(service, alice, "blue boat")
     async with service.database.transaction(alice.access) as connection:
-        [vector] = await other.embed(["ginger soup"])
+        [vector] = await vectors_of(other, ["ginger soup"])
         by_other = await vectors.nearest(connection, alice.access.scopes, other.name, vector, limit=1)
         by_none = await vectors.nearest(connection, alice.access.scopes, "none", vector, limit=1)
         by_wrong_size = await vectors.nearest(connection, alice.access.scopes, EMBEDDER.name, vector, limit=1)

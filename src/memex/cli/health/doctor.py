@@ -259,7 +259,6 @@ async def _set_up(name: str, *chats: "ChatModel") -> Finding | None:
 
 
 def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
-    from memex.subagent.embedders.interface import TokenEmbedder
     from memex.wiring import embedder_of
 
     try:
@@ -276,7 +275,7 @@ def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
     if embedder is None:
         return Finding("embedder", f"none; search mode {settings.search_mode}, which is by words alone")
     said = f"{embedder.name}; search mode {settings.search_mode}"
-    if not report.has_vectors and isinstance(embedder, TokenEmbedder):
+    if not report.has_vectors and embedder.gives_states:
         return Finding(
             "embedder",
             f"{said}; without pgvector, only what words find is compared in meaning",

@@ -45,7 +45,6 @@ async def status(
     from memex.service.chunk_embedding import EmbeddingEstimate
     from memex.store.log.embedding_rate import texts_a_second
     from memex.store.search import vectors
-    from memex.subagent.embedders.interface import TokenEmbedder
     from memex.wiring import embedder_of
 
     embedder = embedder_of(opened.settings)
@@ -58,7 +57,8 @@ async def status(
         "embedder": current,
         "search_mode": opened.settings.search_mode,
     }
-    if not has_vectors and not (opened.database.has_jobs and isinstance(embedder, TokenEmbedder)):
+    has_states = opened.database.has_jobs and embedder is not None and embedder.gives_states
+    if not (has_vectors or has_states):
         return CommandOutput(
             document | {"models": [], "jobs": {}}, lambda screen: show_without_vectors(screen, document)
         )

@@ -58,11 +58,10 @@ class IndexDatabase:
             ValidationFailed: no embedder is named, the embedder is unknown or lacks packages, or the database
                 cannot store vectors.
         """
-        from memex.subagent.embedders.interface import TokenEmbedder
         from memex.wiring import embedder_of
 
         embedder = embedder_of(self.settings, model)
-        if not isinstance(embedder, TokenEmbedder):  # its token states need no extension
+        if embedder is None or not embedder.gives_states:  # its token states need no extension
             self.require_vectors()
         if embedder is None:
             raise ValidationFailed(
