@@ -28,7 +28,8 @@ def main() -> None:
     tasks = sys.stdin.buffer
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what a library prints is no answer
-    _limit_itself()
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    limit_itself(MAX_MEMORY_BYTES)
     while (task := receive(tasks)) is not None:
         send(answers, _done(task))
         if _peak_bytes() > KEPT_MEMORY_BYTES:
@@ -86,16 +87,18 @@ def _failed(error: Exception) -> bytes:
     return answer
 
 
-def _limit_itself() -> None:
+def limit_itself(memory_bytes: int, cpu_s: int | None = None) -> None:
+    """Let the system end this process when it takes too much memory, or too much of the processor."""
     import resource  # noqa: PLC0415  # not on every system
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     os.nice(NICENESS)
-    with suppress(ValueError, OSError):  # a lower limit is set already
-        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limits = {resource.RLIMIT_DATA: (memory_bytes, memory_bytes), resource.RLIMIT_CORE: (0, 0)}
+    if cpu_s is not None:
+        limits[resource.RLIMIT_CPU] = cpu_s, cpu_s + 5
+    for kind, limit in limits.items():
+        with suppress(ValueError, OSError):  # a lower limit is set already
+            resource.setrlimit(kind, limit)
 
 
 def _peak_bytes() -> int:

@@ -10,9 +10,16 @@ from pathlib import Path
 
 from memex.store.text_pool.child import LENGTH
 
-# The search path is given, since a fresh interpreter without an environment may not know all of it.
-_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from memex.store.text_pool.child import main; main()"
 _READ_BYTES = 1 << 20
+
+
+def fresh_interpreter(module: str) -> list[str]:
+    """Return the command of a fresh interpreter that runs the function `main` of a module.
+
+    The search path is given, since such an interpreter may not know all of it.
+    """
+    program = f"import sys; sys.path[:] = sys.argv[1:]; from {module} import main; main()"
+    return [sys.executable, "-I", "-c", program, *(str(Path(path).absolute()) for path in sys.path)]
 
 
 class ProcessEndedError(Exception):
@@ -31,9 +38,8 @@ class TextProcess:
     """A fresh interpreter that does tasks: without an environment, and with no file but its pipes."""
 
     def __init__(self) -> None:
-        paths = [str(Path(path).absolute()) for path in sys.path]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _PROGRAM, *paths],
+            fresh_interpreter("memex.store.text_pool.child"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -8,13 +8,10 @@ sends frames (`frames.py`): `progress`, `wanted`, `put`, and at last `done` with
 import asyncio
 import os
 import queue
-import resource
-import signal
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,8 +21,8 @@ from memex.call_context import CallContext
 from memex.errors import LimitExceeded, MemexError, error_document, error_of
 from memex.logging import frames
 from memex.sources.conversations.records import Include
+from memex.store.text_pool.child import limit_itself
 
-NICENESS = 5  # the event loop of the service comes first
 PROGRESS_EVERY_S = 0.5
 
 
@@ -40,18 +37,6 @@ def main() -> None:
     except MemoryError:
         said = {"error": error_document(_too_hard())}
     line.send(PipeFrame({"kind": "done"} | said))
-
-
-def limit_itself(memory_bytes: int, cpu_s: int) -> None:
-    """Let the system end this process when it takes too much."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the service decides
-    os.nice(NICENESS)
-    with suppress(ValueError, OSError):  # a lower limit is set already
-        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 async def _read(line: "_Line", asked: Mapping[str, Any]) -> dict[str, Any]:

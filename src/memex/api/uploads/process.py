@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,13 +10,12 @@ from typing import Any, Self
 
 from memex.api.uploads.frames import HEAD, BrokenFrameError, PipeFrame, lengths, parse
 from memex.errors import LimitExceeded, StoreUnavailable
+from memex.store.text_pool.process import fresh_interpreter
 
 MAX_MEMORY_BYTES = 1 << 30
 CPU_S = 120  # of the processor that a file may take, and
 CPU_S_PER_MIB = 4  # so much more for each MiB that was uploaded; a zip unpacks to ten times as much
 SILENT_S = 600.0  # a process that says nothing for so long is taken for stuck
-# The search path is given, since a fresh interpreter without an environment may not know all of it.
-_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from memex.api.uploads.child import main; main()"
 _SPLIT = "Split it, or run `memex conversations ingest` on a machine of your own."
 
 
@@ -49,7 +47,7 @@ class UploadReader:
         """
         try:
             process = await asyncio.create_subprocess_exec(
-                *_command(),
+                *fresh_interpreter("memex.api.uploads.child"),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
@@ -118,7 +116,3 @@ class UploadReader:
 def cpu_s_of(size_bytes: int) -> int:
     """Return how many seconds of the processor a file of a size may take."""
     return CPU_S + CPU_S_PER_MIB * (size_bytes >> 20)
-
-
-def _command() -> list[str]:
-    return [sys.executable, "-I", "-c", _PROGRAM, *(str(Path(folder).absolute()) for folder in sys.path)]
