@@ -295,12 +295,13 @@ async def add(
     )
 
 
-async def trim(connection: Connection, scope_id: int) -> bool:
-    """Remove vectors of texts that no longer stand in the scope; tell whether there may be more of them."""
-    cursor = await connection.execute(
-        sql("vectors/embedding_trim"), {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE}
-    )
-    return cursor.rowcount == TRIMMED_AT_ONCE
+async def trim(connection: Connection, scope_id: int, *, has_vectors: bool) -> bool:
+    """Remove vectors and states of what no longer stands in the scope; tell whether there may be more of them."""
+    given, is_more = {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE}, False
+    for name in ("tokens/state_trim", "tokens/statement_trim", *(["vectors/embedding_trim"] * has_vectors)):
+        cursor = await connection.execute(sql(name), given)
+        is_more = is_more or cursor.rowcount == TRIMMED_AT_ONCE
+    return is_more
 
 
 async def begin(connection: Connection, scope_id: int) -> EmbeddingStart | None:

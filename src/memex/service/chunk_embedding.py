@@ -385,10 +385,7 @@ async def _trim(database: Database, scope_id: int) -> None:
     is_more = True
     while is_more:
         async with database.maintenance() as connection:
-            is_more = await token_states.trim(connection, scope_id)
-            is_more = await statement_states.trim(connection, scope_id) or is_more
-            if database.has_vectors:
-                is_more = await vectors.trim(connection, scope_id) or is_more
+            is_more = await vectors.trim(connection, scope_id, has_vectors=database.has_vectors)
 
 
 def _reason(error: Exception) -> str:

@@ -158,14 +158,6 @@ async def missing(
     return files, max((record["last_chunk_id"] for record in found), default=None)
 
 
-async def trim(connection: Connection, scope_id: int) -> bool:
-    """Remove states of statements that no longer stand in the scope; tell whether there may be more of them."""
-    cursor = await connection.execute(
-        sql("tokens/statement_trim"), {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE}
-    )
-    return cursor.rowcount == TRIMMED_AT_ONCE
-
-
 async def drop(connection: Connection, model: str) -> bool:
     """Remove states of statements of a model; tell whether there may be more of them."""
     cursor = await connection.execute(

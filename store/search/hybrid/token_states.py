@@ -100,14 +100,6 @@ async def add(
     )
 
 
-async def trim(connection: Connection, scope_id: int) -> bool:
-    """Remove states of texts that no longer stand in the scope; tell whether there may be more of them."""
-    cursor = await connection.execute(
-        sql("tokens/state_trim"), {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE}
-    )
-    return cursor.rowcount == TRIMMED_AT_ONCE
-
-
 async def drop(database: Database, model: str) -> int:
     """Remove every token state of a model, and return of how many texts there were any."""
     dropped = 0
