@@ -9,7 +9,6 @@ from memex.http.calls import Call
 from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
 from memex.service.conversations import reading
-from memex.service.conversations import wanted as asking
 from memex.service.conversations.backfill import BackfillResult
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult
@@ -94,15 +93,14 @@ def put_conversations(
     """
 
 
-@PAIR.handler(
+@PAIR.operation(
     "conversation_wanted",
     summary="Ask which conversations are wanted",
     admin_summary="Ask which conversations of a user are wanted, as an admin",
     admin_description="Compare with what is stored for the user in Memex-User.",
 )
-async def wanted_conversations(call: Call, body: WantedArguments) -> WantedResult:
+def wanted_conversations(body: WantedArguments) -> WantedResult:
     """Return which conversations are not stored as they were read, so that the others need not be sent."""
-    return await asking.wanted(call.service, call.caller, body, tool_call_id=call.tool_call_id)
 
 
 @PAIR.operation(

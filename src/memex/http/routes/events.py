@@ -9,7 +9,7 @@ from memex.errors import ValidationFailed
 from memex.http.calls import Call
 from memex.http.parsing import load_json
 from memex.http.routers import RouterPair
-from memex.service.conversations import events, hooks
+from memex.service.conversations import hooks
 from memex.service.conversations.events import EventsArguments, HeardRuntimesResult, PutEventsResult
 from memex.service.work import hook_context
 
@@ -29,15 +29,14 @@ class HookAnswer(BaseModel):
     hookSpecificOutput: AddedContext | None = None  # noqa: N815
 
 
-@PAIR.handler(
+@PAIR.operation(
     "event_put",
     summary="Take events of coding agents",
     admin_summary="Take events of a user's coding agents, as an admin",
     admin_description="Store events for the user in Memex-User.",
 )
-async def put_events(call: Call, body: EventsArguments) -> PutEventsResult:
+def put_events(body: EventsArguments) -> PutEventsResult:
     """Store events in their order, each once by runtime, session, turn and event."""
-    return await events.put(call.service, call.caller, body, tool_call_id=call.tool_call_id)
 
 
 @PAIR.agent.post("/hooks/{client}", summary="Take a hook of a coding agent", response_model_exclude_none=True)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service.call import Caller
-from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
+from memex.service.operation import LoggedAnswer, LoggedOperation, NoArguments, OperationCall
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, StorableText, example
 from memex.service.work.loading import LoadedWork, load_work
@@ -51,10 +51,6 @@ class WorkMarkArguments(Arguments):
     session: Annotated[StorableText | None, Field(min_length=1, max_length=100)] = None
 
 
-class RebuildArguments(Arguments):
-    """No arguments."""
-
-
 async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnswer[WorkMarkResult]:
     """Note what a person decided about an item of work.
 
@@ -91,7 +87,7 @@ async def _mark(call: OperationCall, arguments: WorkMarkArguments) -> LoggedAnsw
     return LoggedAnswer(result, None)
 
 
-async def _rebuild(call: OperationCall, _: RebuildArguments) -> LoggedAnswer[WorkRebuildResult]:
+async def _rebuild(call: OperationCall, _: NoArguments) -> LoggedAnswer[WorkRebuildResult]:
     """Make all observations of the user anew from the messages. The same messages give the same."""
     scope = call.access.conversations
     if scope is not None:
@@ -180,4 +176,4 @@ async def _cite(
 MARK = LoggedOperation(
     "work_mark", WorkMarkArguments, WorkMarkResult, _mark, role="agent", opens_conversations=True
 )
-REBUILD = LoggedOperation("work_rebuild", RebuildArguments, WorkRebuildResult, _rebuild, role="agent")
+REBUILD = LoggedOperation("work_rebuild", NoArguments, WorkRebuildResult, _rebuild, role="agent")
