@@ -2,6 +2,7 @@
 
 from tests.cli.conftest import Memex
 from tests.kit.agents_logins import agents_login
+from tests.kit.model_server import ModelServer, embeds, fails
 from tests.kit.postgres_servers import LentDatabase, Server
 
 
@@ -30,3 +31,31 @@ async def test_doctor_names_settings_of_earlier_versions(memex: Memex, lent: Len
     assert "MEMEX_WORK_MODEL" not in plain
     assert plain["planner"]["detail"] == "builtin: by rules, and no text is sent to any model"
     assert found["MEMEX_WORK_MODEL"]["state"] == "note"
+
+
+async def test_only_what_was_tried_is_a_tick(
+    memex: Memex, lent: LentDatabase, model_server: ModelServer
+) -> None:
+    """With a probe taken away, the line of the embedder, of the planner or of degraded answers is no tick."""
+    base = {"DATABASE_URL": lent.conninfo, "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model_server.url}
+    database = memex.elsewhere(memex.data_dir, **base, MEMEX_EMBEDDER="openai:e", MEMEX_MODEL="openai:m")
+
+    def marks(of: Memex) -> dict[str, str]:
+        lines = of.run("doctor").out.splitlines()
+        return {line.split()[1]: line[0] for line in lines if line[0] != " "}
+
+    model_server.play(embeds, endless=True)
+    unused = marks(database)
+    memex.elsewhere(memex.data_dir, DATABASE_URL=lent.conninfo).plain("context", "tea")
+    answering = marks(database)
+    asked = [request.body["input"] for request in model_server.requests]
+    model_server.play(fails(401), endless=True)
+    refusing = marks(database)
+    none = marks(memex.elsewhere(memex.data_dir, DATABASE_URL=lent.conninfo))
+
+    names = ("embedder", "planner", "degraded")
+    assert [unused[name] for name in names] == ["✓", "•", "•"]
+    assert [answering[name] for name in names] == ["✓", "•", "✓"]
+    assert [refusing[name] for name in names] == ["✗", "•", "✓"]
+    assert [none[name] for name in names] == ["•", "•", "✓"]
+    assert asked == [["memory"]] * 2

@@ -85,7 +85,6 @@ async def _examine() -> AsyncIterator[Finding]:
                 conninfo = _start_embedded(settings, held)
             else:
                 conninfo = conninfo_of(settings.database_url)
-                yield Finding("database", f"DATABASE_URL: {_target(conninfo)}")
                 for said in read_url(settings.database_url, "DATABASE_URL")[1]:
                     yield Finding("database", said, "note")
             if conninfo is None:
@@ -165,7 +164,7 @@ def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
     elif report.running:
         yield Finding("server", f"runs (pid {report.pid}, as {report.os_user}), supervised")
     elif report.version:
-        yield Finding("server", "stopped, as nobody uses it; started for this check")
+        yield Finding("server", "stopped, as nobody uses it; started for this check", "note")
 
 
 def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
@@ -197,7 +196,7 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
         yield examine_index(report.stale_scopes)
     yield examine_collation(report)
     yield examine_pgvector(report)
-    yield _embedder(report, settings)
+    yield await _embedder(report, settings)
     yield await _models(settings)
     if settings.max_database_bytes is not None:
         yield examine_size(report.database_bytes, settings.max_database_bytes)
@@ -237,12 +236,15 @@ async def _models(settings: "Settings") -> Finding:
     except MemexError as error:
         return problem("planner", error)
     if chats == (None, None):
-        return Finding("planner", "builtin: by rules, and no text is sent to any model")
+        return Finding("planner", "builtin: by rules, and no text is sent to any model", "note")
     names = ["builtin" if chat is None else chat.name for chat in chats]
     if (failed := await _set_up("planner", *filter(None, chats))) is not None:
         return failed
     where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
-    return Finding("planner", f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}")
+    said = (
+        f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}; not asked by this check"
+    )
+    return Finding("planner", said, "note")
 
 
 async def _set_up(name: str, *chats: "ChatModel") -> Finding | None:
@@ -258,7 +260,9 @@ async def _set_up(name: str, *chats: "ChatModel") -> Finding | None:
     return None
 
 
-def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
+async def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
+    """Check the embedder: let it embed a word, if the database can use the vectors."""
+    from memex.subagent.embedders.interface import embed_texts
     from memex.wiring import embedder_of
 
     try:
@@ -273,23 +277,31 @@ def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
             "Set MEMEX_EMBEDDER, or MEMEX_SEARCH_MODE=auto.",
         )
     if embedder is None:
-        return Finding("embedder", f"none; search mode {settings.search_mode}, which is by words alone")
-    said = f"{embedder.name}; search mode {settings.search_mode}"
-    if not report.has_vectors and embedder.gives_states:
         return Finding(
-            "embedder",
-            f"{said}; without pgvector, only what words find is compared in meaning",
-            "note",
-            "Give the database pgvector, as said above, to find by meaning what shares no word.",
+            "embedder", f"none; search mode {settings.search_mode}, which is by words alone", "note"
         )
-    if not report.has_vectors:
+    said = f"{embedder.name}; search mode {settings.search_mode}"
+    if not report.has_vectors and not embedder.gives_states:
         return Finding(
             "embedder",
             f"{said}; this database cannot hold its vectors",
             "problem",
             "Give the database pgvector, as said above, or set MEMEX_EMBEDDER=none.",
         )
-    return Finding("embedder", f"{said}; `memex index status` says how far it is")
+    try:
+        await embed_texts(embedder, ["memory"], "query")
+    except MemexError as error:
+        return problem("embedder", error)
+    finally:
+        await embedder.close()
+    if not report.has_vectors:
+        return Finding(
+            "embedder",
+            f"{said}; without pgvector, only what words find is compared in meaning",
+            "note",
+            "Give the database pgvector, as said above, to find by meaning what shares no word.",
+        )
+    return Finding("embedder", f"{said}; it embedded a word; `memex index status` says how far it is")
 
 
 def _pooler(settings: "Settings") -> Finding:
@@ -304,7 +316,7 @@ def _pooler(settings: "Settings") -> Finding:
 
 def _pool(wanted: int, offered: int | None) -> Finding:
     if offered is None:
-        return Finding("pool", f"up to {wanted} connections a process for requests, to the pooler")
+        return Finding("pool", f"up to {wanted} connections a process for requests, to the pooler", "note")
     said = f"up to {wanted} connections a process for requests, of {offered} that the server takes"
     if wanted >= offered:
         return Finding("pool", said, "problem", "Lower MEMEX_MAX_CONNECTIONS.")

@@ -49,6 +49,7 @@ def show(screen: Screen, findings: Sequence[Finding]) -> None:
     """Print findings, with a hint below each that has one."""
     for finding in findings:
         mark, style = MARKS[finding.state]
+        style = style if finding.hint or finding.state == "ok" else "dim"
         screen.line((f"{mark} ", style), (f"{finding.name:9} ", "bold"), finding.detail)
         if finding.hint:
             screen.line(" " * 12, ("→ ", style), finding.hint)

@@ -16,7 +16,7 @@ REFUSED = "nothing is stored any more, while reading and deleting go on"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. The hint says what to do next."""
+    """The result of one check. The hint says what to do next; what nothing was tried for is a note without one."""
 
     name: str
     detail: str
@@ -36,7 +36,7 @@ def problem(name: str, error: MemexError) -> Finding:
 def examine_left_alone(name: str, said: str, left_alone: "Collection[str]") -> Finding:
     """Return which models are used, and which of them are not asked at present as they did not answer."""
     if not left_alone:
-        return Finding(name, said)
+        return Finding(name, f"{said}; not asked by this check", "note")
     return Finding(
         name,
         f"{said}; {' and '.join(sorted(left_alone))} did not answer and is left alone for a moment, "
@@ -49,8 +49,11 @@ def examine_left_alone(name: str, said: str, left_alone: "Collection[str]") -> F
 def examine_degraded(counts: "Sequence[DegradedCount]") -> Finding:
     """Return the share of answers that lacked the part of a model or an embedder."""
     degraded = [count for count in counts if count.degraded]
+    if not counts:
+        return Finding("degraded", "no answers in the last hour", "note")
     if not degraded:
-        return Finding("degraded", "none of the newest answers of the last hour")
+        answers = sum(count.answers for count in counts)
+        return Finding("degraded", f"none of the {answers:,} newest answers of the last hour")
     said = ", ".join(
         f"{count.degraded:,} of {count.answers:,} answers of {count.tool} ({count.degraded / count.answers:.0%})"
         for count in degraded
