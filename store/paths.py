@@ -5,10 +5,11 @@ nothing in it to forge. The gate brings its input to Unicode NFC first, then jud
 spellings of one text are one path. It decodes nothing: `%2e%2e` is an ordinary name. Case is kept.
 
 Refused anywhere are backslashes, control characters, lone surrogates, line and paragraph separators,
-bidirectional controls, and every character that shows as nothing. The last are Unicode's
-Default_Ignorable_Code_Point and the interlinear annotation marks: soft hyphen, zero-width space and joiners,
-U+FEFF, Hangul fillers, variation selectors, tags. So the joiner of compound emoji is refused too, and the
-selector that colours a plain symbol: two paths that look the same must not be two files.
+bidirectional controls, names of folders of version control, and every character that shows as nothing. The last
+are Unicode's Default_Ignorable_Code_Point, the interlinear annotation marks and the empty Braille pattern: soft
+hyphen, zero-width space and joiners, U+FEFF, Hangul fillers, variation selectors, tags. So the joiner of
+compound emoji is refused too, and the selector that colours a plain symbol: two paths that look the same must
+not be two files.
 """
 
 import re
@@ -23,6 +24,7 @@ from memex.store.near import did_you_mean, near_names
 Mount = Literal["user", "shared", "project"]
 
 MAX_PATH_CHARS = 512
+MAX_DOCUMENT_PATH_CHARS = 1_000
 MAX_SEGMENTS = 16
 MAX_ID_CHARS = 200
 
@@ -40,8 +42,11 @@ FORBIDDEN = re.compile(  # in a path; the name of the group says what it is
     r"|(?P<lone_surrogate>[\ud800-\udfff])"
     r"|(?P<line_separator>[\u2028\u2029])"
     rf"|(?P<bidirectional_control>[{_TURNS}])"
-    rf"|(?P<character_that_shows_as_nothing>[{_NOTHING}])"
+    rf"|(?P<character_that_shows_as_nothing>[{_NOTHING}\u2800])"
 )
+# A folder of version control holds addresses and keys, and settings that run programs. Windows finds one by
+# its short name, with dots and spaces behind it, and with a stream: `GIT~1`, `.git. `, `.git::$INDEX_ALLOCATION`.
+_HISTORY = re.compile(r"(?:\.(?:git|hg|svn|jj)|(?:git|hg|svn|jj)~[0-9]+)[. ]*(?::.*)?", re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
@@ -125,6 +130,25 @@ def parse_prefix(prefix: str) -> Prefix:
     for segment in segments[-1:]:
         _check_beginning(segment)
     return Prefix(mount, project, "/".join(segments))
+
+
+def is_history(segment: str) -> bool:
+    """Return whether a segment of a path means a folder of version control on any system."""
+    return _HISTORY.fullmatch(segment) is not None
+
+
+def document_path_fault(path: str) -> str | None:
+    """Return what is wrong with the path of a document within its root; None if nothing is."""
+    segments = path.split("/")
+    if not path or len(path) > MAX_DOCUMENT_PATH_CHARS:
+        return f"must have 1 to {MAX_DOCUMENT_PATH_CHARS:,} characters"
+    if fault := FORBIDDEN.search(path):
+        return f"holds a {(fault.lastgroup or '').replace('_', ' ')}"
+    if any(segment in ("", ".", "..") for segment in segments):
+        return "must be relative, with no empty part, and no part . or .."
+    if any(map(is_history, segments)):
+        return "leads into a folder of version control"
+    return None
 
 
 def check_id(value: str, what: str) -> str:
@@ -259,6 +283,8 @@ def _check_beginning(segment: str) -> None:
         raise InvalidPath(f"The path has a segment '{segment}'; paths are never relative.")
     if segment[:1].isspace():
         raise InvalidPath(f"The segment '{segment}' begins with a space ({code_point(segment[0])}).")
+    if is_history(segment):
+        raise InvalidPath(f"The segment '{segment}' is a folder of version control on some system.")
 
 
 def code_point(character: str) -> str:

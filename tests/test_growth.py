@@ -13,9 +13,8 @@ from tests.kit.patterns import UsedPattern, all_patterns
 from tests.kit.property_budget import sampled, scaled
 from tests.kit.pumping import slowest_text
 
-from memex.mirror.rules import MAX_PATH_CHARS
 from memex.store.markdown import describe, parse
-from memex.store.paths import MAX_ID_CHARS
+from memex.store.paths import MAX_DOCUMENT_PATH_CHARS, MAX_ID_CHARS
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.dates import parse_days
 from memex.store.search.index import index
@@ -70,7 +69,7 @@ BOUNDED = {
         "",
     ): f"the first {2 * MAX_CHARS} characters of a sentence",
     ("service.log.revert_all", "_BATCH"): f"the id of a call, of at most {MAX_ID_CHARS} characters",
-    ("mirror.rules", ""): f"a path of at most {MAX_PATH_CHARS} characters",
+    ("mirror.rules", ""): f"a path of at most {MAX_DOCUMENT_PATH_CHARS} characters",
 }
 BOUNDED |= {
     ("subagent.statements.secrets.statement", f"_{kind}_VALUE"): "130 characters behind the name of a secret"

@@ -12,14 +12,13 @@ from memex.errors import ValidationFailed
 from memex.mirror.gitignore import GitPatterns
 from memex.projects.repository import find_repository
 from memex.projects.small_files import MAX_BYTES, read_small
-from memex.store.paths import FORBIDDEN
+from memex.store.paths import document_path_fault
 
 PATTERNS = (
     *("*.md", "*.mdx", "*.rst", "*.txt", "*.yaml", "*.yml", "*.toml", "*.json"),
     *("*.pdf", "*.docx", "*.html", "*.htm"),
 )
-HISTORIES = frozenset((".git", ".hg", ".svn", ".jj"))  # of version control, which hold addresses and keys
-FOLDERS = frozenset((*HISTORIES, "node_modules", "vendor", "dist", "build", ".venv"))
+FOLDERS = frozenset(("node_modules", "vendor", "dist", "build", ".venv"))
 LOCKS = (
     *("*.lock", "*.lockb", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-lock.yml"),
     *("packages.lock.json", "go.sum", "pylock.toml", "pylock.*.toml", "flake.lock"),
@@ -41,7 +40,6 @@ KEYS = (
     *(".git-credentials", "credentials", "credentials.json", "*service-account*.json", "kubeconfig"),
 )
 PROJECT_FILE, IGNORE_FILE = ".memex.toml", ".gitignore"
-MAX_PATH_CHARS = 1_000
 MAX_PATTERNS = 100
 MAX_PATTERN_CHARS = 200
 MAX_IGNORE_COST = (
@@ -85,7 +83,7 @@ class FileRules:
 
     def reason_against_folder(self, path: str, name: str) -> str | None:
         """Return why a folder is left out; None if it is looked at."""
-        if name in FOLDERS or name.lower() in HISTORIES:
+        if name in FOLDERS:
             return "folder"
         return "ignored" if self._is_ignored(f"{path}/") else None
 
@@ -148,7 +146,7 @@ def reason_against_name(name: str) -> str | None:
 
 def is_unusable(path: str) -> bool:
     """Return whether a path cannot be sent: its name is no UTF-8, or has what no other system has in a name."""
-    return len(path) > MAX_PATH_CHARS or FORBIDDEN.search(path) is not None
+    return document_path_fault(path) is not None
 
 
 def _above(root: Path) -> Iterator[tuple[Path, str]]:

@@ -20,6 +20,7 @@ from memex.mirror.rules import (
     read_rules,
     reason_against_name,
 )
+from memex.store.paths import is_history
 
 NOTHING = Signature(0, 0, 0, 0)
 COMMIT_FILES = 2_000
@@ -158,6 +159,8 @@ class FolderScan:
     ) -> KnownFile | None:
         """Return a file or a folder that is left out, or a document; None for what nobody looks for."""
         name = entry.name
+        if is_history(name):
+            return _left_out(path, "folder") if entry.is_dir(follow_symlinks=False) else None
         if is_unusable(entry.name) or is_unusable(path):
             return _left_out(path, "name")
         if entry.is_symlink():

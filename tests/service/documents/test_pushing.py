@@ -14,6 +14,7 @@ from tests.kit.rows import select
 from memex.errors import (
     DocumentNotFound,
     Forbidden,
+    InvalidPath,
     LimitExceeded,
     MostlyGone,
     ProjectNotFound,
@@ -28,6 +29,7 @@ from memex.service.documents.lines import check_document_path
 from memex.service.service import Service
 from memex.store.database import rows
 from memex.store.documents.records import DocumentLimits
+from memex.store.paths import parse
 from memex.store.upkeep import reindex
 
 NAMED: dict[str, Any] = {"root": "repo"}
@@ -387,7 +389,26 @@ def test_paths_that_hide_something_are_refused() -> None:
         "sub/.GIT/config",
         ".hg/hgrc",
         ".svn/x",
+        "\u2800.md",
+        ".gi\u200ct/config",
+        ".git./config",
+        "sub/.git /config",
+        "GIT~1/config",
+        ".git::$INDEX_ALLOCATION/config",
+        ".Git. .:x/config",
+        "docs/.git",
     ):
         with pytest.raises(ValueError, match=r"holds a|version control"):
             check_document_path(path)
-        assert check_document_path("docs/git/config.md") == "docs/git/config.md"
+        with pytest.raises(InvalidPath):
+            parse(f"user/{path}")
+    for path in (
+        "docs/git/config.md",
+        ".github/x.md",
+        ".gitignore",
+        "git~a.md",
+        "x.git/a.md",
+        ".git-notes.md",
+    ):
+        assert check_document_path(path) == path
+        assert parse(f"user/{path}").relative == path

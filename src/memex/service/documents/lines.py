@@ -13,11 +13,10 @@ from memex.service.conversations.putting import Digest, Time
 from memex.service.tools.tool import Arguments, StorableText, describe_problem
 from memex.store.documents.put import MAX_FILES
 from memex.store.documents.records import ListedFile, NewDocument
-from memex.store.paths import FORBIDDEN
+from memex.store.paths import document_path_fault
 from memex.subagent.statements.secrets.finding import find_secrets
 
 MAX_LINES = 50_000  # of a page of a manifest
-MAX_PATH_CHARS = 1_000
 MAX_TEXT_BYTES = 1 << 20
 MAX_TAGS = 20
 MAX_TAG_CHARS = 100
@@ -31,19 +30,12 @@ NO_JSON = "it is no JSON object"
 KEY_TWICE = "an object has a key twice"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_HISTORIES = frozenset((".git", ".hg", ".svn", ".jj"))  # of version control, which hold addresses and keys
 
 
 def check_document_path(path: str) -> str:
     """Return a path within a root, unchanged; raises ValueError, which says what is wrong."""
-    if not path or len(path) > MAX_PATH_CHARS:
-        raise ValueError(f"must have 1 to {MAX_PATH_CHARS:,} characters")
-    if fault := FORBIDDEN.search(path):
-        raise ValueError(f"holds a {(fault.lastgroup or '').replace('_', ' ')}")
-    if any(part in ("", ".", "..") for part in path.split("/")):
-        raise ValueError("must be relative, with no empty part, and no part . or ..")
-    if not _HISTORIES.isdisjoint(path.lower().split("/")):
-        raise ValueError("leads into a folder of version control")
+    if fault := document_path_fault(path):
+        raise ValueError(fault)
     return path
 
 
