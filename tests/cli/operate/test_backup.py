@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -46,6 +47,18 @@ def test_a_backup_is_restored_into_an_empty_folder(memex: Memex, server_folder: 
     assert json.loads(again.err)["code"] == "VALIDATION_ERROR"
     assert "in use" in json.loads(again.err)["message"]
     assert "There is nothing to do." in memex.plain("upgrade")
+
+
+def test_backups_of_one_moment_lie_in_the_folder_that_was_named(memex: Memex, tmp_path: Path) -> None:
+    """A folder takes a file that is named by the time, however many begin in one second."""
+    memex.plain("list")
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda _: memex.json("backup", "create", str(tmp_path))["path"], range(2)))
+
+    assert len(set(made)) == 2
+    assert sorted(made) == sorted(
+        str(file) for file in tmp_path.iterdir() if not file.name.endswith(".keys.zip")
+    )
 
 
 def test_an_upgrade_says_from_where_to_where_and_makes_a_backup(

@@ -60,12 +60,14 @@ def open_as_it_is(settings: "Settings") -> Iterator["Postgres"]:
 
 
 def write_backup(settings: "Settings", conninfo: str, to: Path | None = None) -> WrittenBackup:
-    """Write a backup to a file, by default one in the folder of backups that is named by the time."""
+    """Write a backup to a file, or to one that is named by the time: in a folder, by default that of backups."""
     from memex import postgres
     from memex.distribution import version
     from memex.store.upkeep import backup
 
-    path = to or postgres.backups_of(settings) / f"memex-{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}.zip"
+    path = to or postgres.backups_of(settings)
+    if to is None or to.is_dir():
+        path /= f"memex-{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%fZ}.zip"
     if path.suffix != ".zip":
         path = path.with_name(f"{path.name}.zip")
     ledger = postgres.ledger_of(settings)
@@ -77,7 +79,8 @@ def write_backup(settings: "Settings", conninfo: str, to: Path | None = None) ->
 @plain_command
 def create(
     to: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The zip; by default one in MEMEX_BACKUP_DIR.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="The zip, or a folder for it; by default MEMEX_BACKUP_DIR."),
     ] = None,
 ) -> CommandOutput:
     """Write everything that the database holds to a zip: files with all versions, log, conversations, vectors.
