@@ -17,8 +17,10 @@ from memex.store.writes import pending
 
 TABLES = ("revision", "chunk", "link", "posting")
 PARTITIONS = 64
+# The passages of it stay the same where the text before it changes, and stand elsewhere.
+SHIFTED = f"{' Kestrels over reeds.' * 60}\n\n## More\n\n{'Boats on the lake. ' * 60}"
 USERS = [f"user-{number}" for number in range(3)]
-PROJECTS = [f"project-{number}" for number in range(6)]
+PROJECTS = [f"project-{number}" for number in range(5)]  # the writer's scope is then alone in its partition
 
 
 def part(conninfo: str, table: str) -> None:
@@ -92,6 +94,16 @@ async def merge_all(service: Service) -> None:
         await pending.merge_scopes(connection, [row["scope_id"] for row in found])
 
 
+async def places(service: Service) -> dict[int, set[str]]:
+    """Return the places of the postings of each scope."""
+    found: dict[int, set[str]] = {}
+    async with service.database.maintenance() as connection:
+        cursor = await connection.execute("select scope_id, ctid::text as place from posting")
+        for record in await cursor.fetchall():
+            found.setdefault(record["scope_id"], set()).add(record["place"])
+    return found
+
+
 async def rows_of_others(service: Service, scope_id: int) -> dict[str, list[str]]:
     """Return the rows of all scopes but one, by their table."""
     found = {}
@@ -118,15 +130,17 @@ async def test_a_write_touches_no_rows_of_others(parted: Service) -> None:
     others = {user: await as_user(parted, user) for user in USERS[1:]}
     for mount, caller in [*callers.items(), *(("user", other) for other in others.values())]:
         for number in range(4):
-            text = f"# Note {number}\n\nOolong in the shed, see [[note-{number + 1}]].\n\n## More\n\nBoats."
+            text = f"# Note {number}\n\nOolong in the shed, see [[note-{number + 1}]].{SHIFTED}"
             await write(parted, caller, f"{mount}/note-{number}.md", text)
     await merge_all(parted)
     writer = callers["user"]
     scope_id = writer.access.by_mount["user"].scope_id
     before = await rows_of_others(parted, scope_id)
     assert all(before.values())
+    by_scope = await places(parted)
+    assert by_scope.pop(scope_id) <= set.union(*by_scope.values())
     for number in range(4):
-        await write(parted, writer, f"user/note-{number}.md", f"# New\n\nOars {number}.\n\n## More\n\nBoats.")
+        await write(parted, writer, f"user/note-{number}.md", f"# Note {number}\n\nOars {number}.{SHIFTED}")
     await parted.execute(writer, "memory_move", {"path": "user/note-1.md", "to": "user/moved.md"})
     await parted.execute(writer, "memory_delete", {"path": "user/note-2.md"})
     await merge_all(parted)
