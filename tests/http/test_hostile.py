@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.kit.property_budget import sampled
 
 from memex.call_context import CallContext
 from memex.errors import MemexError
+from memex.routes import ROUTES
 
 FIND = "/v1/tools/memory_find/execute"
 CONCURRENT = 8
@@ -247,6 +249,21 @@ def test_a_bad_url_is_refused(served: Any, key_of: Callable[..., str]) -> None:
         assert json.loads(body)["code"] == code, what
         assert json.loads(body)["hint"]
         assert status == json.loads(body)["status"]
+
+
+def test_a_nul_in_any_path_is_refused(root: Client, alice: Client) -> None:
+    """In each argument of a path of each route, as the routes are declared."""
+    tried = set()
+    for name, route in ROUTES.items():
+        client, prefix = (root, "/v1/admin") if route.role == "admin" else (alice, "/v1")
+        parts = re.split(r"{\w+(?::path)?}", route.path)
+        for place in range(1, len(parts)):
+            path = "a".join(parts[:place]) + "a%00b" + "a".join(parts[place:])
+            answer = client.request(route.method, prefix + path, json={} if route.method != "GET" else None)
+            tried.add(name)
+            assert 400 <= answer.status_code < 500, (name, answer.text)
+            assert answer.json()["hint"], name
+    assert {"project_close", "project_member_add", "user_read"} <= tried
 
 
 def test_an_unknown_tool_is_refused(served: Any, key_of: Callable[..., str]) -> None:

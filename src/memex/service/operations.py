@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from memex.errors import ValidationFailed
 from memex.service.call import Caller
 from memex.service.choice import CallerChoice
 from memex.service.conversations import operations as conversations
@@ -38,6 +39,7 @@ from memex.service.secrets import policies, scan
 from memex.service.secrets.policies import SecretPoliciesChange
 from memex.service.service import Service
 from memex.service.tools.prompt_block import PROMPT_BLOCK
+from memex.service.tools.tool import is_storable
 from memex.service.vaults.browsing import BROWSE
 from memex.service.work import operations as work
 
@@ -183,8 +185,12 @@ async def run_operation(
 
     Raises:
         RateLimited: the caller wrote too much lately.
+        ValidationFailed: the database could not hold an argument.
         MemexError: what the operation raises.
     """
+    texts = [value for value in given.values() if isinstance(value, str)]
+    if not all(map(is_storable, texts)):
+        raise ValidationFailed("An argument holds a NUL character or a lone surrogate.")
     if name in WRITING:
         size_bytes = text_bytes(given) if lines is None else len(lines)
         service.rate_limits.count_write(caller, 1, size_bytes)
