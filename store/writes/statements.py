@@ -56,7 +56,7 @@ class EndedWords:
         reference: where the words stand in the entry.
         text: the words.
         state: why they do not hold any more.
-        newer: the statement; None for words that did not hold any more when they were told.
+        newer: the statement; None for words that are forgotten, or did not hold any more when they were told.
     """
 
     reference: Reference

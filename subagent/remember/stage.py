@@ -26,7 +26,7 @@ from memex.subagent.remember.filing.tasks import Filing
 from memex.subagent.remember.settling import Settlement
 from memex.subagent.statements.bullets import UNDATED
 from memex.subagent.statements.comparison.remains import remains_of, value_form
-from memex.subagent.statements.days.dating import due_day
+from memex.subagent.statements.days.dating import due_day, without_dates
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.subjects import normal_form
 
@@ -176,18 +176,26 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
     return result
 
 
-def overtaken_words(plan: RememberPlan) -> list[EndedWords]:
-    """Return the words of the journal whose place new statements take, each with its statement."""
-    return [
-        EndedWords(
-            overtaking.older.reference,
-            overtaking.older.text,
-            _end_state(overtaking.statement),
-            overtaking.statement.text,
-        )
-        for overtaking in plan.overtaken
-        if overtaking.older.reference is not None
+def ended_words(plan: RememberPlan, settled: Settlement) -> list[EndedWords]:
+    """Return the words that entries alone have and that hold no more: they are replaced, or forgotten.
+
+    Words that a page holds too come back with the line of the page.
+    """
+    paged = {_told_form(removal.removes) for removal in plan.removals if removal.is_forgotten}
+    forgotten = [*plan.forgotten, *settled.forgotten]
+    ended: list[tuple[FiledStatement, EndState, str | None]] = [
+        *((over.older, _end_state(over.statement), over.statement.text) for over in plan.overtaken),
+        *((told, "forgotten", None) for told in forgotten if _told_form(told.text) not in paged),
     ]
+    return [
+        EndedWords(stored.reference, stored.text, state, newer)
+        for stored, state, newer in ended
+        if stored.reference is not None
+    ]
+
+
+def _told_form(text: str) -> tuple[str, ...]:
+    return normal_form(without_dates(text))
 
 
 def line_records(
@@ -219,6 +227,7 @@ def line_records(
                 filed.append(FiledLine(file.path, outcome.known or said, span))
             if outcome.action == "superseded" and outcome.replaced is not None:
                 ended.append(EndedLine(file.path, outcome.replaced, _end_state(add.statement), said))
+                parts[file.path, outcome.replaced] = _left_out(outcome.replaced, add.keeps)
                 taken.append((StatementPlace(file.path, outcome.replaced), add.statement))
         for removal, outcome in zip(file.removals, file.removed, strict=True):
             if outcome.action == "removed":
@@ -337,6 +346,14 @@ def _ended(path: str, removal: Removal, text: str) -> EndedLine:
 def _end_state(newer: Statement) -> EndState:
     """Return what becomes of a statement whose place a newer one takes."""
     return "closed" if newer.kind == "done" else "replaced"
+
+
+def _left_out(text: str, keeps: str) -> str:
+    """Return the words of a line that go where a part of it stays; "" if the whole goes."""
+    pairs = enumerate(zip(text, keeps, strict=False))
+    start = next((at for at, (one, other) in pairs if one != other), len(keeps))
+    end = start + len(text) - len(keeps)
+    return text[start:end] if keeps and text[:start] + text[end:] == keeps else ""
 
 
 def _chars(file: StagedFile) -> int:

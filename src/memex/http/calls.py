@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel
@@ -13,11 +13,8 @@ from memex.http.callers import HeaderCaller, HeaderContext, ServiceDependency, T
 from memex.http.parsing import check_lines
 from memex.routes import ROUTES
 from memex.service.call import Caller
-from memex.service.operation import RunsOperation
 from memex.service.operations import ON_LINES, run_operation
 from memex.service.service import Service
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +25,9 @@ class HttpCall:
     caller: Caller
     tool_call_id: str | None
 
-    async def run(self, run: RunsOperation[T], /, **arguments: Any) -> T:
+    async def run(self, name: str, /, **arguments: Any) -> Any:
         """Return the result of an operation."""
-        return await run(self.service, self.caller, arguments, tool_call_id=self.tool_call_id)
+        return await run_operation(self.service, self.caller, name, arguments, tool_call_id=self.tool_call_id)
 
     async def execute(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Return the result of a tool."""

@@ -19,6 +19,7 @@ from memex.service.health.health import read_health
 from memex.service.identity import erasures, keys, quotas, users
 from memex.service.identity.quotas import QuotaLimits
 from memex.service.identity.rate_limits import text_bytes
+from memex.service.journal.marking import without_forgotten
 from memex.service.journal.reading import READ_JOURNAL
 from memex.service.log import exposure, queue
 from memex.service.log.blame import BLAME
@@ -195,5 +196,7 @@ async def run_operation(
         size_bytes = text_bytes(given) if lines is None else len(lines)
         service.rate_limits.count_write(caller, 1, size_bytes)
     if lines is not None:
-        return await ON_LINES[name](service, caller, given, lines, tool_call_id=tool_call_id)
-    return await OPERATIONS[name](service, caller, given, tool_call_id=tool_call_id)
+        done = await ON_LINES[name](service, caller, given, lines, tool_call_id=tool_call_id)
+    else:
+        done = await OPERATIONS[name](service, caller, given, tool_call_id=tool_call_id)
+    return await without_forgotten(service.database, caller, done, own_id=tool_call_id)

@@ -17,6 +17,7 @@ from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.included.kinds import KINDS
 from memex.service.included.sections import LiveSections
+from memex.service.journal.marking import is_of_the_present, without_forgotten
 from memex.service.log.replay.dry_runs import load_dry_run
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
@@ -318,6 +319,9 @@ class Service:
                 answer = await tool.run(self._tool_context(current, asked, writes), accepted)
             except VectorsLost:  # nothing was written; it is known now, and the call is answered by words
                 answer = await tool.run(self._tool_context(current, asked, writes), accepted)
+            if not is_of_the_present(tool, accepted):
+                own_id = call.request.tool_call_id
+                answer = await without_forgotten(self.database, current, answer, own_id=own_id)
             result = checked.reported(answer)
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}

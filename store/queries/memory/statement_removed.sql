@@ -4,14 +4,26 @@ with seen as (
   select scope_id, mount
     from unnest(%(scope_ids)s::bigint[], %(mounts)s::text[]) as seen (scope_id, mount)
 ),
+-- Words of the journal alone that were forgotten are one line, however many entries had them; none if told anew since.
 gone as materialized (
-  select distinct on (statement.scope_id, statement.file_id, statement.line_key)
+  select distinct on (statement.scope_id, of_page.file_id, statement.line_key)
          statement.*, seen.mount, regexp_match(statement.held_in, '^(.*)@(\d+):(\d+)-(\d+)$') as held
     from statement
     join seen using (scope_id)
+   cross join lateral (
+          select case when statement.state <> 'forgotten'
+                        or not starts_with(statement.held_in, seen.mount || '/' || statement.entry_path || '@')
+                      then statement.file_id end as file_id) as of_page
    where statement.rev_end is null
      and statement.state = any (%(states)s::text[])
      and statement.held_in is not null
+     and (of_page.file_id is not null
+          or coalesce((select tombstone.rev_end is null
+                         from tombstone
+                        where tombstone.scope_id = statement.scope_id
+                          and tombstone.line_key = statement.line_key
+                        order by tombstone.rev desc
+                        limit 1), true))
      and not exists (
            select
              from statement as standing
@@ -20,7 +32,7 @@ gone as materialized (
               and standing.line_key = statement.line_key
               and standing.rev_end is null
               and standing.state in ('in_force', 'put_back'))
-   order by statement.scope_id, statement.file_id, statement.line_key, statement.changed_at desc
+   order by statement.scope_id, of_page.file_id, statement.line_key, statement.changed_at desc
 ),
 listed as (
   select gone.scope_id, gone.state, gone.held_in, gone.newer, gone.tool_call_id, gone.changed_at, gone.mount, gone.held,

@@ -1,14 +1,13 @@
--- Let words of an entry hold again whose place a newer statement took, as one more change of the journal's scope, whose
--- lock is held. No rows.
+-- Let words of an entry hold again whose place a newer statement took; or that were forgotten, then wherever entries have
+-- them. That is one more change of the journal's scope, whose lock is held. No rows.
 with gone as materialized (
   select statement.ctid as place
     from statement
    where statement.scope_id = %(scope_id)s
      and statement.line_key = %(line_key)s
      and statement.entry_scope = statement.scope_id
-     and statement.entry_path = %(path)s
      and statement.held_in is not null
-     and statement.state in ('replaced', 'closed')
+     and (statement.state = 'forgotten' or (statement.state in ('replaced', 'closed') and statement.entry_path = %(path)s))
      and statement.rev_end is null
      and exists (
            select

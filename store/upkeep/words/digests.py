@@ -51,21 +51,23 @@ class ErasedWords:
         digests: BLAKE2b of each normal form, 16 bytes, by its length in characters.
         whole: digests of the names of files and calls of which every word goes; see `is_whole`.
         known: the normal forms, where they are known: most texts hold none of them, and are not hashed.
+        mark: the filler begins with it, where there is room.
     """
 
     salt: bytes
     digests: Mapping[int, frozenset[bytes]]
     whole: frozenset[bytes] = frozenset()
     known: frozenset[str] | None = None
+    mark: str = ""
 
     @classmethod
-    def of(cls, texts: Iterable[str], salt: bytes, whole: Iterable[str] = ()) -> Self:
+    def of(cls, texts: Iterable[str], salt: bytes, whole: Iterable[str] = (), mark: str = "") -> Self:
         """Return the words of some texts, leaving out those that are too short to be looked for."""
         known = frozenset(form for form in map(normal_form, texts) if len(form) >= MIN_CHARS)
         digests: dict[int, frozenset[bytes]] = {}
         for form in known:
             digests[len(form)] = digests.get(len(form), frozenset()) | {_digest(form, salt)}
-        return cls(salt, digests, frozenset(_digest(name, salt) for name in whole), known)
+        return cls(salt, digests, frozenset(_digest(name, salt) for name in whole), known, mark)
 
     @classmethod
     def load(cls, entry: Mapping[str, Any]) -> Self:
@@ -118,7 +120,7 @@ class ErasedWords:
     def fill(self, text: str) -> str:
         """Return a text with a filler of as many code points in the place of the words; lines stay lines."""
         for start, end in reversed(self.spans(text)):
-            text = text[:start] + blank(text[start:end]) + text[end:]
+            text = text[:start] + blank(text[start:end], self.mark) + text[end:]
         if text[:1] in ("{", "[") and "\\" in text:  # JSON, in which a letter can be written in another way
             try:
                 told = json.loads(text)
@@ -160,9 +162,10 @@ def normal_form(text: str) -> str:
     return "".join(_form(found[0]) for found in _WORD.finditer(text))
 
 
-def blank(text: str) -> str:
-    """Return a filler of as many code points, with the line ends where they were."""
-    return _FILLED.sub(FILLER, text)
+def blank(text: str, mark: str = "") -> str:
+    """Return a filler of as many code points, with the line ends where they were; it begins with the mark."""
+    filled = _FILLED.sub(FILLER, text)
+    return mark + filled[len(mark) :] if mark and filled.startswith(FILLER * len(mark)) else filled
 
 
 def is_erased(text: str) -> bool:

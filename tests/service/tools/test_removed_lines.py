@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -218,8 +218,9 @@ REMOVALS: dict[str, Removal] = {
 
 
 async def removed(service: Service, caller: Caller, **asked: Any) -> list[dict[str, Any]]:
-    """Return the lines that are taken out, by whatever."""
-    answer = await service.execute(caller, "memory_removed", {"all": True, **asked})
+    """Return the lines that are taken out, by whatever, as a person reads them: agents get marks."""
+    person = replace(caller, access=replace(caller.access, channel="user"))
+    answer = await service.execute(person, "memory_removed", {"all": True, **asked})
     return list(answer["lines"])
 
 

@@ -1,6 +1,6 @@
 """Conversations: what was said elsewhere, put in, found, read, distilled and removed."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import Path, Query
 from pydantic import AwareDatetime, Field
@@ -8,7 +8,6 @@ from pydantic import AwareDatetime, Field
 from memex.http.calls import Call
 from memex.http.parsing import RequestBody
 from memex.http.routers import RouterPair
-from memex.service.conversations import reading
 from memex.service.conversations.backfill import BackfillResult
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult
@@ -18,7 +17,6 @@ from memex.service.conversations.wanted import WantedArguments, WantedResult
 from memex.service.distil.answer import DistilResult
 from memex.service.distil.evidence import ReadEvidenceResult
 from memex.service.distil.tool import About, Again, Kinds
-from memex.service.operations import run_operation
 from memex.service.tools.context import PlannerChoice
 from memex.service.tools.tool import example
 
@@ -138,14 +136,15 @@ async def read_conversation(
 ) -> ThreadResult:
     """Return the messages of a conversation in their order, or those around one of them."""
     reference = conversation_id if message is None else f"{conversation_id}#{message}"
-    return await call.run(
-        reading.READ.call,
+    read: ThreadResult = await call.run(
+        "conversation_read",
         around=around,
         all_branches=all_branches,
         limit=limit,
         cursor=cursor,
         reference=reference,
     )
+    return read
 
 
 @PAIR.route(
@@ -161,11 +160,10 @@ async def delete_conversation(
 
     The receipt lists the statements of memory that were taken from it; they stay, unless `with_memory` is true.
     """
-    given = {"conversations": [conversation_id], "dry_run": dry_run, "with_memory": with_memory}
-    receipt = await run_operation(
-        call.service, call.caller, "conversation_delete", given, tool_call_id=call.tool_call_id
+    receipt: DeleteResult = await call.run(
+        "conversation_delete", conversations=[conversation_id], dry_run=dry_run, with_memory=with_memory
     )
-    return cast("DeleteResult", receipt)
+    return receipt
 
 
 @PAIR.operation(

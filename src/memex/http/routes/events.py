@@ -11,6 +11,7 @@ from memex.http.parsing import load_json
 from memex.http.routers import RouterPair
 from memex.service.conversations import hooks
 from memex.service.conversations.events import EventsArguments, HeardRuntimesResult, PutEventsResult
+from memex.service.journal.marking import without_forgotten
 from memex.service.work import hook_context
 
 PAIR = RouterPair("", "events")
@@ -56,7 +57,8 @@ async def take_hook(
     taken = await hooks.take(call.service, call.caller, client, given, tool_call_id=call.tool_call_id)
     if taken is None or not taken.is_first_prompt:
         return HookAnswer()
-    text = await hook_context.context_of(call.service, call.caller, taken.cwd)
+    pack = await hook_context.context_of(call.service, call.caller, taken.cwd)
+    text = await without_forgotten(call.service.database, call.caller, pack)
     added = AddedContext(hookEventName=given["hook_event_name"], additionalContext=text) if text else None
     return HookAnswer(hookSpecificOutput=added)
 

@@ -14,6 +14,7 @@ from memex.http.routers import RouterPair
 from memex.service.evals import case_requests
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.evals.case_requests import CaseDraftResult
+from memex.service.journal.marking import without_forgotten
 from memex.service.log.call_list import MAX_FILTER_CHARS
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
@@ -210,6 +211,9 @@ async def replay(
     With something changed, the answer says what that does to what is chosen, to cost and time.
     """
     change = ReplayChange.of(**body.model_dump()) if body else ReplayChange()
-    if not change.named:
-        return await replay_call(service, caller, tool_call_id, may_restore=False)
-    return await replay_changed(service, caller, tool_call_id, change, may_restore=False)
+    done: ReplayResult | ChangedResult
+    if change.named:
+        done = await replay_changed(service, caller, tool_call_id, change, may_restore=False)
+    else:
+        done = await replay_call(service, caller, tool_call_id, may_restore=False)
+    return await without_forgotten(service.database, caller, done)

@@ -415,7 +415,7 @@ def _stage(
         past = _past_words(arguments.text or "", entry, planned.echoes)
     for path, spans in planned.hidden.spans.items():
         draft.hide(path, spans, reason="memory_remember: forgotten")
-    draft.overtake([*stage.overtaken_words(plan), *past])
+    draft.overtake([*stage.ended_words(plan, settled), *past])
     lifted = planned.echoes.lifted(plan)
     for sentence in settled.held:
         draft.hide(sentence.path, ())  # takes the lock of the journal

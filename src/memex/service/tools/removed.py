@@ -162,6 +162,7 @@ async def put_back(work: ToolContext, arguments: PutBackArguments) -> dict[str, 
     path = line.path or line.held_in.path
     lifted = await _tombstones(work, held if isinstance(held, str) else " ".join(held.lines))
     if isinstance(held, str):
+        await _stage_words(work, draft, line)
         draft.hold_again(path, line.line_key)
         answer = partial(_answer_words, arguments, line, held)
         return (await work.commit(draft, answer, lines=lambda _: LineRecords(lifted=lifted))).result
@@ -245,15 +246,16 @@ def _answer_words(
     arguments: PutBackArguments, line: NamedLine, words: str, changes: tuple[FileChange, ...]
 ) -> CallAnswer:
     """Answer memory_put_back for words of an entry, which hold again where they stand."""
-    if not changes or changes[0].deleted:
+    entry = next((change for change in changes if change.path == line.held_in.path), None)
+    if entry is None or entry.deleted:
         raise VersionConflict(
             f"{line.held_in.path} is deleted. Nothing was written.",
             hint="Restore the entry first.",
             path=line.held_in.path,
         )
-    [entry] = changes
+    restored = any(change.changed for change in changes)
     result = PutBackResult(
-        status="put_back", path=entry.path, version=entry.version, text=words, restored_words=False
+        status="put_back", path=entry.path, version=entry.version, text=words, restored_words=restored
     ).body()
     return CallAnswer(result, arguments.canonical(), result | {"text": {"$text": str(line.held_in)}})
 

@@ -8,6 +8,7 @@ from memex import distribution
 from memex.call_context import CallContext
 from memex.errors import Refused, ValidationFailed
 from memex.service.call import Caller
+from memex.service.journal.marking import check_nothing_forgotten
 from memex.service.log.replay.logged_snapshots import states
 from memex.service.log.replay.rerun import LoggedCall, check_answered, load_call
 from memex.service.service import Service
@@ -70,6 +71,7 @@ async def export_call(
         OperationNotFound: the caller made no such call.
         ValidationFailed: the call gave no answer, or was no caller's.
         ProjectNotFound: it saw a project that the caller cannot read any more.
+        Forbidden: an agent asks, and it holds what somebody asked to forget.
     """
     given = {"call": check_tool_call_id(tool_call_id)}
     async with (
@@ -83,6 +85,7 @@ async def export_call(
                 f"{tool_call_id!r} is a call of the service itself.", hint="Export one of a tool."
             )
         bundle = await _collect(connection, caller.access, logged)
+        await check_nothing_forgotten(service.database, caller, bundle)
         result = {"revisions": bundle.revisions, "texts": len(bundle.texts), "prompts": len(logged.prompts)}
         answer = CallAnswer(result, given, result)
         state = {scope.mount: scope.rev for scope in bundle.scopes}
