@@ -13,6 +13,7 @@ from memex.subagent.remember.lately import told_lately
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import RelatedFiles, SaidTime
 from memex.subagent.remember.told_sentences import is_stated
+from memex.subagent.statements.comparison.conjuncts import readings_of, rest_beside
 from memex.subagent.statements.comparison.corrections import corrected
 from memex.subagent.statements.comparison.putting_right import denies, puts_right
 from memex.subagent.statements.comparison.relations import (
@@ -86,8 +87,11 @@ class Changes:
         if len(wrong := [stored for stored in corrects if self._may_change(stored)]) == 1:
             return self._rewritten(add, wrong[0], corrects[wrong[0]])
         if (older := await self._put_right(add, about, tools)) is not None:
-            is_all = not says_more(older.text, add.statement.text)
-            return self.carry_out(add, about, Contradiction(older, "replaces", may_give_way=is_all))
+            rest = rest_beside(older.text, lambda fact: puts_right(add.statement.text, fact))
+            is_all = not (is_entry_at(older.path) if rest else says_more(older.text, add.statement.text))
+            return self.carry_out(
+                add, about, Contradiction(older, "replaces", may_give_way=is_all, rest=rest)
+            )
         if (told := _only([stored for stored in corrects if is_entry_at(stored.path)])) is not None:
             # It says more than the value, and no page holds it, so it stays beside the new one.
             return self.carry_out(add, about, Contradiction(told, "rival", may_give_way=False))
@@ -210,7 +214,8 @@ class Changes:
                 and is_writable(stored.path, self.project)
                 and mount_of(stored.path) == mount_of(add.path)
                 and (
-                    (is_right and puts_right(text, stored.text)) or denies(text, stored.text, tools.analyzer)
+                    (is_right and any(puts_right(text, fact) for fact in readings_of(stored.text)))
+                    or denies(text, stored.text, tools.analyzer)
                 )
             ]
         )

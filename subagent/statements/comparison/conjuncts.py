@@ -1,10 +1,11 @@
 """The facts that one sentence joins, as in `My doctor is Dr. Abel and my dentist is Dr. Quist`. Pure.
 
-A request that means one of them takes only its words out. What stays stands in the words of the sentence.
+What means one of them, a request or a correction, takes only its words out. What stays stands in the words of the
+sentence.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memex.store.records import Span
@@ -59,11 +60,7 @@ def conjuncts_of(sentence: str) -> list[Conjunct]:
 def readings_of(sentence: str) -> list[str]:
     """Return a sentence, and each fact that it joins, with the subject that this shares with another one."""
     facts = conjuncts_of(sentence)
-    alone = [
-        f"{fact.of} {sentence[fact.start : fact.end]}".strip()
-        for fact in facts
-        if not fact.of or fact.start == fact.predicate
-    ]
+    alone = [_alone(sentence, fact) for fact in facts if not fact.of or fact.start == fact.predicate]
     return [sentence, *(alone if len(facts) > 1 else ())]
 
 
@@ -76,13 +73,26 @@ def meant_part(sentence: str, asked: frozenset[str], words: Words) -> Span | Non
         words: returns the words of a text by which they are compared.
     """
     facts = conjuncts_of(sentence)
-    said = [words(f"{fact.of} {sentence[fact.start : fact.end]}") & asked for fact in facts]
-    if len(facts) < 2 or not any(said):
+    said = [words(_alone(sentence, fact)) & asked for fact in facts]
+    return _span(facts, [at for at, own in enumerate(said) if own and not any(own < other for other in said)])
+
+
+def rest_beside(sentence: str, is_meant: Callable[[str], bool]) -> str:
+    """Return what a sentence says beside the facts that are meant; "" if the whole is, or none of its facts."""
+    facts = conjuncts_of(sentence)
+    part = _span(facts, [at for at, fact in enumerate(facts) if is_meant(_alone(sentence, fact))])
+    return "" if part is None else sentence[: part[0]] + sentence[part[1] :]
+
+
+def _alone(sentence: str, fact: Conjunct) -> str:
+    return f"{fact.of} {sentence[fact.start : fact.end]}".strip()
+
+
+def _span(facts: Sequence[Conjunct], meant: Sequence[int]) -> Span | None:
+    """Return the words of some facts of a sentence; None for no fact, for all, and for such that stand apart."""
+    if not meant or len(meant) == len(facts) or len(meant) != meant[-1] - meant[0] + 1:
         return None
-    meant = [at for at, own in enumerate(said) if own and not any(own < other for other in said)]
     first, last = meant[0], meant[-1]
-    if len(meant) == len(facts) or len(meant) != last - first + 1:
-        return None
     if first > 0:
         return facts[first - 1].end, facts[last].end
     # The next fact has its subject from the first one, which stays.

@@ -148,3 +148,37 @@ async def test_a_correction_says_by_a_topic_what_it_is_about(service: Service, a
 
     assert [replaced["newer"] for replaced in answer["replaced"]] == ["My sister is called Ottilie."]
     assert (other["replaced"], other["rivals"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("told", "text", "page", "fact"),
+    [
+        ("I live in Bern and work at Acme.", "Correction: I work at Bolt.", "I live in Bern.", "Acme"),
+        ("I live in Bern and work at Acme.", "Actually, I live in Basel.", "I work at Acme.", "Bern"),
+        (
+            "My sister is called Ana and my brother is called Tom.",
+            "No, that's wrong. My brother is called Tim.",
+            "My sister is called Ana.",
+            "Tom",
+        ),
+        (
+            "My daughter Nora is six and plays the cello.",
+            "Correction: my daughter Nora is seven.",
+            "My daughter Nora plays the cello.",
+            "six",
+        ),
+    ],
+)
+async def test_the_other_fact_of_a_line_stays(
+    service: Service, alice: Caller, told: str, text: str, page: str, fact: str
+) -> None:
+    """A correction of one fact takes that one alone out of its line."""
+    await remember(service, alice, told, said_at=TOLD)
+    answer = await remember(service, alice, text)
+    listed = await service.execute(alice, "memory_list", {"prefix": "user/"})
+    pages = [file["path"] for file in listed["files"] if "/journal/" not in file["path"]]
+    read = [(await service.execute(alice, "memory_read", {"path": path}))["content"] for path in pages]
+
+    assert [one["older"] for one in answer["replaced"]] == [told]
+    assert f"- {page} ({TOLD})" in "\n".join(read)
+    assert fact not in "\n".join(read)
