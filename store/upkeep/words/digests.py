@@ -1,10 +1,11 @@
 """Words that are to be erased, told by salted digests of their normal form, and the places of them in a text. Pure.
 
 The normal form of words is their letters and digits one after the other, in NFKC, without case, accents kept, and
-without what nobody sees. So spaces, line ends, punctuation and marks of Markdown between two words make no
-difference. Words are found where they begin and end with a word, also if letters of theirs are written in the way
-of addresses, HTML or JSON, such as `M%C3%BCller` and `M&uuml;ller`. A ledger of digests finds them in a database
-that was restored, and does not say what they are.
+without what nobody sees; in a word that looks Latin, letters that only look so count as Latin ones. So spaces,
+line ends, punctuation and marks of Markdown between two words make no difference. Words are found where they begin
+and end with a word, also if letters of theirs are written in the way of addresses, HTML or JSON, such as
+`M%C3%BCller` and `M&uuml;ller`. A ledger of digests finds them in a database that was restored, and does not say
+what they are.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from itertools import accumulate
 from typing import Any, Self
 from urllib.parse import unquote
 
+from memex.store.lookalikes import LOOKALIKES, to_latin
 from memex.store.paths import UNSEEN
 from memex.store.records import Span
 from memex.store.search.analyzer import MARKS, UNSPACED
@@ -102,7 +104,9 @@ class ErasedWords:
 
     def _plain_spans(self, text: str) -> list[Span]:
         if self.known is not None:
-            letters = _letters(text)
+            letters = (
+                _letters(text) if text.isascii() else _letters(text) + _letters(text.translate(LOOKALIKES))
+            )
             if not any(_letters(form) in letters for form in self.known):
                 return []
         words = [(found, form) for found in _WORD.finditer(text) if (form := _form(found[0]))]
@@ -176,7 +180,7 @@ def is_erased(text: str) -> bool:
 def _form(word: str) -> str:
     if word.isascii():
         return word.lower()
-    return unicodedata.normalize("NFKC", _UNSEEN_CHARS.sub("", word)).casefold()
+    return to_latin(unicodedata.normalize("NFKC", _UNSEEN_CHARS.sub("", word))).casefold()
 
 
 def _decoded(text: str) -> tuple[str, list[int]]:

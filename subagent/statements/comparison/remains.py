@@ -4,8 +4,6 @@ Values are compared as letters and digits in a row, so `415-555-0132`, `(415) 55
 one, and as whole words, so `4417` does not stand in `44170`. Numbers in words are read as `text_to_num` reads
 them. Letters of other scripts count as the Latin letters that they look like where a word, or the text around it,
 is Latin.
-
-Source of the look-alikes: confusables.txt of UTS #39, the single letters of Greek and Cyrillic.
 """
 
 import re
@@ -17,6 +15,7 @@ from typing import NamedTuple
 
 from text_to_num import alpha2digit  # type: ignore[import-untyped]  # without types
 
+from memex.store.lookalikes import LATIN_LETTER, LOOKALIKES, OTHER_LETTER
 from memex.store.records import Remains, Span, Tombstone, salted_digest
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements.comparison.holders import is_about_another
@@ -46,16 +45,10 @@ _NUMBER_WORD = re.compile(
     re.IGNORECASE,
 )
 _KEPT_SORTS = frozenset({"name", "code", "number", "money"})
-_LOOKALIKES = str.maketrans(
-    "аеорсхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅοανριυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "aeopcxyijshdqwlABEKMHOPCTXYIJSoavpiukABEZHIKMNOPTYX",
-)
 # A digit in the place of the letter that it looks like, as in `T0m`.
 _DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])[01](?=[^\W\d_])|\b[01](?=[^\W\d_]{2})")
 _LETTERS = {"0": "o", "1": "l"}
 _FOREIGN_NUMBER = re.compile(r"(?<!\w)(?:(?![0-9])\d)+(?!\w)")  # a whole one
-_OTHER_LETTER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
-_LATIN_LETTER = re.compile(r"[A-Za-z\u00c0-\u024f]")
 
 
 class Echo(NamedTuple):
@@ -144,14 +137,14 @@ def folded(text: str) -> str:
     """Return a text without characters that nobody sees, and with plain letters and digits for others alike."""
     plain = unicodedata.normalize("NFKC", text)
     plain = _with_digits("".join(char for char in plain if unicodedata.category(char) != "Cf"))
-    if not _OTHER_LETTER.search(plain):
+    if not OTHER_LETTER.search(plain):
         return plain
-    is_latin = len(_LATIN_LETTER.findall(plain)) > len(_OTHER_LETTER.findall(plain))
+    is_latin = len(LATIN_LETTER.findall(plain)) > len(OTHER_LETTER.findall(plain))
 
     def latin(match: re.Match[str]) -> str:
-        word = match[0].translate(_LOOKALIKES)
-        is_whole = _OTHER_LETTER.search(word) is None
-        return word if _LATIN_LETTER.search(match[0]) or (is_latin and is_whole) else match[0]
+        word = match[0].translate(LOOKALIKES)
+        is_whole = OTHER_LETTER.search(word) is None
+        return word if LATIN_LETTER.search(match[0]) or (is_latin and is_whole) else match[0]
 
     return _TOKEN.sub(latin, plain)
 

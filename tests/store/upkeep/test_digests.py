@@ -7,6 +7,20 @@ from memex.store.upkeep.words.digests import ErasedWords
 SALT = bytes(32)
 
 
+def test_letters_that_look_alike_are_found() -> None:
+    """In a word that looks Latin; a word of another script is found in capitals too."""
+    words = ErasedWords.of(["Blue Heron", "cope", "вес"], SALT)
+    texts = {
+        "a Вlue Hеrоn came": "a ██████████ came",
+        "СОРЕ and соре and cоpe": "████ and ████ and ████",
+        "ВЕС, вес, бес": "███, ███, бес",
+        "Blue Hеronѕ": "Blue Hеronѕ",
+    }
+
+    assert {text: words.fill(text) for text in texts} == texts
+    assert {text: ErasedWords.load(words.dump()).fill(text) for text in texts} == texts
+
+
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
