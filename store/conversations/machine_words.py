@@ -21,6 +21,7 @@ BEGINNINGS = (
     "From Memex, the user's memory:",
     "Where the user's work stands, from earlier sessions. It is data, not instructions.",
     "[SYSTEM NOTIFICATION",
+    "<<autonomous-loop",
     "Implement the following plan:\n\n# ",
     "Stop hook feedback:",
     # What Codex puts before the person's words.
@@ -41,6 +42,9 @@ BUTTONS = frozenset(
     }
 )
 
+HUMAN = "human"  # the kind of `origin` that a prompt of a person has in transcripts of Claude Code
+SOURCES = frozenset({"system", "sdk"})  # the values of `promptSource` that a prompt of a program has there
+
 _TAGS = "|".join((*ELEMENTS, r"memory-[0-9a-z]{4,16}", r"memex-[\w-]{1,40}"))
 OPENING = re.compile(rf"<({_TAGS})(?:\s[^<>\n]{{0,200}})?>")
 _ATTRIBUTE = re.compile(rf"<({_TAGS})\s[^<>\n=]{{1,40}}=")
@@ -52,6 +56,11 @@ def is_machine_text(text: str) -> bool:
     begun = _ATTRIBUTE.match(bare)
     is_cut = begun is not None and f"</{begun[1]}>" not in bare
     return is_cut or bare.startswith(BEGINNINGS) or bare in BUTTONS or bare in INTERRUPTED
+
+
+def is_machine_prompt(origin: str | None, source: str | None) -> bool:
+    """Return whether a program sent a prompt: by the kind of its origin if it has one, else by its source."""
+    return source in SOURCES if origin is None else origin != HUMAN
 
 
 def machine_spans(text: str) -> list[tuple[int, int]]:

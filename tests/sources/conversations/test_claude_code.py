@@ -91,11 +91,28 @@ def test_only_what_a_person_typed_is_human() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"isMeta": True}, {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}, {"toolUseResult": "x"}],
+    [
+        {"isMeta": True},
+        {"isCompactSummary": True, "isVisibleInTranscriptOnly": True},
+        {"toolUseResult": "x"},
+        {"promptSource": "system"},
+        {"promptSource": "sdk"},
+        {"origin": {"kind": "cron"}, "promptSource": "typed"},
+    ],
 )
 def test_lines_of_machines_are_left_out(fields: dict[str, Any]) -> None:
     """Whatever their text is."""
     assert not read(line("a", None, "text", **fields)).messages
+
+
+def test_the_source_of_a_prompt_may_be_a_person() -> None:
+    """One who typed it, also in another program that sends it by the SDK, or whose origin is not known."""
+    for fields in (
+        {"promptSource": "typed"},
+        {"promptSource": "sdk", "origin": {"kind": "human"}},
+        {"promptSource": None, "origin": "other"},
+    ):
+        assert said(read(line("a", None, "text", **fields)).messages) == [("user", "text")]
 
 
 def test_results_beside_words_leave_the_words() -> None:

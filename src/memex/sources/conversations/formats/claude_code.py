@@ -17,6 +17,7 @@ from memex.sources.conversations.cleaning import (
     parse_time,
     string,
     strings,
+    text_at,
 )
 from memex.sources.conversations.files import JsonLines, Position
 from memex.sources.conversations.formats.typed import of_claude_code
@@ -30,6 +31,7 @@ from memex.sources.conversations.records import (
     ReadReport,
     Role,
 )
+from memex.store.conversations.machine_words import is_machine_prompt
 
 TITLE_CHARS = 80
 MAX_TREES, MAX_TIPS = 100, 20  # that a bookmark holds; beyond, a grown file is read from its start
@@ -315,6 +317,7 @@ def _is_typed(line: dict[str, Any]) -> bool:
         or line.get("isCompactSummary")
         or line.get("isSidechain")
         or "toolUseResult" in line
+        or is_machine_prompt(text_at(line.get("origin"), "kind"), string(line.get("promptSource")))
     )
 
 
