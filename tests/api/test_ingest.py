@@ -589,6 +589,41 @@ async def test_a_message_that_comes_again_whole_is_current(
         assert texts["Thanks."] == (True, numbers["Kakapo is a parrot."])
 
 
+async def test_the_longer_copy_of_two_files_is_current(
+    service: Service, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """In whatever order they come; the shorter one is a version and counted, and a text that differs is an edit."""
+
+    def export(name: str, answer: str) -> Path:
+        chat = {"uuid": "c1", "name": "Birds", "created_at": "2026-01-05T10:00:00Z", "chat_messages": [
+            {"uuid": "m1", "sender": "human", "text": "What is a kakapo?"},
+            {"uuid": "m2", "sender": "assistant", "text": answer},
+        ]}  # fmt: skip
+        path = tmp_path / name / "conversations.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps([chat]))
+        return path
+
+    whole, cut = export("whole", "Kakapo is a parrot.  It cannot fly."), export("cut", "Kakapo is a parrot…")
+    edited = export("edited", "A bird.")
+    shorter = []
+    for user, paths in (("alice", (whole, cut, whole)), ("bob", (cut, whole, cut))):
+        for path in paths:
+            done = await ingest(service, await caller_of(user), path, again=True)
+            shorter.append(done.skipped["shorter_copy"])
+    on_path = []
+    for user in ("alice", "bob"):
+        rows = (await stored(service, await caller_of(user)))["message"]
+        on_path.append({row[7]: row[12] for row in rows})
+    await ingest(service, await caller_of("bob"), edited)
+    after = {row[7]: row[12] for row in (await stored(service, await caller_of("bob")))["message"]}
+
+    longer, short = "Kakapo is a parrot.  It cannot fly.", "Kakapo is a parrot…"
+    assert on_path == [{"What is a kakapo?": True, longer: True, short: False}] * 2
+    assert shorter == [0, 1, 0, 0, 1, 0]
+    assert after == {"What is a kakapo?": True, longer: False, short: False, "A bird.": True}
+
+
 async def test_a_fork_brings_its_own_turns_alone(
     service: Service, caller_of: CallerOf, tmp_path: Path
 ) -> None:

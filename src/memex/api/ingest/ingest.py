@@ -293,9 +293,10 @@ class Ingest:
         for line in done.get("forgotten", ()):
             place = f"{line['conversation']}: {line['message']}, line {line['line']}"
             self.report.add_place(place, "forgotten", "says what was asked to be forgotten")
-        if repeated := done.get("repeated", 0):
-            self.report.skipped["repeated_turn"] += repeated
-            self._left_out[batch.source["kind"]]["repeated_turn"] += repeated
+        for reason, name in (("repeated_turn", "repeated"), ("shorter_copy", "shorter_copies")):
+            if count := done.get(name, 0):
+                self.report.skipped[reason] += count
+                self._left_out[batch.source["kind"]][reason] += count
         if files:
             self._stored[source["kind"]] = source
 

@@ -28,6 +28,7 @@ LEFT_OUT = {
     "machine_text": "text of the program itself",
     "prompt_history": "repeats what was typed",
     "repeated_turn": "turn that a fork repeats",
+    "shorter_copy": "shorter copy of a message, kept beside the thread",
     "sidechain": "message of a sub-agent; --include sidechains",
     "reasoning": "thoughts of a model; --include reasoning",
     "tool_call": "call of a tool; --include tools",

@@ -31,6 +31,7 @@ from memex.service.tools.tool import (
     describe_problem,
 )
 from memex.store.access import SecretPolicy, no_user
+from memex.store.conversations.copies import with_whole_texts
 from memex.store.conversations.forks import without_repeated
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
 from memex.store.conversations.known import (
@@ -202,7 +203,8 @@ class ForgottenMessage(ResultPart):
 class PutConversationsResult(ToolResult):
     """The outcomes of the conversations of a request, in their order, and the secrets found in them.
 
-    `repeated` counts turns that a fork repeats; another conversation holds them. `forgotten` are the first lines
+    `repeated` counts turns that a fork repeats; another conversation holds them. `shorter_copies` counts messages of
+    which a longer copy stands in the thread. `forgotten` are the first lines
     that say what the user asked to forget, and contexts leave them out; `forgotten_count` is the number of all.
     """
 
@@ -211,6 +213,7 @@ class PutConversationsResult(ToolResult):
     found_secrets: list[MessageSecret]
     secrets_count: int
     repeated: int = 0
+    shorter_copies: int = 0
     forgotten: list[ForgottenMessage] = Field(default_factory=list)
     forgotten_count: int = 0
 
@@ -266,12 +269,13 @@ async def put(
             )
         kept = await _own_words(service, caller, conversations, guarded.texts)
         stored: Sequence[StoredConversation] = ()
-        repeated = 0
+        repeated = shorter = 0
         if conversations or source.skipped:
             new = _new_conversations(conversations, kept)
             if access.conversations is not None:
                 async with service.database.transaction(access.for_conversations()) as connection:
                     new, repeated = await without_repeated(connection, access.conversations, source.kind, new)
+                    new, shorter = await with_whole_texts(connection, access.conversations, source.name, new)
             stored = await put_conversations(
                 service.database,
                 access,
@@ -280,7 +284,7 @@ async def put(
                 reader_version=source.reader_version,
                 now=log.call.request.now,
                 max_messages=service.max_messages,
-                skipped=Counter(source.skipped) + Counter(repeated_turn=repeated),
+                skipped=Counter(source.skipped) + Counter(repeated_turn=repeated, shorter_copy=shorter),
                 again=again,
             )
         grown = [saved.conversation_id for saved in stored if saved.change in ("created", "grown")]
@@ -298,6 +302,7 @@ async def put(
             found_secrets=secrets[:MAX_REPORTED],
             secrets_count=len(secrets),
             repeated=repeated,
+            shorter_copies=shorter,
             forgotten=forgotten[:MAX_REPORTED],
             forgotten_count=len(forgotten),
         )
