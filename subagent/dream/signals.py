@@ -29,6 +29,7 @@ from memex.subagent.statements.paraphrase import paraphrase_form
 from memex.subagent.statements.places import destination, is_statement_file, stands_for_kind
 from memex.subagent.statements.storable import extract_storable
 from memex.subagent.statements.subjects import claim_of, is_replaceable, normal_form, subject_of
+from memex.subagent.work.policies import POLICY_FILE
 
 EditedKind = Literal[
     "duplicate", "superseded", "task_done", "archive", "moved_link", "link", "split", "journal"
@@ -430,6 +431,7 @@ def _orphans(state: MountState) -> Iterator[Signal]:
         if page.path not in sources
         and ends.isdisjoint({*links.path_keys(parse(page.path).relative), links.key(page.path)})
         and not is_statement_file(page.path)
+        and not page.path.endswith(f"/{POLICY_FILE}")
     ]
     if len(alone) * 2 < len(state.pages):
         yield from (Signal("orphan", places=(page.path,)) for page in alone if state.is_new(page.path))

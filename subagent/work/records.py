@@ -153,6 +153,7 @@ class WorkItem:
         is_left_out: packs do not name it.
         ends_on: the last day on which it holds.
         named_at: when it was named last, if it was named again.
+        tags: those that a policy gives it; others stand in its text.
     """
 
     item_id: str
@@ -172,6 +173,7 @@ class WorkItem:
     is_left_out: bool = False
     ends_on: date | None = None
     named_at: datetime | None = None
+    tags: tuple[str, ...] = ()
 
     @property
     def method(self) -> ReadingMethod:

@@ -90,3 +90,16 @@ async def test_policies_are_lines_of_a_file(service: Service, caller_of: CallerO
     assert (gone.policies, len(back.open)) == ([], 4)
     with pytest.raises(ValidationFailed):
         await set_rule("Burn after reading")
+
+
+async def test_a_policy_gives_tags_by_which_others_go(service: Service, caller_of: CallerOf) -> None:
+    """The tag stands at the item, and a rule for the tag takes it."""
+    alice = await project_of(service, caller_of)
+    asked = {"project": "apollo"}
+    await health.POLICY.call(service, alice, asked | {"rule": "Tag: changelog* as #Release"})
+    await health.POLICY.call(service, alice, asked | {"rule": "Leave out: #release"})
+    shown = await asking.SHOW.call(service, alice, asked)
+    pack = await packing.PACK.call(service, alice, asked)
+
+    assert {one.text: one.tags for one in shown.open if one.tags} == {"write a changelog #idea": ["#release"]}
+    assert "changelog" not in pack.text

@@ -224,6 +224,16 @@ def test_signals_count_where_somebody_changed_a_page_since() -> None:
     assert found(3) == {}
 
 
+def test_a_page_of_policies_is_no_orphan() -> None:
+    """Another page without links is, where most pages are linked."""
+    texts = {"a.md": "See [[b]].\n", "b.md": "See [[a]].\n", "c.md": "See [[a]].\n", "d.md": "Alone.\n"}
+    texts |= {"work-policies.md": "# Policies of work\n\n- Archive after 30 days\n"}
+    pages = {f"user/{name}": DreamPage(f"user/{name}", 1, text, changed=1) for name, text in texts.items()}
+    signals = find_signals(MountState("user", 9, pages, TODAY, 0), ANALYZER)
+
+    assert [signal.places for signal in signals if signal.kind == "orphan"] == [("user/d.md",)]
+
+
 def test_tasks_that_come_again_or_are_older_stay_open() -> None:
     """A task is ticked only if it was done after it was said, and does not come again."""
     for task, done in (

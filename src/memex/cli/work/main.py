@@ -113,7 +113,8 @@ async def policy(
     rule: Annotated[
         str,
         typer.Argument(
-            help="Archive after 30 days, Never archive: PATTERN, or Leave out: PATTERN; a pattern may be a #tag."
+            help="Archive after 30 days, Never archive: PATTERN, Leave out: PATTERN, or Tag: PATTERN as #tag; "
+            "a pattern may be a #tag."
         ),
     ],
     remove: Annotated[bool, typer.Option("--remove", help="Take the rule out.")] = False,

@@ -148,6 +148,7 @@ def _section(screen: Screen, title: str, items: list[Item], left: Collection[str
         kept += " · kept" if item["is_kept"] else ""
         kept += " · pinned" if item["is_pinned"] else ""
         kept += " · left out of packs" if item["is_left_out"] else ""
+        kept += "".join(f" · {tag}" for tag in item["tags"])
         kept += f" · until {item['ends_on']}" if item["ends_on"] else ""
         screen.line((f"              {item['reference']}{who}{kept}", "dim"))
     screen.line()

@@ -203,8 +203,8 @@ class ForgottenMessage(ResultPart):
 class PutConversationsResult(ToolResult):
     """The outcomes of the conversations of a request, in their order, and the secrets found in them.
 
-    `repeated` counts turns that a fork repeats; another conversation holds them. `shorter_copies` counts messages of
-    which a longer copy stands in the thread. `forgotten` are the first lines
+    `repeated` counts turns that a fork repeats; another conversation holds them. `shorter_copies` counts those
+    of which a longer copy stands in the thread. `forgotten` are the first lines
     that say what the user asked to forget, and contexts leave them out; `forgotten_count` is the number of all.
     """
 

@@ -33,8 +33,8 @@ class WorkRepairArguments(WorkCheckArguments):
 class WorkPolicyArguments(Arguments):
     """Add a rule to the policies of a project, or of all the user's work; `remove` takes it out.
 
-    A `rule` is `Archive after 30 days`, `Never archive: PATTERN` or `Leave out: PATTERN`. A pattern is a text that
-    an item holds, with `*` for any words, or a tag such as `#idea`.
+    A `rule` is `Archive after 30 days`, `Never archive: PATTERN`, `Leave out: PATTERN` or `Tag: PATTERN as
+    #idea`. A pattern is a text that an item holds, with `*` for any words, or a tag such as `#idea`.
     """
 
     rule: Annotated[StorableText, Field(min_length=1, max_length=300)]
@@ -173,7 +173,8 @@ async def _set_policy(call: OperationCall, arguments: WorkPolicyArguments) -> Lo
     if rule is None:
         raise ValidationFailed(
             "The rule is none that Memex knows.",
-            hint="Write `Archive after 30 days`, `Never archive: PATTERN` or `Leave out: PATTERN`.",
+            hint="Write `Archive after 30 days`, `Never archive: PATTERN`, `Leave out: PATTERN` or "
+            "`Tag: PATTERN as #tag`.",
         )
     project = arguments.project or call.access.project
     if project is not None:

@@ -43,6 +43,7 @@ class WorkItemResult(ResultPart):
     is_left_out: bool
     ends_on: str | None
     sessions: list[str]
+    tags: list[str]
 
 
 class ObservationResult(ResultPart):
