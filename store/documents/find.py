@@ -21,6 +21,7 @@ from memex.store.search import lexical
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_HITS, check_query
+from memex.store.search.hybrid.fusion import certainty_of
 from memex.store.search.hybrid.shares import held_share, word_weights
 from memex.store.search.lexical import ScopeView
 from memex.store.search.rank import LEAST_SIMILARITY, blend, to_nearness
@@ -29,7 +30,9 @@ NO_FILTERS = DocumentFilters()
 NO_QUERY = Query((), (), 0.0, 0.0)
 MIN_LOOKED_AT = 60  # chunks, the best, that are looked at first; a filter may take most of them away
 MAX_GROWTH = 8  # times as many chunks are looked at in all, step by step until enough of them pass
-DOCUMENT_WEIGHT = 2.0  # of the nearest passage by its vector, where the best by words has the weight 1
+DOCUMENT_WEIGHT = (
+    2.0  # of the nearest passage by its vector, where the best by words, if certain, has the weight 1
+)
 SCORE_UNIT = 1_000_000  # a blended score of 1
 MARGIN = 1.5  # times as many as would do if the same share of them passed
 
@@ -66,7 +69,8 @@ async def find_documents(
     """Return the query as search weighed it, and the passages that score highest, the best first.
 
     The query has up to 10,000 characters, and its words combine by OR; `limit` is 1 to 100, and `passages` the
-    most of one document. With a vector, scores of words and nearness are blended, as for files.
+    most of one document. With a vector, scores of words and nearness are blended; words count less, the less of
+    the query the best passage holds.
 
     Raises:
         ValidationFailed: an empty or too long query.
@@ -77,9 +81,15 @@ async def find_documents(
     limit = min(limit, MAX_HITS)
     query, views = await lexical.open_views(connection, scopes, text)
     found: list[_Ranked] = []
-    for view in views:
-        by_words = await _best(connection, view, filters, limit, passages)
-        found += by_words if vector is None else await _blended(connection, view, filters, by_words, vector)
+    by_words = [await _best(connection, view, filters, limit, passages) for view in views]
+    best = max((record.score for of_view in by_words for record in of_view), default=0)
+    certainty = certainty_of(best / max(query.most, 1))
+    for view, of_view in zip(views, by_words, strict=True):
+        found += (
+            of_view
+            if vector is None
+            else await _blended(connection, view, filters, of_view, vector, certainty)
+        )
     ranked = _of_each(sorted(found, key=lambda record: record.order), passages)[:limit]
     weights = {
         language: word_weights(query, analyzer_of(language), text)
@@ -154,6 +164,7 @@ async def _blended(
     filters: DocumentFilters,
     by_words: Sequence[_Ranked],
     vector: QueryVector,
+    certainty: float,
 ) -> list[_Ranked]:
     """Return the chunks that words or the vector find, each with the score that both give it.
 
@@ -171,9 +182,12 @@ async def _blended(
     embedded = await embedded_passages(connection, view.scope, vector.model, list(scores.keys() - similarity))
     waiting = scores.keys() - similarity - embedded
     nearness |= {chunk_id: scores[chunk_id] / max(scores.values()) for chunk_id in waiting}
-    blended = dict(blend(scores, nearness, weight=DOCUMENT_WEIGHT))
+    certainty = certainty or 1.0  # no word scores then
+    blended = dict(blend(scores, nearness, weight=DOCUMENT_WEIGHT / certainty))
     return [
-        replace(one, score=round(blended[chunk_id] * SCORE_UNIT), similarity=similarity.get(chunk_id))
+        replace(
+            one, score=round(blended[chunk_id] * certainty * SCORE_UNIT), similarity=similarity.get(chunk_id)
+        )
         for chunk_id, one in known.items()
     ]
 

@@ -119,6 +119,11 @@ def fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk], most: int) -
     return files
 
 
+def certainty_of(share: float) -> float:
+    """Return how much words count where the best text has this share of what the query could score."""
+    return min(1.0, share / SURE_SHARE) ** 2
+
+
 def by_similarity(near: Sequence[NearChunk], least: float) -> list[RankedFile]:
     """Return the files of the nearest chunks, nearest first, without those less similar than `least`, a cosine."""
     similar = {
@@ -174,7 +179,7 @@ def _by_evidence(
     """
     cosines = {key_of(chunk): 1 - chunk.distance for chunk in near if chunk.distance is not None}
     top = max(scores.values(), default=0) / most
-    certainty, doubt = min(1.0, top / SURE_SHARE) ** 2, max(0.0, 1 - top / DOUBTFUL_SHARE)
+    certainty, doubt = certainty_of(top), max(0.0, 1 - top / DOUBTFUL_SHARE)
     least, far = min(interactions.values()), min(cosines.values(), default=0.0)
     typical, typical_far = _median(interactions.values()), _median(cosines.values())
     best: dict[str, float] = {}

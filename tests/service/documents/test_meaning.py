@@ -58,6 +58,23 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
     assert await select(database, "select count(*) from embedding") == [(3,)]
 
 
+async def test_few_words_of_a_query_weigh_little(database: Database, alice: Caller) -> None:
+    """A page with one of its words, which is nearly as near, comes after the page that is nearest; alone it is first."""
+    if not database.has_vectors:
+        pytest.skip("no pgvector here")
+    embedder = Topics()
+    service = Service(database, max_files=100, embedder=embedder)
+    await push(service, alice, FOLDER | {"post.md": "# Post\n\nLetters, jobs and jobs on the boat.\n"})
+    await backfill(database, embedder, conversations=True)
+    caller = await current(service, alice)
+    vague, sure = [
+        (await reading.FIND.call(service, caller, {"query": query})).hits[0].document.path
+        for query in ("letters of zebras to yonder xylem in a quartz queue", "letters of the post queue")
+    ]
+
+    assert (vague, sure) == ("retry.md", "post.md")
+
+
 async def test_a_page_that_waits_for_its_vector_is_found_by_its_words(
     database: Database, alice: Caller
 ) -> None:
