@@ -59,7 +59,7 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
 
 
 async def test_few_words_of_a_query_weigh_little(database: Database, alice: Caller) -> None:
-    """A page with one of its words, which is nearly as near, comes after the page that is nearest; alone it is first."""
+    """A page with one of its words, nearly as near as another, comes after it; with all words it is first."""
     if not database.has_vectors:
         pytest.skip("no pgvector here")
     embedder = Topics()
