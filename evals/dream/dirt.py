@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from importlib.resources import files
 
 from memex.store import links
 from memex.subagent.dream.pages import DreamPage, MountState
@@ -39,17 +40,35 @@ TASKS = (
 
 @dataclass
 class DirtyMemory:
-    """A memory with dirt: `dirt` and `look_alikes` are the lines that were put in, by the kind of what they are."""
+    """A memory with dirt: `dirt` and `look_alikes` are the lines that were put in, by the kind of what they are.
+
+    Of dirt, each item holds the lines of which one should change.
+    """
 
     texts: dict[str, str]
     moved: dict[str, str] = field(default_factory=dict)
-    dirt: dict[str, list[str]] = field(default_factory=dict)
+    dirt: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     look_alikes: dict[str, list[str]] = field(default_factory=dict)
 
     def put(self, path: str, line: str) -> None:
         """Add a line at the end of a page."""
         text = self.texts.get(path, "")
         self.texts[path] = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}\n"
+
+    def put_below(self, path: str, heading: str, line: str) -> None:
+        """Add a line below a heading of a page, which is added where it is missing."""
+        if heading and f"\n## {heading}\n" in self.texts.get(path, ""):
+            self.texts[path] = self.texts[path].replace(f"## {heading}\n", f"## {heading}\n\n{line}", 1)
+            self.texts[path] = self.texts[path].replace(f"{line}\n\n", f"{line}\n", 1)
+            return
+        if heading:
+            self.put(path, f"\n## {heading}\n")
+        self.put(path, line)
+
+    def move(self, old: str, new: str) -> None:
+        """Note that a file was moved."""
+        for key in links.path_keys(old):
+            self.moved[key] = f"user/{new}"
 
     def state(self) -> MountState:
         """Return the mount."""
@@ -67,8 +86,39 @@ def soil(texts: dict[str, str], rnd: random.Random, *, most: int = 12) -> DirtyM
     return memory
 
 
+def soil_by_hand(texts: dict[str, str]) -> DirtyMemory:
+    """Return a memory with the dirt and the look-alikes of `by_hand.txt`."""
+    memory = DirtyMemory(dict(texts))
+    written = (files("memex.evals.dream") / "by_hand.txt").read_text(encoding="utf-8")
+    for block in written.strip().split("\n\n"):
+        kind, *rows = block.splitlines()
+        if kind.startswith("#"):
+            continue
+        going = []
+        for row in rows:
+            place, _, line = row.partition(" | ")
+            if place in ("moved", "exists"):
+                old, _, new = line.rpartition(" > ")
+                memory.put(f"user/{new}", f"# {new.rpartition('/')[2].removesuffix('.md').capitalize()}")
+                if old:
+                    memory.move(old, new)
+                continue
+            path, _, heading = place.removeprefix("*").partition("#")
+            memory.put_below(f"user/{path}", heading, line)
+            if place.startswith("*"):
+                going.append(line)
+            else:
+                memory.look_alikes.setdefault(kind, []).append(line)
+        if going:
+            memory.dirt.setdefault(kind, []).append(tuple(going))
+    return memory
+
+
 def _note(memory: DirtyMemory, kind: str, line: str, *, is_dirt: bool) -> None:
-    (memory.dirt if is_dirt else memory.look_alikes).setdefault(kind, []).append(line)
+    if is_dirt:
+        memory.dirt.setdefault(kind, []).append((line,))
+    else:
+        memory.look_alikes.setdefault(kind, []).append(line)
 
 
 def _duplicate(memory: DirtyMemory, rnd: random.Random, most: int) -> None:
@@ -152,8 +202,7 @@ def _move_pages(memory: DirtyMemory, rnd: random.Random, most: int) -> None:
         stem = target.rpartition("/")[2].removesuffix(".md")
         place = f"user/moved/{stem}-now.md"
         memory.texts[place] = memory.texts.pop(target)
-        for key in links.path_keys(target.removeprefix("user/")):
-            memory.moved[key] = place
+        memory.move(target.removeprefix("user/"), place.removeprefix("user/"))
         for path, line in linked[target]:
             if path != target and path in memory.texts:
                 _note(memory, "moved_link", line, is_dirt=True)
