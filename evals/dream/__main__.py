@@ -5,14 +5,17 @@ as they are is told apart: nobody has said whether that is dirt.
 """
 
 import argparse
+import asyncio
 import random
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from memex import logging
 from memex.errors import MemexError
 from memex.evals.dream.dirt import DirtyMemory, soil, soil_by_hand
+from memex.evals.dream.unhurt import compare_before_and_after
 from memex.evals.fixtures.states import SHIPPED
 from memex.evals.retrieval.datasets import find_data_folder
 from memex.store.search.analyzer import Analyzer
@@ -63,9 +66,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="How often each memory is soiled.")
     parser.add_argument("--show", action="store_true", help="Print each miss, and edits of clean memories.")
     parser.add_argument("--by-hand", action="store_true", help="Soil with what was written by hand.")
+    parser.add_argument(
+        "--unhurt",
+        type=int,
+        metavar="CHATS",
+        help="Only compare what so many chats of BEAM, and the vaults, answer before and after all dreams.",
+    )
     asked = parser.parse_args()
     right, missed, wrong, own = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     try:
+        if asked.unhurt is not None:
+            logging.configure("warning")
+            asyncio.run(compare_before_and_after(find_data_folder(), asked.unhurt))
+            return
         soiled = list(memories())
     except MemexError as error:
         raise SystemExit(f"{error.message} {error.hint or ''}") from None

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from memex.api.dreams import Dreams
+from memex.api.local import LocalMemex
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.evals.fixtures.data_folder import temporary_data_folder
@@ -64,6 +66,7 @@ class RetrievalOptions:
         database_url: the URL of a database that may be thrown away; None for an embedded server of the run's own.
         embeddings: the folder in which embeddings are kept between runs; None keeps none.
         told: what each user tells memory before the questions are asked, beside the files.
+        dreams: takes the dreams of each user before the questions are asked.
     """
 
     mode: str = "bm25"
@@ -73,6 +76,7 @@ class RetrievalOptions:
     database_url: str | None = None
     embeddings: Path | None = None
     told: tuple[str, ...] = ()
+    dreams: Callable[[Dreams], Awaitable[object]] | None = None
 
     @property
     def budgets(self) -> tuple[int, ...]:
@@ -214,6 +218,9 @@ async def _load_part(
     if options.stored_as == "files":
         await _write_files(service, part, callers, progress)
         await _tell(service, callers, options.told)
+        for collection in part.collections if options.dreams else ():
+            api = LocalMemex(service, Principal(tenant_id, "agent"), role="agent")
+            await options.dreams(Dreams(api, CallContext(user_id=collection.user, actor="eval")))
     else:
         await _write_beside(service, part, callers, progress, options.stored_as)
         # Once more: what they have beside memory is a scope of its own, which they may read now.

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,16 +13,18 @@ from typing import Any, Literal
 
 from memex.api.memex import Memex
 from memex.evals.bench.felt.processes import clean_environment, memex_service
+from memex.evals.dream.applying import dream_until_none
 from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.told.questions import ToldChat, ToldQuestion
 
 Mode = Literal["words", "default"]
-Moment = Literal["at once", "indexed"]
+Moment = Literal["at once", "indexed", "dreamt"]
 Count = Callable[[str, ToldQuestion, int, str], None]  # takes who answered, and the context in a budget
 Say = Callable[[str], None]
 
 EMBEDDERS: dict[Mode, str] = {"words": "none", "default": "auto"}
 MOMENTS: tuple[Moment, ...] = ("at once", "indexed")
+DREAMT: Moment = "dreamt"
 ACTOR = "told"
 POLL_S = 2.0
 INDEX_PATIENCE_S = 1_800.0
@@ -47,6 +50,11 @@ class ToldService:
             for budget in budgets:
                 answer = await memory.context(question.text, budget=budget)
                 count(way, question, budget, answer.context or "")
+
+    async def dream(self, chat: ToldChat) -> Counter[str]:
+        """Dream and apply until nothing more is proposed; return how many groups were applied, by kind."""
+        memory = self.client.for_user(chat.user_id, actor=ACTOR)
+        return await dream_until_none(memory.dreams)
 
     async def await_indexed(self, patience_s: float) -> bool:
         """Wait until nothing is left to embed, and tell whether that came before the patience ended."""
@@ -93,7 +101,7 @@ async def play(
     """Tell a new service all chats and ask their questions.
 
     "At once" is after the last text of a chat, while other chats are still told; "indexed" is when all chats were
-    told and nothing is left to embed.
+    told and nothing is left to embed; "dreamt" is later, when all proposals of dreams were applied.
 
     Args:
         chats: what is told, each by a user of its own.
@@ -118,6 +126,14 @@ async def play(
             async with places:
                 await service.ask(chat, budgets, f"service, {mode}, indexed", count)
 
+        async def dream(chat: ToldChat) -> None:
+            async with places:
+                say(f"{mode}: dreams of {chat.user_id}: {dict(await service.dream(chat))}")
+
+        async def ask_then(chat: ToldChat) -> None:
+            async with places:
+                await service.ask(chat, budgets, f"service, {mode}, {DREAMT}", count)
+
         await _each(tell_and_ask, chats)
         if "indexed" in moments:
             if await service.await_indexed(INDEX_PATIENCE_S):
@@ -127,6 +143,10 @@ async def play(
                 say(
                     f"{mode}: not indexed after {INDEX_PATIENCE_S:,.0f} seconds, so these figures are left out"
                 )
+        if DREAMT in moments:
+            await _each(dream, chats)
+            if await service.await_indexed(INDEX_PATIENCE_S):
+                await _each(ask_then, chats)
 
 
 async def _each(work: Callable[[ToldChat], Coroutine[Any, Any, None]], chats: Sequence[ToldChat]) -> None:
